@@ -51,10 +51,11 @@ test: ## Run every check and test, once.
 
 .PHONY: lint
 lint: setup
-	@echo "gofmt, go vet, staticcheck, go mod tidy"
+	@echo "gofmt, go vet, staticcheck, complexity, go mod tidy"
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not formatted: $$out"; exit 1; }
 	@$(GO) vet ./...
 	@$(GO) tool -modfile=tools.mod staticcheck ./...
+	@$(GO) tool -modfile=tools.mod gocyclo -over 20 -ignore "_test.go|node_modules|^cite/|^model/offline/" .
 	@$(GO) mod tidy -diff
 
 .PHONY: web-test
@@ -65,6 +66,10 @@ web-test: build ## Check the web app: types, lint, unit tests, and a real browse
 web-dev: setup ## The web app with reloading, over a footnote demo that runs on port 8787.
 	@scripts/ui.sh all
 	@cd web/ui && exec npm run dev
+
+.PHONY: pictures
+pictures: build ## Take the pictures of the README from the demo.
+	@scripts/pictures.sh
 
 .PHONY: first-answer
 first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.
@@ -113,11 +118,11 @@ eval-cite: ## Measure the footnotes on their corpus.
 
 .PHONY: bench
 bench: build ## The table of docs/performance.md, against its targets.
-	$(GO) run ./bench
+	$(GO) run ./test/bench
 
 .PHONY: bench-quick
 bench-quick: build ## The same in under two minutes.
-	$(GO) run ./bench -quick
+	$(GO) run ./test/bench -quick
 
 .PHONY: clean
 clean: ## Remove what was built; data stays.

@@ -17,15 +17,39 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 		footnote.Opened{Assistant: "a", Model: "m", Sources: []string{"s"}, System: "sha256:1", Tools: "sha256:2"},
 		footnote.UserMessage{Text: "<b> & é\x00", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`)},
 		footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
-		footnote.AssistantMessage{Step: 1, Model: "m", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<a> & 1.50"}`)}, StopReason: "end_turn"},
-		footnote.ToolResult{CallID: "c", Name: "n", Content: "x", Result: &footnote.StoredResult{ID: "r1", Columns: []footnote.Column{{Name: "a"}}}},
-		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"}, footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true},
-		footnote.RunStarted{Door: "d"}, footnote.RunParked{Calls: []string{"c"}, Deadline: time.Unix(1, 0).UTC()}, footnote.RunResumed{Attempt: 1, Reason: "answered"},
-		footnote.RunFinished{Reason: "end_turn"}, footnote.RunFailed{Code: footnote.Internal}, footnote.RunStopped{By: "user"}, footnote.StepFailed{Step: 1},
-		footnote.Segmented{FromSeq: 3}, footnote.Rewound{ToSeq: 2}, footnote.Answered{Text: "x", Cites: []footnote.Cite{{Text: "1"}}},
+		footnote.AssistantMessage{
+			Step: 1, Model: "m", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<a> & 1.50"}`)},
+			StopReason: "end_turn",
+		},
+		footnote.ToolResult{
+			CallID: "c", Name: "n", Content: "x",
+			Result: &footnote.StoredResult{ID: "r1", Columns: []footnote.Column{{Name: "a"}}},
+		},
+		footnote.ApprovalAsked{
+			ApprovalID: "a",
+			CallID:     "c",
+		}, footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true},
+		footnote.RunStarted{
+			Door: "d",
+		}, footnote.RunParked{
+			Calls:    []string{"c"},
+			Deadline: time.Unix(1, 0).UTC(),
+		}, footnote.RunResumed{Attempt: 1, Reason: "answered"},
+		footnote.RunFinished{
+			Reason: "end_turn",
+		}, footnote.RunFailed{Code: footnote.Internal}, footnote.RunStopped{By: "user"}, footnote.StepFailed{Step: 1},
+		footnote.Segmented{
+			FromSeq: 3,
+		}, footnote.Rewound{ToSeq: 2}, footnote.Answered{Text: "x", Cites: []footnote.Cite{{Text: "1"}}},
 		footnote.Titled{Title: "t"}, footnote.Feedback{Seq: 1, Good: true},
-		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", Columns: []footnote.Column{{Name: "a"}}}, Replaces: "r1", By: "u", Millis: 3}, footnote.DrawingChanged{ID: "d", By: "human"},
-		footnote.WorkspaceChanged{Path: "a/b", Op: "write", Before: "sha256:1", After: "sha256:2", Size: 3, Kept: true, Diff: "-a\n+b\n", Tool: "Edit", Conversation: "c", CallID: "t"},
+		footnote.QueryRun{
+			Result: footnote.StoredResult{ID: "r2", Columns: []footnote.Column{{Name: "a"}}}, Replaces: "r1", By: "u",
+			Millis: 3,
+		}, footnote.DrawingChanged{ID: "d", By: "human"},
+		footnote.WorkspaceChanged{
+			Path: "a/b", Op: "write", Before: "sha256:1", After: "sha256:2", Size: 3, Kept: true, Diff: "-a\n+b\n",
+			Tool: "Edit", Conversation: "c", CallID: "t",
+		},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 	} {
 		kind, data, err := footnote.EncodeBody(b)
@@ -49,23 +73,32 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 func TestCodesAndMessages(t *testing.T) {
 	secret := errors.New("secret detail")
 	wrapped := fmt.Errorf("ask: %w", &footnote.Error{Code: footnote.Conflict, Message: "It is busy.", Err: secret})
-	if footnote.CodeOf(wrapped) != footnote.Conflict || footnote.MessageOf(wrapped) != "It is busy." || !errors.Is(wrapped, secret) {
+	if footnote.CodeOf(wrapped) != footnote.Conflict || footnote.MessageOf(wrapped) != "It is busy." ||
+		!errors.Is(wrapped, secret) {
 		t.Errorf("CodeOf(%v) = %q, message %q", wrapped, footnote.CodeOf(wrapped), footnote.MessageOf(wrapped))
 	}
-	if footnote.CodeOf(secret) != footnote.Internal || footnote.MessageOf(secret) == secret.Error() || footnote.CodeOf(nil) != "" {
+	if footnote.CodeOf(secret) != footnote.Internal || footnote.MessageOf(secret) == secret.Error() ||
+		footnote.CodeOf(nil) != "" {
 		t.Errorf("CodeOf(%v) = %q, message %q", secret, footnote.CodeOf(secret), footnote.MessageOf(secret))
 	}
 }
 
 func TestCellsKeepTheirValues(t *testing.T) {
-	columns := []footnote.Column{{Kind: footnote.KindInteger}, {Kind: footnote.KindNumber}, {Kind: footnote.KindDecimal}, {Kind: footnote.KindText}, {}, {}}
+	columns := []footnote.Column{
+		{
+			Kind: footnote.KindInteger,
+		}, {Kind: footnote.KindNumber}, {Kind: footnote.KindDecimal}, {Kind: footnote.KindText}, {}, {},
+	}
 	row := []any{int64(math.MinInt64), 2.0, "12345678901234567890.10", "<a> \u2028", nil, true}
 	data := footnote.AppendRow([]byte{'['}, row)
 	got, err := footnote.DecodeRows(append(data, ']'), columns)
 	if err != nil || !reflect.DeepEqual(got, [][]any{row}) {
 		t.Errorf("%s gives %#v, %v; want %#v", data, got, err, row)
 	}
-	for cell, want := range map[any]string{int64(1 << 53): "9007199254740992", int64(1<<53 + 1): `"9007199254740993"`, math.Inf(1): "null", struct{}{}: "null"} {
+	for cell, want := range map[any]string{
+		int64(1 << 53): "9007199254740992", int64(1<<53 + 1): `"9007199254740993"`, math.Inf(1): "null",
+		struct{}{}: "null",
+	} {
 		if got := string(footnote.AppendCell(nil, cell)); got != want {
 			t.Errorf("%v gives %s, want %s", cell, got, want)
 		}

@@ -191,8 +191,8 @@ type StepFailed struct {
 	Code    Code   `json:"code"`
 	Usage   Usage  `json:"usage"` // estimated if the upstream did not report it
 	Cost    Cost   `json:"cost"`
-	// Lost is set when the process died during the call. The actual usage is then unknown, and the whole reservation
-	// counts as used.
+	// Lost is set when the process died during the call. The actual usage is then unknown, and an estimate counts: its
+	// prompt and a short answer.
 	Lost bool `json:"lost,omitempty"`
 }
 

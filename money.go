@@ -98,7 +98,9 @@ type OverLimit struct {
 	// Passing is set when the request would fit if nothing were reserved: part of the reservation may be released
 	// soon.
 	Passing bool
-	Resets  time.Time // zero: does not reset by itself
+	// TooSmall is set when the request would not fit if nothing were spent or reserved.
+	TooSmall bool
+	Resets   time.Time // zero: does not reset by itself
 }
 
 // Tally is a balance as a store keeps it. An empty account field stands for all values; Day is 2006-01-02 or

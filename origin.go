@@ -47,7 +47,8 @@ func (o Origin) Comment() string {
 // plainID returns id, or "" if it could end a comment or a header: clients choose the ids of their requests.
 func plainID(id string) string {
 	if len(id) > 128 || strings.ContainsFunc(id, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.')
 	}) {
 		return ""
 	}

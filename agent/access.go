@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Access says what people may use. What somebody may not use is to them as if it were
@@ -12,6 +13,7 @@ import (
 type Access interface {
 	Assistant(p footnote.Principal, name string) bool
 	Source(p footnote.Principal, name string) bool
+	EverySource(p footnote.Principal) bool // whether it may use all configured sources
 	Tool(p footnote.Principal, name string) bool
 	Tier(p footnote.Principal, name string) bool
 	Model(p footnote.Principal, name string) bool
@@ -22,6 +24,7 @@ type everything struct{}
 
 func (everything) Assistant(footnote.Principal, string) bool { return true }
 func (everything) Source(footnote.Principal, string) bool    { return true }
+func (everything) EverySource(footnote.Principal) bool       { return true }
 func (everything) Tool(footnote.Principal, string) bool      { return true }
 func (everything) Tier(footnote.Principal, string) bool      { return true }
 func (everything) Model(footnote.Principal, string) bool     { return true }
@@ -49,7 +52,9 @@ func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
 		}
 		info := e.infos[i]
 		info.Tiers = e.tiers(p, a)
-		info.Tools = slices.DeleteFunc(slices.Clone(info.Tools), func(t ToolInfo) bool { return !e.opts.Access.Tool(p, t.Name) })
+		info.Tools = slices.DeleteFunc(slices.Clone(info.Tools), func(t ToolInfo) bool {
+			return !e.opts.Access.Tool(p, t.Name)
+		})
 		if own, err := e.tier(p, a, ""); err == nil {
 			info.Model = own.Model
 		} else {
@@ -75,23 +80,32 @@ func (e *Engine) toolsOf(p footnote.Principal, a *Assistant) json.RawMessage {
 	if _, all := e.opts.Access.(everything); all {
 		return e.frozen[a]
 	}
-	return Freeze(slices.DeleteFunc(slices.Clone(a.Tools), func(t Tool) bool { return !e.opts.Access.Tool(p, t.Spec().Name) }), a.Policy)
+	return Freeze(slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
+		return !e.opts.Access.Tool(p, t.Spec().Name)
+	}), a.Policy)
 }
 
 // MaySee reports whether a principal may still use what a conversation was opened with:
-// its assistant and its sources. One that it may not is as if it were not there.
-func MaySee(a Access, p footnote.Principal, o footnote.Opened) bool {
-	return a.Assistant(p, o.Assistant) && !slices.ContainsFunc(o.Sources, func(name string) bool { return !a.Source(p, name) })
+// its assistant and its sources. If not, the conversation counts as missing. With unknown, the
+// event that names the sources cannot be read: it may have been any of them.
+func MaySee(a Access, p footnote.Principal, o footnote.Opened, unknown bool) bool {
+	if unknown && !a.EverySource(p) {
+		return false
+	}
+	return a.Assistant(p, o.Assistant) &&
+		!slices.ContainsFunc(o.Sources, func(name string) bool { return !a.Source(p, name) })
 }
 
 // mayGoOn refuses to go on with a conversation whose principal may no longer use what
 // it is held with.
-func (e *Engine) mayGoOn(p footnote.Principal, o footnote.Opened) error {
-	if !MaySee(e.opts.Access, p, o) {
+func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {
+	o := s.opened
+	if !MaySee(e.opts.Access, p, o, s.openedLost) {
 		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
 	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || o.Model != "" && !e.opts.Access.Model(p, o.Model) {
-		return footnote.Errorf(footnote.InvalidRequest, "The model of this conversation is no longer there. Open a new one.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"The model of this conversation is no longer there. Open a new one.")
 	}
 	return nil
 }

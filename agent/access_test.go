@@ -14,6 +14,7 @@ type without string
 
 func (without) Assistant(footnote.Principal, string) bool { return true }
 func (without) Source(footnote.Principal, string) bool    { return true }
+func (without) EverySource(footnote.Principal) bool       { return true }
 func (without) Tool(footnote.Principal, string) bool      { return true }
 func (without) Tier(footnote.Principal, string) bool      { return true }
 func (w without) Model(p footnote.Principal, name string) bool {
@@ -28,9 +29,19 @@ func TestTitlesAreMadeByAModelThatMayBeUsed(t *testing.T) {
 		tiers  []agent.Tier
 		want   string
 	}{
-		"all may be used":    {nil, []agent.Tier{{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1}}, "small"},
-		"small may not":      {without("small"), []agent.Tier{{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1}}, "big"},
-		"no tier is left":    {without("small"), []agent.Tier{{Name: "low", Model: "small", Multiplier: 1}}, "scripted"},
+		"all may be used": {
+			nil, []agent.Tier{
+				{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1},
+			}, "small",
+		},
+		"small may not": {
+			without("small"), []agent.Tier{
+				{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1},
+			}, "big",
+		},
+		"no tier is left": {
+			without("small"), []agent.Tier{{Name: "low", Model: "small", Multiplier: 1}}, "scripted",
+		},
 		"there are no tiers": {without("small"), nil, "scripted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +81,8 @@ func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
 				for ev := range r.log.Events(t.Context(), id, 0) {
 					last = ev.Body
 				}
-				if called := len(model.Requests()) > 0; footnote.KindOf(last) != c.want || called != (c.want == "run_finished") {
+				if called := len(model.Requests()) > 0; footnote.KindOf(last) != c.want ||
+					called != (c.want == "run_finished") {
 					t.Errorf("it ended with %+v, and the model was called: %v", last, called)
 				}
 			})

@@ -15,7 +15,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // faulty is a log that can refuse to write.
@@ -42,9 +45,10 @@ type rig struct {
 	model  *agenttest.Model
 }
 
-func newRig(t *testing.T, model *agenttest.Model, tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) *rig {
+func newRig(t *testing.T, model *agenttest.Model, tools []tool.Tool,
+	change ...func(*agent.Assistant, *agent.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, log: &faulty{Store: store.NewMem()}, hub: hub.New(), model: model}
+	r := &rig{t: t, log: &faulty{Store: storetest.NewMem()}, hub: hub.New(), model: model}
 	r.start(tools, change...)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +59,7 @@ func newRig(t *testing.T, model *agenttest.Model, tools []agent.Tool, change ...
 }
 
 // start makes an engine over the log as it is, as after a crash.
-func (r *rig) start(tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) {
+func (r *rig) start(tools []tool.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	r.t.Helper()
 	a := &agent.Assistant{Name: "analyst", ModelName: "scripted", Model: r.model, Tools: tools,
 		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
@@ -117,32 +121,46 @@ func (r *rig) terminals(conversation string) int {
 	return n
 }
 
-func rows(name string) agent.Tool {
-	return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: true}, func(_ context.Context, c agent.Call) (agent.Output, error) {
-		res := &footnote.Result{Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}}, Rows: [][]any{{int64(42)}}}
-		return agent.Output{Content: `{"result":"` + c.ResultID + `","rows":[[42]]}`, Rows: res, SQL: "select 42", Source: "shop"}, nil
+func rows(name string) tool.Tool {
+	return agenttest.NewTool(tool.Spec{
+		Name:     name,
+		ReadOnly: true,
+	}, func(_ context.Context, c tool.Call) (tool.Output, error) {
+		res := &footnote.Result{
+			Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
+			Rows:    [][]any{{int64(42)}},
+		}
+		return tool.Output{
+			Content: `{"result":"` + c.ResultID + `","rows":[[42]]}`, Rows: res, SQL: "select 42", Source: "shop",
+		}, nil
 	})
 }
 
-func client(name string) agent.Tool {
-	return agenttest.NewTool(agent.Spec{Name: name, Side: agent.Client, ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+func client(name string) tool.Tool {
+	return agenttest.NewTool(tool.Spec{
+		Name:     name,
+		Side:     tool.Client,
+		ReadOnly: true,
+	}, func(context.Context, tool.Call) (tool.Output, error) {
 		panic("a client tool was called on the server")
 	})
 }
 
 func TestARunAsksItsToolsAndAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Call("toolu_1", "run_query", `{}`), agenttest.Say("There are 42 orders."))
-		r := newRig(t, model, []agent.Tool{rows("run_query")})
+		llm := agenttest.Script(agenttest.Call("toolu_1", "run_query", `{}`), agenttest.Say("There are 42 orders."))
+		r := newRig(t, llm, []tool.Tool{rows("run_query")})
 		kinds, last := r.read(r.submit(agent.Turn{Text: "How many orders?"}))
-		want := "opened titled user_message run_started assistant_message tool_result assistant_message answered run_finished"
+		want := "opened titled user_message run_started assistant_message tool_result assistant_message answered " +
+			"run_finished"
 		if got := strings.Join(kinds, " "); got != want {
 			t.Errorf("events = %s\nwant     %s", got, want)
 		}
-		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != agent.EndTurn || f.Steps != 2 || f.Usage.Input != 20 {
+		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != model.EndTurn || f.Steps != 2 ||
+			f.Usage.Input != 20 {
 			t.Errorf("last = %+v", last)
 		}
-		second := model.Requests()[1].Messages
+		second := llm.Requests()[1].Messages
 		if got := string(second[len(second)-1].Content); !strings.Contains(got, `\"result\":\"r1\"`) {
 			t.Errorf("the result was not sent back: %s", got)
 		}
@@ -151,18 +169,25 @@ func TestARunAsksItsToolsAndAnswers(t *testing.T) {
 
 func TestReadOnlyToolsRunSideBySideAndAnswerInCallOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := agenttest.NewTool(agent.Spec{Name: "slow", ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
+		slow := agenttest.NewTool(tool.Spec{
+			Name:     "slow",
+			ReadOnly: true,
+		}, func(ctx context.Context, c tool.Call) (tool.Output, error) {
 			time.Sleep(3 * time.Second)
-			return agent.Output{Content: "slow"}, nil
+			return tool.Output{Content: "slow"}, nil
 		})
-		fast := agenttest.NewTool(agent.Spec{Name: "fast", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+		fast := agenttest.NewTool(tool.Spec{
+			Name:     "fast",
+			ReadOnly: true,
+		}, func(context.Context, tool.Call) (tool.Output, error) {
 			time.Sleep(time.Second)
-			return agent.Output{Content: "fast"}, nil
+			return tool.Output{Content: "fast"}, nil
 		})
 		model := agenttest.Script(agenttest.Calls(
-			agenttest.CallBlock("a", "slow", `{}`), agenttest.CallBlock("b", "fast", `{}`), agenttest.CallBlock("c", "slow", `{}`)),
+			agenttest.CallBlock("a", "slow", `{}`), agenttest.CallBlock("b", "fast", `{}`),
+			agenttest.CallBlock("c", "slow", `{}`)),
 			agenttest.Say("done"))
-		r := newRig(t, model, []agent.Tool{slow, fast})
+		r := newRig(t, model, []tool.Tool{slow, fast})
 		begun := time.Now()
 		ticket := r.submit(agent.Turn{Text: "go"})
 		r.read(ticket)
@@ -182,17 +207,25 @@ func TestReadOnlyToolsRunSideBySideAndAnswerInCallOrder(t *testing.T) {
 }
 
 func TestToolsThatMisbehave(t *testing.T) {
-	tools := []agent.Tool{
-		agenttest.NewTool(agent.Spec{Name: "panics"}, func(context.Context, agent.Call) (agent.Output, error) { panic("boom") }),
-		agenttest.NewTool(agent.Spec{Name: "hangs", Timeout: time.Second}, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+	tools := []tool.Tool{
+		agenttest.NewTool(tool.Spec{
+			Name: "panics",
+		}, func(context.Context, tool.Call) (tool.Output, error) { panic("boom") }),
+		agenttest.NewTool(tool.Spec{
+			Name:    "hangs",
+			Timeout: time.Second,
+		}, func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 			<-ctx.Done()
-			return agent.Output{}, ctx.Err()
+			return tool.Output{}, ctx.Err()
 		}),
-		agenttest.NewTool(agent.Spec{Name: "deaf", Timeout: time.Second}, func(context.Context, agent.Call) (agent.Output, error) {
+		agenttest.NewTool(tool.Spec{
+			Name:    "deaf",
+			Timeout: time.Second,
+		}, func(context.Context, tool.Call) (tool.Output, error) {
 			time.Sleep(6 * time.Second)
-			return agent.Output{Content: "too late"}, nil
+			return tool.Output{Content: "too late"}, nil
 		}),
-		agenttest.NewTool(agent.Spec{Name: "secret"}, nil),
+		agenttest.NewTool(tool.Spec{Name: "secret"}, nil),
 	}
 	for name, want := range map[string]string{
 		"panics": "broke while it ran", "hangs": "longer than 1s", "deaf": "longer than 1s",
@@ -225,9 +258,10 @@ func TestToolsThatMisbehave(t *testing.T) {
 
 func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tools := []agent.Tool{rows("run_query"), client("browser_query"), client("draw")}
+		tools := []tool.Tool{rows("run_query"), client("browser_query"), client("draw")}
 		model := agenttest.Script(agenttest.Calls(
-			agenttest.CallBlock("a", "run_query", `{}`), agenttest.CallBlock("b", "browser_query", `{}`), agenttest.CallBlock("c", "draw", `{}`)),
+			agenttest.CallBlock("a", "run_query", `{}`), agenttest.CallBlock("b", "browser_query", `{}`),
+			agenttest.CallBlock("c", "draw", `{}`)),
 			agenttest.Say("Both are 42."))
 		r := newRig(t, model, tools)
 		first := r.submit(agent.Turn{Text: "go"})
@@ -243,7 +277,7 @@ func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 
 		answer := func(id, content string) (agent.Ticket, error) {
 			return r.engine.Submit(t.Context(), agent.Turn{Conversation: first.Conversation, Principal: alice,
-				Answers: []agent.Answer{{CallID: id, Content: content}}})
+				Answers: []tool.Answer{{CallID: id, Content: content}}})
 		}
 		one, err := answer("c", "drawn")
 		if err != nil || one.Duplicate {
@@ -267,7 +301,8 @@ func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 		}
 		_, last = r.read(two)
 		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(first.Conversation) != 1 || two.Run != first.Run {
-			t.Errorf("last = %+v, %d terminals, run %s then %s", last, r.terminals(first.Conversation), first.Run, two.Run)
+			t.Errorf("last = %+v, %d terminals, run %s then %s", last, r.terminals(first.Conversation), first.Run,
+				two.Run)
 		}
 	})
 }
@@ -275,7 +310,7 @@ func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("As you wish."))
-		r := newRig(t, model, []agent.Tool{client("draw")})
+		r := newRig(t, model, []tool.Tool{client("draw")})
 		first := r.submit(agent.Turn{Text: "draw"})
 		r.read(first)
 		synctest.Wait()
@@ -284,7 +319,8 @@ func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
 			t.Errorf("last = %+v, %d terminals", last, r.terminals(first.Conversation))
 		}
 		m := model.Requests()[1].Messages
-		if got := string(m[2].Content); !strings.Contains(got, agent.NotAnswered) || !strings.Contains(got, "never mind") {
+		if got := string(m[2].Content); !strings.Contains(got, agent.NotAnswered) ||
+			!strings.Contains(got, "never mind") {
 			t.Errorf("sent %s", got)
 		}
 	})
@@ -293,7 +329,7 @@ func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
 func TestAnUnansweredCallEndsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
-		r := newRig(t, model, []agent.Tool{client("draw")})
+		r := newRig(t, model, []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
 		r.read(ticket)
 		time.Sleep(6 * time.Minute)
@@ -309,28 +345,54 @@ func TestEndsOfARun(t *testing.T) {
 	for i := range 20 {
 		loopy = append(loopy, agenttest.Call(fmt.Sprintf("t%d", i), "run_query", `{}`))
 	}
-	again := &agent.StepError{Code: footnote.ModelUnavailable, Message: "The model is overloaded.", Again: true}
+	again := &model.StepError{Code: footnote.ModelUnavailable, Message: "The model is overloaded.", Again: true}
 	for name, c := range map[string]struct {
 		script []agenttest.Reply
 		want   string
 	}{
-		"refusal":            {[]agenttest.Reply{{Stop: agent.Refusal, Blocks: agenttest.Say("half").Blocks}}, "run_finished refusal"},
-		"unknown stop":       {[]agenttest.Reply{{Stop: "brand_new", Blocks: agenttest.Say("x").Blocks}}, "run_finished brand_new"},
-		"max turns":          {append(loopy[:10:10], agenttest.Say("the best I have")), "run_finished max_turns"},
-		"calls after none":   {loopy, "run_finished max_turns"},
-		"cut call":           {[]agenttest.Reply{{Stop: agent.MaxTokens, Blocks: loopy[0].Blocks}, agenttest.Say("x")}, "run_finished end_turn"},
-		"silence":            {[]agenttest.Reply{loopy[0], {Stop: agent.EndTurn}, agenttest.Say("x")}, "run_finished end_turn"},
-		"pause":              {[]agenttest.Reply{{Stop: agent.PauseTurn, Blocks: agenttest.Say("hm").Blocks}, agenttest.Say("x")}, "run_finished end_turn"},
-		"broken then good":   {[]agenttest.Reply{{Err: again}, {Err: again}, agenttest.Say("x")}, "run_finished end_turn"},
-		"broken":             {[]agenttest.Reply{{Err: again}, {Err: again}, {Err: again}}, "run_failed model_unavailable"},
-		"broken in the text": {[]agenttest.Reply{{Err: again, Blocks: agenttest.Say("hal").Blocks}, agenttest.Say("x")}, "run_failed model_unavailable"},
-		"unclassified":       {[]agenttest.Reply{{Err: errors.New("secret detail")}}, "run_failed internal_error"},
-		"too slow":           {[]agenttest.Reply{{Hang: true}}, "run_failed agent_timeout"},
-		"too dear":           {[]agenttest.Reply{{Stop: agent.ToolUse, Blocks: loopy[0].Blocks, Cost: footnote.Cost{MicroUSD: 600_000}}}, "run_failed budget_exceeded"},
+		"refusal": {
+			[]agenttest.Reply{{Stop: model.Refusal, Blocks: agenttest.Say("half").Blocks}}, "run_finished refusal",
+		},
+		"unknown stop": {
+			[]agenttest.Reply{{Stop: "brand_new", Blocks: agenttest.Say("x").Blocks}}, "run_finished brand_new",
+		},
+		"max turns":        {append(loopy[:10:10], agenttest.Say("the best I have")), "run_finished max_turns"},
+		"calls after none": {loopy, "run_finished max_turns"},
+		"cut call": {
+			[]agenttest.Reply{
+				{Stop: model.MaxTokens, Blocks: loopy[0].Blocks}, agenttest.Say("x"),
+			}, "run_finished end_turn",
+		},
+		"silence": {
+			[]agenttest.Reply{loopy[0], {Stop: model.EndTurn}, agenttest.Say("x")}, "run_finished end_turn",
+		},
+		"pause": {
+			[]agenttest.Reply{
+				{Stop: model.PauseTurn, Blocks: agenttest.Say("hm").Blocks}, agenttest.Say("x"),
+			}, "run_finished end_turn",
+		},
+		"broken then good": {
+			[]agenttest.Reply{{Err: again}, {Err: again}, agenttest.Say("x")}, "run_finished end_turn",
+		},
+		"broken": {
+			[]agenttest.Reply{{Err: again}, {Err: again}, {Err: again}}, "run_failed model_unavailable",
+		},
+		"broken in the text": {
+			[]agenttest.Reply{
+				{Err: again, Blocks: agenttest.Say("hal").Blocks}, agenttest.Say("x"),
+			}, "run_failed model_unavailable",
+		},
+		"unclassified": {[]agenttest.Reply{{Err: errors.New("secret detail")}}, "run_failed internal_error"},
+		"too slow":     {[]agenttest.Reply{{Hang: true}}, "run_failed agent_timeout"},
+		"too dear": {
+			[]agenttest.Reply{
+				{Stop: model.ToolUse, Blocks: loopy[0].Blocks, Cost: footnote.Cost{MicroUSD: 600_000}},
+			}, "run_failed budget_exceeded",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, agenttest.Script(c.script...), []agent.Tool{rows("run_query")})
+				r := newRig(t, agenttest.Script(c.script...), []tool.Tool{rows("run_query")})
 				ticket := r.submit(agent.Turn{Text: "go"})
 				kinds, last := r.read(ticket)
 				got := kinds[len(kinds)-1]
@@ -352,9 +414,12 @@ func TestEndsOfARun(t *testing.T) {
 }
 
 func TestStopReachesTheModelAndTheTool(t *testing.T) {
-	hang := agenttest.NewTool(agent.Spec{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+	hang := agenttest.NewTool(tool.Spec{
+		Name:     "hang",
+		ReadOnly: true,
+	}, func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 		<-ctx.Done()
-		return agent.Output{}, ctx.Err()
+		return tool.Output{}, ctx.Err()
 	})
 	for name, script := range map[string][]agenttest.Reply{
 		"model": {{Hang: true}},
@@ -362,7 +427,7 @@ func TestStopReachesTheModelAndTheTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, agenttest.Script(script...), []agent.Tool{hang})
+				r := newRig(t, agenttest.Script(script...), []tool.Tool{hang})
 				ticket := r.submit(agent.Turn{Text: "go"})
 				synctest.Wait()
 				if err := r.engine.Stop(t.Context(), ticket.Conversation, "user"); err != nil {
@@ -389,7 +454,11 @@ func lostStore(t *testing.T, policy, want string) {
 	synctest.Test(t, func(t *testing.T) {
 		full := footnote.Errorf(footnote.StorageUnavailable, "the disk is gone")
 		gate := make(chan struct{})
-		model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("x").Blocks, Stop: agent.EndTurn}, agenttest.Say("x"), agenttest.Say("hello again"))
+		model := agenttest.Script(agenttest.Reply{
+			Wait:   gate,
+			Blocks: agenttest.Say("x").Blocks,
+			Stop:   model.EndTurn,
+		}, agenttest.Say("x"), agenttest.Say("hello again"))
 		r := newRig(t, model, nil)
 		ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: policy})
 		synctest.Wait()
@@ -422,8 +491,15 @@ func TestAMessageIsAskedOnce(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Say("Once.")), nil)
 		ticket := r.submit(agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
 		r.read(ticket)
-		r.refused("the same message", ticket.Conversation, footnote.Conflict, agent.Turn{MessageID: "m", Text: "How many?"})
-		r.refused("the same first message", "", footnote.Conflict, agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
+		r.refused("the same message", ticket.Conversation, footnote.Conflict, agent.Turn{
+			MessageID: "m",
+			Text:      "How many?",
+		})
+		r.refused("the same first message", "", footnote.Conflict, agent.Turn{
+			ClientID:  "c",
+			MessageID: "m",
+			Text:      "How many?",
+		})
 		if n := len(r.model.Requests()); n != 1 {
 			t.Errorf("the model was called %d times", n)
 		}
@@ -435,11 +511,19 @@ func TestOneRunAtATime(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)
 		ticket := r.submit(agent.Turn{Text: "go"})
 		synctest.Wait()
-		_, err := r.engine.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: alice, Text: "and?"})
+		_, err := r.engine.Submit(t.Context(), agent.Turn{
+			Conversation: ticket.Conversation,
+			Principal:    alice,
+			Text:         "and?",
+		})
 		if footnote.CodeOf(err) != footnote.Conflict {
 			t.Errorf("CodeOf(%v), want conflict", err)
 		}
-		_, err = r.engine.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: footnote.Principal{Org: "acme", User: "bob"}, Text: "hi"})
+		_, err = r.engine.Submit(t.Context(), agent.Turn{
+			Conversation: ticket.Conversation,
+			Principal:    footnote.Principal{Org: "acme", User: "bob"},
+			Text:         "hi",
+		})
 		if footnote.CodeOf(err) != footnote.NotFound {
 			t.Errorf("a foreign conversation: CodeOf(%v), want not_found", err)
 		}

@@ -12,7 +12,8 @@ import (
 // Resolver finds the footnotes of an answer: which cells its numerals rest on.
 // Tables are the results of the conversation, oldest first; hints are footnotes
 // that the model vouches for.
-type Resolver func(text, question string, tables []Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved)
+type Resolver func(text, question string, tables []Table,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved)
 
 // Table is a stored result with its rows.
 type Table struct {
@@ -84,10 +85,12 @@ func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 }
 
 // resolve finds the footnotes. An answer is not lost because they are.
-func (r *run) resolve(text, question string, hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
+func (r *run) resolve(text, question string,
+	hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("footnotes panicked", "conversation", r.stream, "run", r.id, "panic", p, "stack", string(debug.Stack()))
+			r.e.opts.Logger.Error("footnotes panicked", "conversation", r.stream, "run", r.id, "panic", p, "stack",
+				string(debug.Stack()))
 			cites, open = nil, nil
 		}
 	}()

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Budget keeps people within their limits. Before a call is made, the most it can use is
@@ -64,17 +67,17 @@ type Hold interface {
 // Pricer is a Model that can tell what a call may use.
 type Pricer interface {
 	// Most is the most that a call can use.
-	Most(req Request) (tokens int64, cost footnote.Cost)
+	Most(req model.Request) (tokens int64, cost footnote.Cost)
 	// Least is what a call needs with an answer of req.MaxTokens, when its prompt has grown
 	// by a number of bytes.
-	Least(req Request, grown int) (tokens int64, cost footnote.Cost)
+	Least(req model.Request, grown int) (tokens int64, cost footnote.Cost)
 }
 
 // unknownTokens is the estimate for a call of a model that is no Pricer.
 const unknownTokens = 2_000
 
 // most is the most that a call can use within req.MaxCost.
-func (a *Assistant) most(req *Request) footnote.Amount {
+func (a *Assistant) most(req *model.Request) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
 		return footnote.Amount{MicroUSD: req.MaxCost, Tokens: unknownTokens}
@@ -93,7 +96,7 @@ const (
 )
 
 // least is the least that a call needs, or zero when the model is no Pricer.
-func (a *Assistant) least(req Request, answer, grown int) footnote.Amount {
+func (a *Assistant) least(req model.Request, answer, grown int) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
 		return footnote.Amount{}
@@ -109,7 +112,7 @@ func (a *Assistant) least(req Request, answer, grown int) footnote.Amount {
 const graceTTL = 30 * time.Second
 
 // permit restricts a call to the models that its principal may use.
-func (e *Engine) permit(req *Request) {
+func (e *Engine) permit(req *model.Request) {
 	if _, all := e.opts.Access.(everything); !all {
 		p := req.Principal
 		req.Permits = func(model string) bool { return e.opts.Access.Model(p, model) }
@@ -117,9 +120,9 @@ func (e *Engine) permit(req *Request) {
 }
 
 // reserve reserves what a call outside a run can use, and limits the call to that.
-func (e *Engine) reserve(ctx context.Context, a *Assistant, req *Request, c Spending) (Hold, error) {
+func (e *Engine) reserve(ctx context.Context, a *Assistant, req *model.Request, c Spending) (Hold, error) {
 	e.permit(req)
-	c.ID, c.Most, c.Enough = "res_"+rand.Text(), a.most(req), a.least(*req, leastAnswer, 0)
+	c.ID, c.Most, c.Enough = cmp.Or(c.ID, newReservation()), a.most(req), a.least(*req, leastAnswer, 0)
 	c.Lost = c.Enough
 	h, err := e.opts.Budget.Reserve(ctx, req.Principal, c)
 	if err != nil {
@@ -130,13 +133,13 @@ func (e *Engine) reserve(ctx context.Context, a *Assistant, req *Request, c Spen
 		req.MaxCost = max(1, got.MicroUSD)
 	}
 	if got.Tokens < c.Most.Tokens {
-		req.shorten(leastAnswer + got.Tokens - c.Enough.Tokens)
+		shorten(req, leastAnswer+got.Tokens-c.Enough.Tokens)
 	}
 	return h, nil
 }
 
-// shorten lowers the output limit.
-func (req *Request) shorten(tokens int64) {
+// shorten lowers the output limit of a call.
+func shorten(req *model.Request, tokens int64) {
 	if tokens = max(1, tokens); req.MaxTokens == 0 || int64(req.MaxTokens) > tokens {
 		req.MaxTokens = int(tokens)
 	}
@@ -157,6 +160,10 @@ type purse struct {
 	unsure   int64      // the prices of calls that broke: they may have been made
 }
 
+// newReservation returns the id of a reservation outside the one of a run. Who retries draws it once: an attempt whose
+// answer was lost may have made the reservation.
+func newReservation() string { return "res_" + rand.Text() }
+
 func reservationOf(run string) string { return "res_" + run }
 
 // paid reports whether the run has paid for anything.
@@ -173,13 +180,9 @@ func (r *run) spending() Spending {
 // afford reserves what the next model call can use and what the closing call needs, and limits
 // the call to its part. When the money does not suffice for both, the call becomes the closing
 // one; when it does not suffice for that either, the call reads shortened results.
-func (r *run) afford(req *Request) error {
+func (r *run) afford(req *model.Request) error {
 	r.e.permit(req)
-	if r.purse.hold != nil && r.purse.hold.Reserved() {
-		if err := r.w.flush(); err != nil { // the store has to know what the run has spent
-			return err
-		}
-	}
+	r.purse.closing = false
 	err := r.reserveStep(req)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded && r.paid() && r.ctx.Err() == nil {
 		req.Messages, req.NoTools, r.purse.closing = r.shortHistory(), true, true
@@ -188,63 +191,93 @@ func (r *run) afford(req *Request) error {
 	return err
 }
 
-// reserveStep is one attempt of afford.
-func (r *run) reserveStep(req *Request) error {
-	left := r.left()
-	req.MaxCost = max(1, left)
+// need is what a model call of the run needs.
+type need struct {
+	step footnote.Amount // at least
+	back footnote.Amount // for the closing call after it; zero when it is the closing call itself
+	last footnote.Amount // at least, if it becomes the closing call
+	most footnote.Amount // with the closing call
+}
+
+func (r *run) need(req *model.Request) need {
 	closed := *req
 	closed.NoTools = true
-	var back footnote.Amount // for the closing call
-	if !req.NoTools {
-		back = r.a.least(closed, closingAnswer, closingGrowth)
+	n := need{
+		step: r.a.least(*req, leastAnswer, 0),
+		last: r.a.least(closed, leastAnswer, 0),
+		most: r.a.most(req),
 	}
-	step, most := r.a.least(*req, leastAnswer, 0), r.a.most(req)
-	c := r.spending()
-	c.Enough, c.Lost, c.Most = step.Add(back), step, most
-	if c.Paid {
-		c.Enough = r.a.least(closed, leastAnswer, 0)
+	if req.NoTools {
+		return n
 	}
-	if back != (footnote.Amount{}) {
+	if n.back = r.a.least(closed, closingAnswer, closingGrowth); n.back != (footnote.Amount{}) {
 		// The closing call reads again what this one says: input costs a third of output at most.
-		c.Most = footnote.Amount{MicroUSD: most.MicroUSD + (most.MicroUSD+2)/3, Tokens: 2 * most.Tokens}.Add(back)
+		n.most = footnote.Amount{
+			MicroUSD: n.most.MicroUSD + (n.most.MicroUSD+2)/3, Tokens: 2 * n.most.Tokens,
+		}.Add(n.back)
+	}
+	return n
+}
+
+// reserveStep is one attempt of afford.
+func (r *run) reserveStep(req *model.Request) error {
+	if r.purse.hold != nil && r.purse.hold.Reserved() {
+		if err := r.w.flush(); err != nil { // the store has to know what the run has spent
+			return err
+		}
+	}
+	left := r.left()
+	req.MaxCost = max(1, left)
+	n := r.need(req)
+	c := r.spending()
+	c.Enough, c.Lost, c.Most = n.step.Add(n.back), n.step, n.most
+	if c.Paid {
+		c.Enough = n.last
 	}
 	if c.Enough.MicroUSD > left {
 		return footnote.Errorf(footnote.BudgetExceeded,
 			"What is left of the money for this question does not pay for an answer.")
 	}
 	c.Most.MicroUSD = min(c.Most.MicroUSD, max(1, left))
-	h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
+	h, err := r.reserve(c)
 	if err != nil {
 		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return dayOver{err}
 	}
-	p, got := &r.purse, h.Amount()
-	p.hold, p.calling, p.short = h, true, got.MicroUSD < c.Most.MicroUSD || got.Tokens < c.Most.Tokens
+	got := h.Amount()
+	scarce := got.Tokens < c.Most.Tokens
+	r.purse.hold, r.purse.calling, r.purse.short = h, true, scarce || got.MicroUSD < c.Most.MicroUSD
 	if got.MicroUSD >= c.Most.MicroUSD {
 		got.MicroUSD = max(1, left)
 	}
-	scarce := got.Tokens < c.Most.Tokens
-	if need := step.Add(back); !req.NoTools && (got.MicroUSD < need.MicroUSD || scarce && got.Tokens < need.Tokens) {
+	r.purse.divide(req, n, got, scarce)
+	return nil
+}
+
+// divide limits a call to its part of what was granted. When that is too little for a closing
+// call after it, the call becomes the closing one. Tokens are limited only when they are scarce.
+func (p *purse) divide(req *model.Request, n need, got footnote.Amount, scarce bool) {
+	both := n.step.Add(n.back)
+	if !req.NoTools && (got.MicroUSD < both.MicroUSD || scarce && got.Tokens < both.Tokens) {
 		req.NoTools, p.closing = true, true
-		step, back = r.a.least(closed, leastAnswer, 0), footnote.Amount{}
+		n.step, n.back = n.last, footnote.Amount{}
 	}
-	p.back = back.MicroUSD
-	spare := got.Sub(step).Sub(back)
-	if back == (footnote.Amount{}) {
+	p.back = n.back.MicroUSD
+	spare := got.Sub(n.step).Sub(n.back)
+	if n.back == (footnote.Amount{}) {
 		req.MaxCost = got.MicroUSD
 	} else {
-		req.MaxCost = step.MicroUSD + spare.MicroUSD*3/4
+		req.MaxCost = n.step.MicroUSD + spare.MicroUSD*3/4
 		spare.Tokens /= 2
 	}
 	req.MaxCost = max(1, req.MaxCost)
 	if scarce {
-		req.shorten(leastAnswer + spare.Tokens)
+		shorten(req, leastAnswer+spare.Tokens)
 	}
-	return nil
 }
 
 // shortHistory is the history with only the beginnings of the results of this run.
-func (r *run) shortHistory() []Message {
+func (r *run) shortHistory() []model.Message {
 	events := slices.Clone(r.events())
 	for i, ev := range events {
 		if t, ok := ev.Body.(footnote.ToolResult); ok && ev.Run == r.id {
@@ -283,6 +316,50 @@ func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	return bodies, settle
 }
 
+// pageTTL is how long a run keeps what it has reserved while a page runs its calls.
+const pageTTL = 2 * time.Minute
+
+// keepForPage keeps the reservation of a run that is about to park for calls which a page
+// answers by itself: it has paid for a step, and needs the rest for its answer. It does not
+// when a person is waited for, who may take long.
+func (r *run) keepForPage() (kept bool, err error) {
+	p := &r.purse
+	if p.hold == nil || !p.hold.Reserved() || p.unsure > 0 || !r.awaitsPage() {
+		return false, nil
+	}
+	if err := r.w.flush(); err != nil { // what was spent counts, whatever becomes of the reservation
+		return false, err
+	}
+	c := r.spending()
+	c.Most = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
+	c.Enough, c.Wait, c.TTL = c.Most, false, pageTTL
+	h, err := r.reserve(c)
+	if footnote.CodeOf(err) == footnote.BudgetExceeded {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	p.hold = h
+	return true, nil
+}
+
+// awaitsPage reports whether all that the run waits for are calls that a page answers by itself.
+func (r *run) awaitsPage() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open := r.s.open()
+	for _, c := range open {
+		p := r.plan(c)
+		_, decided := r.s.approvals[c.ID]
+		asks := r.a.Policy.Verdict(p.spec) == Ask && !decided && !r.s.isAlways(p.spec.Name)
+		if !p.wait || asks || p.spec.Kind == tool.Question {
+			return false
+		}
+	}
+	return len(open) > 0
+}
+
 // lost returns the events, and their settlement, for the calls of a run whose process died.
 // What they used is estimated. With goesOn, the run keeps its reservation.
 func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool) (
@@ -308,11 +385,13 @@ func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool)
 	return bodies, settle, nil
 }
 
-// lostUse is the estimate of what a call used whose process died.
+// lostUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
+// them.
 func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
 	tokens := r.Lost.Tokens / max(1, weight)
 	amount := footnote.Amount{MicroUSD: r.Lost.MicroUSD, Tokens: tokens * max(1, weight)}
-	return footnote.Usage{Output: tokens, Estimated: true},
+	answer := min(tokens, leastAnswer)
+	return footnote.Usage{Input: tokens - answer, Output: answer, Estimated: true},
 		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
 }
 
@@ -327,8 +406,16 @@ func (e *Engine) settleOverdue(ctx context.Context) error {
 		return err
 	}
 	for _, r := range overdue {
+		if r.Lost == (footnote.Amount{}) { // such as that of a run whose page has not answered
+			if err := e.opts.Log.Expire(ctx, r.ID); err != nil {
+				return err
+			}
+			continue
+		}
 		u, settle := lostUse(r, 1)
-		b := footnote.Spent{Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true, Conversation: r.Stream}
+		b := footnote.Spent{
+			Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true, Conversation: r.Stream,
+		}
 		err := e.account(ctx, footnote.Principal{Org: r.Org, User: r.User}, b, []footnote.Settle{settle})
 		// After a conflict another engine was quicker, or the next call of this function settles it.
 		if err != nil && footnote.CodeOf(err) != footnote.Conflict {

@@ -5,15 +5,19 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/usage"
+	"github.com/footnotehq/footnote/ledger/usage"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // purse lets a few model calls through.
@@ -73,26 +77,33 @@ func TestBudget(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			money := &purse{left: c.left}
-			tool := agenttest.NewTool(agent.Spec{Name: "query", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
-				return agent.Output{Content: "42"}, nil
+			tl := agenttest.NewTool(tool.Spec{
+				Name:     "query",
+				ReadOnly: true,
+			}, func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{Content: "42"}, nil
 			})
 			model := agenttest.Script(agenttest.Call("t1", "query", `{}`), agenttest.Say("42."))
-			log := store.NewMem()
+			log := storetest.NewMem()
 			var told []string
 			note := func(t agent.Turn, err error) { told = append(told, t.Principal.User+": "+t.Text+" "+err.Error()) }
-			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Refused: note, Assistants: []*agent.Assistant{{
-				Name: "analyst", Model: model, ModelName: "scripted", Tools: []agent.Tool{tool},
-				Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-					return json.RawMessage(`[]`), nil, nil
-				},
-			}}})
+			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Refused: note,
+				Assistants: []*agent.Assistant{{
+					Name: "analyst", Model: model, ModelName: "scripted", Tools: []tool.Tool{tl},
+					Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+						return json.RawMessage(`[]`), nil, nil
+					},
+				}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer e.Drain(context.Background())
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			ticket, err := e.Submit(ctx, agent.Turn{Text: "How many?", Principal: footnote.Principal{Org: "o", User: "u"}})
+			ticket, err := e.Submit(ctx, agent.Turn{
+				Text:      "How many?",
+				Principal: footnote.Principal{Org: "o", User: "u"},
+			})
 			if c.refused {
 				if footnote.CodeOf(err) != c.code || len(model.Requests()) != 0 {
 					t.Errorf("%v after %d calls", err, len(model.Requests()))
@@ -131,7 +142,8 @@ func TestBudget(t *testing.T) {
 			}
 			e.Drain(ctx)
 			if code != c.code || len(model.Requests()) != c.calls || money.settled != c.calls || money.over != 1 {
-				t.Errorf("ended with %q after %d calls, %d settled, %d runs over", code, len(model.Requests()), money.settled, money.over)
+				t.Errorf("ended with %q after %d calls, %d settled, %d runs over", code, len(model.Requests()),
+					money.settled, money.over)
 			}
 		})
 	}
@@ -140,10 +152,11 @@ func TestBudget(t *testing.T) {
 // TestWhatCompleteUses holds that the usage of side jobs is in the log, also of calls
 // side by side and of those that fail.
 func TestWhatCompleteUses(t *testing.T) {
-	log := store.NewMem()
-	model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+	log := storetest.NewMem()
+	model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 		if strings.Contains(string(req.Messages[0].Content), "break") {
-			return agent.Reply{}, &agent.StepError{Code: footnote.ModelUnavailable, Message: "Gone.", Usage: footnote.Usage{Input: 5}}
+			return model.Reply{},
+				&model.StepError{Code: footnote.ModelUnavailable, Message: "Gone.", Usage: footnote.Usage{Input: 5}}
 		}
 		r := say("Yes.")
 		r.Message.Usage = footnote.Usage{Input: 100, Output: 10}
@@ -180,4 +193,76 @@ func TestWhatCompleteUses(t *testing.T) {
 	if err != nil || len(days) != 1 || days[0].Usage != (footnote.Usage{Input: 905, Output: 90}) {
 		t.Errorf("%+v, %v", days, err)
 	}
+}
+
+// lending is a budget that lets one user wait for money, and counts what was dropped.
+type lending struct {
+	*purse
+	dropped atomic.Int64
+}
+
+func (l *lending) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Hold, error) {
+	if p.User == "poor" && c.Wait {
+		select {
+		case <-time.After(20 * time.Second):
+			return nil, errEmpty
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return loan{held{l.purse, c.Most}, l}, nil
+}
+
+type loan struct {
+	held
+	l *lending
+}
+
+func (l loan) Drop() { l.l.dropped.Add(1) }
+
+// TestWaitingForMoneyTakesNoPlace: side jobs that wait for money do not hold up those of others.
+func TestWaitingForMoneyTakesNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick := func(context.Context, model.Request, model.Live) (model.Reply, error) { return say("x"), nil }
+		r := newRig(t, nil, nil, use(modelFunc(quick)), func(_ *agent.Assistant, o *agent.Options) {
+			o.Budget = &lending{purse: &purse{}}
+		})
+		for range 12 {
+			go func() {
+				poor := footnote.Principal{Org: "other", User: "poor"}
+				if _, _, err := r.engine.Complete(t.Context(), poor,
+					"p"); footnote.CodeOf(err) != footnote.BudgetExceeded {
+					t.Errorf("CodeOf(%v), want budget_exceeded", err)
+				}
+			}()
+		}
+		synctest.Wait()
+		begun := time.Now()
+		if _, _, err := r.engine.Complete(t.Context(), alice, "p"); err != nil || time.Since(begun) > 0 {
+			t.Errorf("another user's side job took %v, %v", time.Since(begun), err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestASideJobWithoutAPlaceGivesItsMoneyBack: one that has reserved and finds no place in time
+// leaves no reservation.
+func TestASideJobWithoutAPlaceGivesItsMoneyBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(context.Context, model.Request, model.Live) (model.Reply, error) {
+			time.Sleep(5 * time.Minute)
+			return say("x"), nil
+		}
+		money := &lending{purse: &purse{}}
+		r := newRig(t, nil, nil, use(modelFunc(slow)), func(_ *agent.Assistant, o *agent.Options) { o.Budget = money })
+		for range 4 {
+			go func() { _, _, _ = r.engine.Complete(t.Context(), alice, "p") }()
+		}
+		synctest.Wait()
+		_, _, err := r.engine.Complete(t.Context(), alice, "p")
+		if footnote.CodeOf(err) != footnote.AgentTimeout || money.dropped.Load() != 1 {
+			t.Errorf("CodeOf(%v), want agent_timeout; %d dropped, want 1", err, money.dropped.Load())
+		}
+		time.Sleep(5 * time.Minute)
+	})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // pen is a tool of the client's side that has a say here.
@@ -26,15 +27,15 @@ type pen struct {
 	accepts  func() // called when an answer has been accepted, before it is stored
 }
 
-func (*pen) Spec() agent.Spec {
-	return agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true, InputSchema: json.RawMessage(`{"type":"object"}`)}
+func (*pen) Spec() tool.Spec {
+	return tool.Spec{Name: "draw", Side: tool.Client, ReadOnly: true, InputSchema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (*pen) Call(context.Context, agent.Call) (agent.Output, error) {
+func (*pen) Call(context.Context, tool.Call) (tool.Output, error) {
 	panic("a client's tool was called")
 }
 
-func (p *pen) Check(_ context.Context, c agent.Call, before []agent.Call) (string, error) {
+func (p *pen) Check(_ context.Context, c tool.Call, before []tool.Call) (string, error) {
 	ids := c.ID
 	for _, b := range before {
 		ids += "<" + b.ID
@@ -46,13 +47,13 @@ func (p *pen) Check(_ context.Context, c agent.Call, before []agent.Call) (strin
 	return "", nil
 }
 
-func (p *pen) Accept(_ context.Context, c agent.Call, a agent.Answer) (agent.Output, error) {
+func (p *pen) Accept(_ context.Context, c tool.Call, a tool.Answer) (tool.Output, error) {
 	p.accepted = append(p.accepted, c.ID+" "+a.Content+" "+c.Run+" "+string(c.Where))
 	if p.fail != nil {
-		return agent.Output{}, p.fail
+		return tool.Output{}, p.fail
 	}
 	if a.Content == "refused" {
-		return agent.Fail("It was not drawn."), nil
+		return tool.Fail("It was not drawn."), nil
 	}
 	p.mu.Lock()
 	if p.effects == nil {
@@ -63,10 +64,10 @@ func (p *pen) Accept(_ context.Context, c agent.Call, a agent.Answer) (agent.Out
 	if p.accepts != nil {
 		p.accepts()
 	}
-	return agent.Output{Content: `{"ok":true,"n":1}`, Detail: json.RawMessage(`{"kind":"drawing"}`)}, nil
+	return tool.Output{Content: `{"ok":true,"n":1}`, Detail: json.RawMessage(`{"kind":"drawing"}`)}, nil
 }
 
-func (p *pen) Withdraw(_ context.Context, c agent.Call) error {
+func (p *pen) Withdraw(_ context.Context, c tool.Call) error {
 	if string(c.Where) != "" && !strings.Contains(string(c.Where), "symbol") {
 		panic("a call is withdrawn from nowhere")
 	}
@@ -87,19 +88,27 @@ func (p *pen) done() map[string]string {
 // once: the one that says that it was done is accepted, and the other one is stored.
 func TestTheAnswerThatIsStoredDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, p := &common{Store: store.NewMem()}, &pen{}
+		c, p := &common{Store: storetest.NewMem()}, &pen{}
 		first, _ := replica(t, c, agenttest.Script(agenttest.Call("a", "draw", `{}`)), p)
 		second, _ := replica(t, c, agenttest.Script(agenttest.Say("Then not.")), p)
 		id := begun(t, first, agent.Continue)
 		c.until(t, id, "run_parked")
 		p.accepts = func() {
-			ticket, err := second.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: []agent.Answer{{CallID: "a", Content: "The chart is closed.", IsError: true}}})
+			ticket, err := second.Submit(t.Context(), agent.Turn{
+				Conversation: id,
+				Principal:    alice,
+				Answers:      []tool.Answer{{CallID: "a", Content: "The chart is closed.", IsError: true}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			second.Subscribe(ticket).Close()
 		}
-		_, err := first.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: answer("a", "ok").Answers})
+		_, err := first.Submit(t.Context(), agent.Turn{
+			Conversation: id,
+			Principal:    alice,
+			Answers:      answer("a", "ok").Answers,
+		})
 		if footnote.CodeOf(err) != footnote.CallAnswered {
 			t.Errorf("the answer that lost: %v", err)
 		}
@@ -123,14 +132,22 @@ func TestAnAnswerThatWasLostForGood(t *testing.T) {
 			e.Subscribe(ticket).Close()
 		},
 		"the client says that it failed": func(t *testing.T, e *agent.Engine, id string) {
-			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: []agent.Answer{{CallID: "a", Content: "The chart is closed.", IsError: true}}})
+			ticket, err := e.Submit(t.Context(), agent.Turn{
+				Conversation: id,
+				Principal:    alice,
+				Answers:      []tool.Answer{{CallID: "a", Content: "The chart is closed.", IsError: true}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.Subscribe(ticket).Close()
 		},
 		"the client says so, in words of the tool's own": func(t *testing.T, e *agent.Engine, id string) {
-			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: answer("a", "refused").Answers})
+			ticket, err := e.Submit(t.Context(), agent.Turn{
+				Conversation: id,
+				Principal:    alice,
+				Answers:      answer("a", "refused").Answers,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,13 +156,17 @@ func TestAnAnswerThatWasLostForGood(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, p := &common{Store: store.NewMem()}, &pen{}
+				c, p := &common{Store: storetest.NewMem()}, &pen{}
 				first, log := replica(t, c, agenttest.Script(agenttest.Call("a", "draw", `{}`)), p)
 				second, _ := replica(t, c, agenttest.Script(agenttest.Say("Then not.")), p)
 				id := begun(t, first, agent.Continue)
 				c.until(t, id, "run_parked")
 				p.accepts = func() { log.dead.Store(true) }
-				if _, err := first.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: answer("a", "ok").Answers}); err == nil {
+				if _, err := first.Submit(t.Context(), agent.Turn{
+					Conversation: id,
+					Principal:    alice,
+					Answers:      answer("a", "ok").Answers,
+				}); err == nil {
 					t.Fatal("a dead server has stored the answer")
 				}
 				if len(p.done()) != 1 {
@@ -166,10 +187,11 @@ func TestACallIsCheckedBeforeTheClientSeesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pen{}
 		model := agenttest.Script(
-			agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`), agenttest.CallBlock("b", "draw", `{"at":"wrong"}`), agenttest.CallBlock("c", "draw", `{}`)),
+			agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`), agenttest.CallBlock("b", "draw", `{"at":"wrong"}`),
+				agenttest.CallBlock("c", "draw", `{}`)),
 			agenttest.Say("Drawn."),
 		)
-		r := newRig(t, model, []agent.Tool{p})
+		r := newRig(t, model, []tool.Tool{p})
 		ticket := r.parked(agent.Turn{Text: "draw"})
 		if got := strings.Join(p.checked, " "); got != "a b<a c<a" {
 			t.Errorf("checked %s", got)
@@ -178,17 +200,21 @@ func TestACallIsCheckedBeforeTheClientSeesIt(t *testing.T) {
 			t.Errorf("the client is to answer %v", parked[0].Calls)
 		}
 		refused := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if len(refused) != 1 || !refused[0].IsError || refused[0].Content != "That is not on the chart." || refused[0].By != "server" {
+		if len(refused) != 1 || !refused[0].IsError || refused[0].Content != "That is not on the chart." ||
+			refused[0].By != "server" {
 			t.Errorf("%+v", refused)
 		}
 		r.refused("an answer to a call that was refused", ticket.Conversation, footnote.CallClosed, answer("b", "ok"))
 		r.must(ticket.Conversation, answer("a", "ok"))
-		r.must(ticket.Conversation, agent.Turn{Answers: []agent.Answer{{CallID: "c", Content: "The chart is closed.", IsError: true}}})
+		r.must(ticket.Conversation, agent.Turn{
+			Answers: []tool.Answer{{CallID: "c", Content: "The chart is closed.", IsError: true}},
+		})
 		if len(p.done()) != 1 || p.done()["a"] != `{}` {
 			t.Errorf("effects %v", p.done())
 		}
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if got := results[1]; got.Content != `{"ok":true,"n":1}` || string(got.Detail) != `{"kind":"drawing"}` || got.By != "client" {
+		if got := results[1]; got.Content != `{"ok":true,"n":1}` || string(got.Detail) != `{"kind":"drawing"}` ||
+			got.By != "client" {
 			t.Errorf("%+v", got)
 		}
 		if got := results[2]; got.Content != "The chart is closed." || !got.IsError {
@@ -206,7 +232,7 @@ func TestAnEffectThatWasLostIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pen{fail: footnote.Errorf(footnote.StorageUnavailable, "The drawings cannot be stored.")}
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Drawn."))
-		r := newRig(t, model, []agent.Tool{p})
+		r := newRig(t, model, []tool.Tool{p})
 		ticket := r.parked(agent.Turn{Text: "draw"})
 		r.refused("an answer without its effect", ticket.Conversation, footnote.StorageUnavailable, answer("a", "ok"))
 		p.fail = nil
@@ -216,9 +242,10 @@ func TestAnEffectThatWasLostIsMadeAgain(t *testing.T) {
 		if len(p.done()) != 1 {
 			t.Fatal("the crash came before the effect")
 		}
-		r.restart([]agent.Tool{p}) // between the effect and the result
+		r.restart([]tool.Tool{p}) // between the effect and the result
 		r.must(ticket.Conversation, answer("a", "ok"))
-		if n := len(bodies[footnote.ToolResult](r, ticket.Conversation)); len(p.accepted) != 3 || n != 1 || r.terminals(ticket.Conversation) != 1 {
+		if n := len(bodies[footnote.ToolResult](r, ticket.Conversation)); len(p.accepted) != 3 || n != 1 ||
+			r.terminals(ticket.Conversation) != 1 {
 			t.Errorf("accepted %v, %d results", p.accepted, n)
 		}
 	})
@@ -243,19 +270,22 @@ func TestAMessageIsAskedSomewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := &place{}
 		p := &pen{}
-		model := agenttest.Script(agenttest.Say("One."), agenttest.Say("Two."), agenttest.Say("Three."), agenttest.Call("a", "draw", `{}`))
-		r := newRig(t, model, []agent.Tool{p}, func(a *agent.Assistant, _ *agent.Options) { a.Setting = at })
+		model := agenttest.Script(agenttest.Say("One."), agenttest.Say("Two."), agenttest.Say("Three."),
+			agenttest.Call("a", "draw", `{}`))
+		r := newRig(t, model, []tool.Tool{p}, func(a *agent.Assistant, _ *agent.Options) { a.Setting = at })
 		first := r.submit(agent.Turn{Text: "one", Context: "More.", Where: json.RawMessage(`{"symbol":"EURUSD"}`)})
 		r.read(first)
 		synctest.Wait()
 		r.must(first.Conversation, agent.Turn{Text: "two"})
 		r.must(first.Conversation, agent.Turn{Regenerate: true})
 		r.must(first.Conversation, agent.Turn{Text: "draw", Where: json.RawMessage(`{"symbol":"XAUUSD"}`)})
-		if got := strings.Join(at.told, " "); got != `{"symbol":"EURUSD"} {"symbol":"EURUSD"} {"symbol":"EURUSD"} {"symbol":"XAUUSD"}` {
+		if got := strings.Join(at.told,
+			" "); got != `{"symbol":"EURUSD"} {"symbol":"EURUSD"} {"symbol":"EURUSD"} {"symbol":"XAUUSD"}` {
 			t.Errorf("described: %s", got)
 		}
 		said := bodies[footnote.UserMessage](r, first.Conversation)
-		if got := said[0].Context; !strings.Contains(got, "More.\nThe chart shows") || string(said[2].Where) != `{"symbol":"EURUSD"}` || strings.Count(said[2].Context, "chart") != 1 {
+		if got := said[0].Context; !strings.Contains(got, "More.\nThe chart shows") ||
+			string(said[2].Where) != `{"symbol":"EURUSD"}` || strings.Count(said[2].Context, "chart") != 1 {
 			t.Errorf("%q, %+v", got, said[2])
 		}
 		if system := string(model.Requests()[0].System); strings.Contains(system, "chart") {
@@ -265,8 +295,14 @@ func TestAMessageIsAskedSomewhere(t *testing.T) {
 		if !strings.Contains(strings.Join(p.accepted, ""), "XAUUSD") {
 			t.Errorf("the call is made at %v", p.accepted)
 		}
-		r.refused("a place that is none", "", footnote.InvalidRequest, agent.Turn{Text: "x", Where: json.RawMessage(`{}`)})
+		r.refused("a place that is none", "", footnote.InvalidRequest, agent.Turn{
+			Text:  "x",
+			Where: json.RawMessage(`{}`),
+		})
 		r.restart(nil)
-		r.refused("an assistant that is nowhere", "", footnote.InvalidRequest, agent.Turn{Text: "x", Where: json.RawMessage(`{"symbol":"EURUSD"}`)})
+		r.refused("an assistant that is nowhere", "", footnote.InvalidRequest, agent.Turn{
+			Text:  "x",
+			Where: json.RawMessage(`{"symbol":"EURUSD"}`),
+		})
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/internal/visible"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Limits of what a client may send in one turn. Sizes are in bytes.
@@ -43,14 +44,14 @@ func (t Turn) bounds() error {
 		}
 	}
 	for _, a := range t.Answers {
-		if err := a.bounds(); err != nil {
+		if err := answerBounds(a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a Answer) bounds() error {
+func answerBounds(a tool.Answer) error {
 	switch {
 	case len(a.CallID) > maxCallID:
 		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", maxCallID)
@@ -58,24 +59,25 @@ func (a Answer) bounds() error {
 		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are allowed.",
 			a.CallID, len(a.Content), mostContent)
 	case len(a.SQL) > maxSQL:
-		return a.sqlTooLong(len(a.SQL))
+		return sqlTooLong(a, len(a.SQL))
 	case badRowCount(a.RowCount):
-		return a.rowCountWrong()
+		return rowCountWrong(a)
 	}
-	if err := a.statementBounds(); err != nil {
+	if err := statementBounds(a); err != nil {
 		return err
 	}
-	return a.rowBounds()
+	return rowBounds(a)
 }
 
 func badRowCount(n int) bool { return n < 0 || n > maxRowCount }
 
-func (a Answer) rowCountWrong() error {
+func rowCountWrong(a tool.Answer) error {
 	return footnote.Errorf(footnote.InvalidRequest, "The row count of the call %.100q cannot be right.", a.CallID)
 }
 
-func (a Answer) sqlTooLong(n int) error {
-	return footnote.Errorf(footnote.TooLarge, "The statement with the call %.100q has %d bytes; at most %d are allowed.",
+func sqlTooLong(a tool.Answer, n int) error {
+	return footnote.Errorf(footnote.TooLarge,
+		"The statement with the call %.100q has %d bytes; at most %d are allowed.",
 		a.CallID, n, maxSQL)
 }
 
@@ -85,9 +87,10 @@ var clientOutcomes = []string{
 }
 
 // statementBounds checks what the client reports about its statements.
-func (a Answer) statementBounds() error {
+func statementBounds(a tool.Answer) error {
 	if len(a.Statements) > maxStatements {
-		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d statements; at most %d are allowed.",
+		return footnote.Errorf(footnote.TooLarge,
+			"The answer to the call %.100q has %d statements; at most %d are allowed.",
 			a.CallID, len(a.Statements), maxStatements)
 	}
 	size := 0
@@ -97,29 +100,31 @@ func (a Answer) statementBounds() error {
 		case st.SQL == "":
 			return footnote.Errorf(footnote.InvalidRequest, "A statement of the call %.100q is empty.", a.CallID)
 		case len(st.SQL) > maxSQL:
-			return a.sqlTooLong(len(st.SQL))
+			return sqlTooLong(a, len(st.SQL))
 		case size > maxStatementBytes:
 			return footnote.Errorf(footnote.TooLarge,
 				"The statements of the call %.100q have more than %d bytes.", a.CallID, maxStatementBytes)
 		case !slices.Contains(clientOutcomes, st.Outcome):
-			return footnote.Errorf(footnote.InvalidRequest, "The outcome of a statement of the call %.100q is not one of %s.",
+			return footnote.Errorf(footnote.InvalidRequest,
+				"The outcome of a statement of the call %.100q is not one of %s.",
 				a.CallID, strings.Join(clientOutcomes, ", "))
 		case badRowCount(st.RowCount):
-			return a.rowCountWrong()
+			return rowCountWrong(a)
 		}
 	}
 	return nil
 }
 
 // rowBounds checks the rows that an answer brings.
-func (a Answer) rowBounds() error {
+func rowBounds(a tool.Answer) error {
 	if a.Rows == nil {
 		return nil
 	}
 	columns, rows := len(a.Rows.Columns), len(a.Rows.Rows)
 	if columns > maxColumns || rows > maxRows {
 		return footnote.Errorf(footnote.TooLarge, "The result of the call %.100q has %d rows of %d columns; "+
-			"at most %d of %d are allowed. Send the first rows, and row_count.", a.CallID, rows, columns, maxRows, maxColumns)
+			"at most %d of %d are allowed. Send the first rows, and row_count.", a.CallID, rows, columns, maxRows,
+			maxColumns)
 	}
 	for _, c := range a.Rows.Columns {
 		if len(c.Name) > maxColumnName || len(c.Kind) > maxKind {
@@ -136,14 +141,15 @@ func (a Answer) rowBounds() error {
 		row = footnote.AppendRow(row[:0], cells)
 		if size += len(row) + 1; size > maxRowBytes {
 			return footnote.Errorf(footnote.TooLarge,
-				"The rows of the call %.100q have more than %d bytes. Send the first rows, and row_count.", a.CallID, maxRowBytes)
+				"The rows of the call %.100q have more than %d bytes. Send the first rows, and row_count.", a.CallID,
+				maxRowBytes)
 		}
 	}
 	return nil
 }
 
 // digest names what a client said, so that a repeated answer is recognised.
-func (a Answer) digest() footnote.Digest {
+func digest(a tool.Answer) footnote.Digest {
 	said := struct {
 		Content    string               `json:"content"`
 		IsError    bool                 `json:"is_error"`
@@ -155,7 +161,7 @@ func (a Answer) digest() footnote.Digest {
 		Statements []footnote.Statement `json:"statements,omitempty"` // left out, so that stored digests stay valid
 	}{Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, SQL: a.SQL, Statements: a.Statements}
 	if a.Rows != nil {
-		said.RowCount, said.Cut, said.Columns = a.count(), a.Rows.Truncated, a.Rows.Columns
+		said.RowCount, said.Cut, said.Columns = count(a), a.Rows.Truncated, a.Rows.Columns
 		said.Rows = encodeRows(a.Rows.Rows)
 	}
 	return DigestOf(marshal(said))
@@ -173,15 +179,15 @@ func encodeRows(rows [][]any) json.RawMessage {
 }
 
 // count returns how many rows the query gave.
-func (a Answer) count() int { return max(a.RowCount, len(a.Rows.Rows)) }
+func count(a tool.Answer) int { return max(a.RowCount, len(a.Rows.Rows)) }
 
 // result converts the answer to a call into its event and the chunks of its rows. The model reads these rows, and no
 // others, in the form of the server's own results.
-func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
+func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
 	res := footnote.ToolResult{
-		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.digest(), Statements: a.statements(c),
+		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: digest(a), Statements: statements(a, c),
 	}
-	if o := a.output; o != nil {
+	if o := a.Accepted; o != nil {
 		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
 		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
 			res.Detail = o.Detail
@@ -195,19 +201,19 @@ func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]b
 	rows := *a.Rows
 	var blobs map[footnote.Digest][]byte
 	res.Result, blobs = storeRows(resultID(c), "client", cmp.Or(a.SQL, sqlOf(c.Input)), rows)
-	res.Result.RowCount = a.count()
-	res.Result.Truncated = rows.Truncated || a.count() > len(rows.Rows)
+	res.Result.RowCount = count(a)
+	res.Result.Truncated = rows.Truncated || count(a) > len(rows.Rows)
 	cut := ""
-	if rows.Truncated && a.count() == len(rows.Rows) { // otherwise the count already says that there are more
+	if rows.Truncated && count(a) == len(rows.Rows) { // otherwise the count already says that there are more
 		cut = "The query gave more rows than were read. Totals over these rows would be wrong; aggregate in the query."
 	}
-	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: a.count(), Cut: cut}.JSON())
+	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: count(a), Cut: cut}.JSON())
 	return res, blobs
 }
 
 // statements returns what the client reports about the statements of a call. The call's own statement is among them,
 // even when the client does not list it. Tables stay empty, because only the client's engine knows them.
-func (a Answer) statements(c openCall) []footnote.Statement {
+func statements(a tool.Answer, c openCall) []footnote.Statement {
 	own := cmp.Or(a.SQL, sqlOf(c.Input))
 	listed := own == ""
 	var list []footnote.Statement
@@ -215,12 +221,12 @@ func (a Answer) statements(c openCall) []footnote.Statement {
 		st := footnote.Statement{SQL: given.SQL, Outcome: given.Outcome, RowCount: given.RowCount}
 		if st.SQL == own {
 			listed = true
-			st = a.withRows(st)
+			st = withRows(a, st)
 		}
 		list = append(list, st)
 	}
 	if !listed {
-		list = append(list, a.unlisted(own))
+		list = append(list, unlisted(a, own))
 	}
 	for i := range list {
 		list[i].Source, list[i].InBrowser = "client", true
@@ -229,17 +235,17 @@ func (a Answer) statements(c openCall) []footnote.Statement {
 }
 
 // withRows adds the answer's rows to the statement that gave them.
-func (a Answer) withRows(st footnote.Statement) footnote.Statement {
+func withRows(a tool.Answer, st footnote.Statement) footnote.Statement {
 	if a.Rows == nil || a.IsError || st.Outcome != footnote.StatementExecuted {
 		return st
 	}
-	st.RowCount, st.Columns = a.count(), columnNames(a.Rows.Columns)
+	st.RowCount, st.Columns = count(a), columnNames(a.Rows.Columns)
 	return st
 }
 
 // unlisted returns the call's own statement when the client does not list it: either the client lists no statements at
 // all, or it never tried this one.
-func (a Answer) unlisted(sql string) footnote.Statement {
+func unlisted(a tool.Answer, sql string) footnote.Statement {
 	outcome := footnote.StatementExecuted
 	switch {
 	case a.IsError && a.Statements == nil:
@@ -247,22 +253,37 @@ func (a Answer) unlisted(sql string) footnote.Statement {
 	case a.IsError || a.Rows == nil && a.Statements != nil:
 		outcome = footnote.StatementNotRun
 	}
-	st := a.withRows(footnote.Statement{SQL: sql, Outcome: outcome})
+	st := withRows(a, footnote.Statement{SQL: sql, Outcome: outcome})
 	if outcome == footnote.StatementExecuted && a.Rows != nil && a.Rows.Truncated {
 		st.Outcome = footnote.StatementTruncated
 	}
 	return st
 }
 
-// possiblyRun returns the statements of a call that will get no answer any more. They may have run, in a page or in a
-// process that ended.
-func possiblyRun(c openCall) []footnote.Statement {
+// possiblyRun returns the statements of a call, which may have run in a page or in a process that ended.
+func possiblyRun(c openCall, outcome string) []footnote.Statement {
 	list := notRun(c)
 	for i := range list {
-		list[i].Outcome = footnote.StatementCancelled
+		list[i].Outcome = outcome
 	}
 	return list
 }
+
+// abandon returns the statements of an open call that nobody will answer any more. They get the outcome, except when
+// the log shows that the call was never made. A may be nil.
+func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Statement {
+	// A run parks only after its own calls have results, so one that is still open was approved while the run waited
+	// for others.
+	queued := s.parked && a != nil && a.side(c.Name) == tool.Server
+	c = s.named(a, c)
+	if s.unapproved(c.ID) || queued {
+		return notRun(c)
+	}
+	return possiblyRun(c, outcome)
+}
+
+// unapproved reports whether a person was asked to approve a call and has not done so.
+func (s *state) unapproved(call string) bool { return s.asked[call] && !s.approvals[call].Approved }
 
 // shortened returns the text of a client's answer as the model reads it.
 func shortened(s string) string {
@@ -290,12 +311,12 @@ func sqlOf(input json.RawMessage) string {
 func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	calls := map[string]openCall{}
 	for _, c := range r.s.open() {
-		calls[c.ID] = c
+		calls[c.ID] = r.s.named(r.a, c)
 	}
 	var bodies []footnote.Body
 	blobs := map[footnote.Digest][]byte{}
 	for _, a := range t.Answers {
-		res, chunks := a.result(calls[a.CallID])
+		res, chunks := result(a, calls[a.CallID])
 		for d, b := range chunks {
 			blobs[d] = b
 		}
@@ -363,7 +384,7 @@ func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
 	}
 	digests := map[string]footnote.Digest{}
 	for _, an := range t.Answers {
-		digest := an.digest()
+		digest := digest(an)
 		if before, twice := digests[an.CallID]; twice {
 			if before != digest {
 				return Turn{}, answeredOtherwise(an.CallID)
@@ -388,7 +409,7 @@ func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
 }
 
 // repeated returns nil when a call got the same answer before.
-func repeated(given footnote.ToolResult, a Answer, digest footnote.Digest) error {
+func repeated(given footnote.ToolResult, a tool.Answer, digest footnote.Digest) error {
 	switch {
 	case given.By != "client":
 		return callClosed(a.CallID)
@@ -406,7 +427,7 @@ func (s *state) answerable(a *Assistant, id string, open map[string]openCall) er
 	switch {
 	case !isOpen && s.ids[id], isOpen && s.run == "", decided && !decision.Approved:
 		return callClosed(id)
-	case !isOpen, a.side(c.Name) != Client:
+	case !isOpen, a.side(c.Name) != tool.Client:
 		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.",
 			id)
 	case s.asked[id] && !decided:

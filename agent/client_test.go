@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // post sends a turn for a conversation; the ticket's reader is closed.
@@ -84,7 +85,7 @@ func (r *rig) parked(t agent.Turn) agent.Ticket {
 }
 
 // restart is a new process over the log.
-func (r *rig) restart(tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) {
+func (r *rig) restart(tools []tool.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	old := r.engine
 	r.hub = hub.New()
 	r.start(tools, change...)
@@ -96,7 +97,7 @@ func (r *rig) restart(tools []agent.Tool, change ...func(*agent.Assistant, *agen
 }
 
 func answer(id, content string) agent.Turn {
-	return agent.Turn{Answers: []agent.Answer{{CallID: id, Content: content}}}
+	return agent.Turn{Answers: []tool.Answer{{CallID: id, Content: content}}}
 }
 
 func approve(id string, yes bool, reason string) agent.Turn {
@@ -104,10 +105,10 @@ func approve(id string, yes bool, reason string) agent.Turn {
 }
 
 // counted is a tool that changes things, and what it was called with.
-func counted(name string, calls *[]string) agent.Tool {
-	return agenttest.NewTool(agent.Spec{Name: name}, func(_ context.Context, c agent.Call) (agent.Output, error) {
+func counted(name string, calls *[]string) tool.Tool {
+	return agenttest.NewTool(tool.Spec{Name: name}, func(_ context.Context, c tool.Call) (tool.Output, error) {
 		*calls = append(*calls, string(c.Input))
-		return agent.Output{Content: name + " done"}, nil
+		return tool.Output{Content: name + " done"}, nil
 	})
 }
 
@@ -116,7 +117,7 @@ func TestAnApprovedCallRunsOnceWithTheStoredInput(t *testing.T) {
 		t.Run(fmt.Sprintf("restart %v", restart), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls []string
-				tools := []agent.Tool{counted("Bash", &calls)}
+				tools := []tool.Tool{counted("Bash", &calls)}
 				model := agenttest.Script(agenttest.Call("a", "Bash", `{"run":"make"}`), agenttest.Say("It is built."))
 				r := newRig(t, model, tools)
 				ticket := r.parked(agent.Turn{Text: "build it"})
@@ -132,7 +133,8 @@ func TestAnApprovedCallRunsOnceWithTheStoredInput(t *testing.T) {
 				if fmt.Sprint(calls) != `[{"run":"make"}]` || r.terminals(ticket.Conversation) != 1 {
 					t.Errorf("calls %v, %d terminals", calls, r.terminals(ticket.Conversation))
 				}
-				if again, err := r.post(ticket.Conversation, approve("a", true, "")); err != nil || !again.Duplicate || again.Run != ticket.Run {
+				if again, err := r.post(ticket.Conversation, approve("a", true, "")); err != nil || !again.Duplicate ||
+					again.Run != ticket.Run {
 					t.Errorf("the same again: %+v, %v; the run was %s", again, err, ticket.Run)
 				}
 				r.refused("no after yes", ticket.Conversation, footnote.CallAnswered, approve("a", false, ""))
@@ -149,11 +151,12 @@ func TestADeniedCallTellsTheModelWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		model := agenttest.Script(agenttest.Call("a", "Bash", `{}`), agenttest.Say("Then not."))
-		r := newRig(t, model, []agent.Tool{counted("Bash", &calls)})
+		r := newRig(t, model, []tool.Tool{counted("Bash", &calls)})
 		ticket := r.parked(agent.Turn{Text: "go"})
 		r.must(ticket.Conversation, approve("a", false, "too risky"))
 		res := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if len(calls) != 0 || len(res) != 1 || res[0].Content != "The user declined: too risky" || !res[0].IsError || res[0].By != "user" {
+		if len(calls) != 0 || len(res) != 1 || res[0].Content != "The user declined: too risky" || !res[0].IsError ||
+			res[0].By != "user" {
 			t.Errorf("calls %v, results %+v", calls, res)
 		}
 	})
@@ -162,7 +165,7 @@ func TestADeniedCallTellsTheModelWhy(t *testing.T) {
 func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		tools := []agent.Tool{counted("Bash", &calls), counted("Write", &calls)}
+		tools := []tool.Tool{counted("Bash", &calls), counted("Write", &calls)}
 		model := agenttest.Script(
 			agenttest.Calls(agenttest.CallBlock("a", "Bash", `{"n":1}`), agenttest.CallBlock("b", "Bash", `{"n":2}`)),
 			agenttest.Call("c", "Bash", `{"n":3}`), agenttest.Say("one"),
@@ -170,7 +173,9 @@ func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
 			agenttest.Call("f", "Bash", `{"n":6}`), agenttest.Say("three"))
 		r := newRig(t, model, tools)
 		ticket := r.parked(agent.Turn{Text: "go"})
-		r.must(ticket.Conversation, agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true, Always: true}}})
+		r.must(ticket.Conversation, agent.Turn{
+			Approvals: []agent.Approval{{CallID: "a", Approved: true, Always: true}},
+		})
 		if len(calls) != 3 || r.terminals(ticket.Conversation) != 1 {
 			t.Fatalf("calls %v, %s", calls, r.kinds(ticket.Conversation, 0))
 		}
@@ -195,7 +200,10 @@ func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
 func (r *rig) refusedRewinds(conversation string) {
 	r.t.Helper()
 	for _, seq := range []int64{-1, 1, 4, 1000} {
-		r.refused(fmt.Sprintf("an edit of event %d", seq), conversation, footnote.InvalidRequest, agent.Turn{Edit: seq, Text: "x"})
+		r.refused(fmt.Sprintf("an edit of event %d", seq), conversation, footnote.InvalidRequest, agent.Turn{
+			Edit: seq,
+			Text: "x",
+		})
 	}
 }
 
@@ -211,11 +219,14 @@ func (r *rig) messages(conversation string) (seqs []int64) {
 
 func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		question := agenttest.NewTool(agent.Spec{Name: "ask_user", Side: agent.Client, Kind: agent.Question, ReadOnly: true}, nil)
+		question := agenttest.NewTool(tool.Spec{
+			Name: "ask_user", Side: tool.Client, Kind: tool.Question, ReadOnly: true,
+		}, nil)
 		var calls []string
 		model := agenttest.Script(agenttest.Calls(
-			agenttest.CallBlock("a", "ask_user", `{}`), agenttest.CallBlock("b", "draw", `{}`), agenttest.CallBlock("c", "Bash", `{}`)), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{question, client("draw"), counted("Bash", &calls)})
+			agenttest.CallBlock("a", "ask_user", `{}`), agenttest.CallBlock("b", "draw", `{}`),
+			agenttest.CallBlock("c", "Bash", `{}`)), agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{question, client("draw"), counted("Bash", &calls)})
 		ticket := r.submit(agent.Turn{Text: "go", Unattended: true})
 		if _, last := r.read(ticket); footnote.KindOf(last) != "run_finished" || len(calls) != 0 {
 			t.Fatalf("last = %+v, calls %v", last, calls)
@@ -224,7 +235,8 @@ func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
 			t.Errorf("somebody was asked: %+v", asked)
 		}
 		for i, want := range []string{"assumed", "no page is open", "nobody can do so"} {
-			if res := bodies[footnote.ToolResult](r, ticket.Conversation)[i]; !res.IsError || !strings.Contains(res.Content, want) {
+			if res := bodies[footnote.ToolResult](r, ticket.Conversation)[i]; !res.IsError ||
+				!strings.Contains(res.Content, want) {
 				t.Errorf("result %d = %+v, want %q", i, res, want)
 			}
 		}
@@ -233,8 +245,11 @@ func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
 
 func TestACallIsClosedAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`), agenttest.CallBlock("b", "draw", `{}`)), agenttest.Say("One is there."))
-		r := newRig(t, model, []agent.Tool{client("draw")}, func(a *agent.Assistant, _ *agent.Options) { a.Limits.Park = time.Minute })
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`),
+			agenttest.CallBlock("b", "draw", `{}`)), agenttest.Say("One is there."))
+		r := newRig(t, model, []tool.Tool{
+			client("draw"),
+		}, func(a *agent.Assistant, _ *agent.Options) { a.Limits.Park = time.Minute })
 		ticket := r.parked(agent.Turn{Text: "draw two"})
 		time.Sleep(30 * time.Second)
 		r.must(ticket.Conversation, answer("b", "drawn"))
@@ -250,7 +265,8 @@ func TestACallIsClosedAtItsDeadline(t *testing.T) {
 			t.Errorf("the answer that came in time: %+v, %v", again, err)
 		}
 		res := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if len(res) != 2 || !strings.Contains(res[1].Content, "not answered in time") || r.terminals(ticket.Conversation) != 1 {
+		if len(res) != 2 || !strings.Contains(res[1].Content, "not answered in time") ||
+			r.terminals(ticket.Conversation) != 1 {
 			t.Errorf("results %+v, %s", res, r.kinds(ticket.Conversation, 0))
 		}
 	})
@@ -260,7 +276,7 @@ func TestAnApprovalThatIsNotGivenInTimeIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		model := agenttest.Script(agenttest.Call("a", "Bash", `{}`), agenttest.Say("Nobody was there."))
-		r := newRig(t, model, []agent.Tool{counted("Bash", &calls)})
+		r := newRig(t, model, []tool.Tool{counted("Bash", &calls)})
 		ticket := r.parked(agent.Turn{Text: "go"})
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
@@ -273,7 +289,9 @@ func TestAnApprovalThatIsNotGivenInTimeIsClosed(t *testing.T) {
 
 // table is a result with n rows.
 func table(n int) *footnote.Result {
-	res := &footnote.Result{Columns: []footnote.Column{{Name: "city", Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger}}}
+	res := &footnote.Result{
+		Columns: []footnote.Column{{Name: "city", Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger}},
+	}
 	for i := range n {
 		res.Rows = append(res.Rows, []any{fmt.Sprintf("city %d", i), int64(i)})
 	}
@@ -284,10 +302,10 @@ func TestRowsOfAClientAreReadLikeOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := func(id string) json.RawMessage { return agenttest.CallBlock(id, "run_query", `{"sql":"select 1"}`) }
 		model := agenttest.Script(agenttest.Calls(call("a"), call("b"), call("c"), call("d")), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{client("run_query")})
+		r := newRig(t, model, []tool.Tool{client("run_query")})
 		ticket := r.parked(agent.Turn{Text: "go"})
 		long := strings.Repeat("x", 60_000)
-		r.must(ticket.Conversation, agent.Turn{Answers: []agent.Answer{
+		r.must(ticket.Conversation, agent.Turn{Answers: []tool.Answer{
 			{CallID: "a", Content: "ignored", Rows: table(1000), RowCount: 5},
 			{CallID: "b", Rows: table(0), RowCount: 200_000, SQL: "select 2"},
 			{CallID: "c", Content: long},
@@ -306,16 +324,19 @@ func TestRowsOfAClientAreReadLikeOurs(t *testing.T) {
 				t.Fatalf("%s: %v", res[i].Content, err)
 			}
 		}
-		if g := got[0]; g.Result != "r1" || len(g.Rows) != 200 || g.RowCount != 1000 || !g.Truncated || !strings.Contains(g.Note, "first 200 of 1000") {
+		if g := got[0]; g.Result != "r1" || len(g.Rows) != 200 || g.RowCount != 1000 || !g.Truncated ||
+			!strings.Contains(g.Note, "first 200 of 1000") {
 			t.Errorf("a was read as %d rows of %d, truncated %v, %q", len(g.Rows), g.RowCount, g.Truncated, g.Note)
 		}
-		if g := got[1]; g.Result != "r2" || len(g.Rows) != 0 || g.RowCount != 200_000 || !g.Truncated || !strings.Contains(g.Note, "private") {
+		if g := got[1]; g.Result != "r2" || len(g.Rows) != 0 || g.RowCount != 200_000 || !g.Truncated ||
+			!strings.Contains(g.Note, "private") {
 			t.Errorf("b was read as %+v", g)
 		}
 		if s := res[0].Result; s.SQL != "select 1" || s.RowCount != 1000 || s.Kept() != 1000 || s.Truncated {
 			t.Errorf("a is stored as %+v", s)
 		}
-		if s := res[1].Result; s.SQL != "select 2" || s.RowCount != 200_000 || s.Kept() != 0 || !s.Truncated || len(s.Columns) != 2 {
+		if s := res[1].Result; s.SQL != "select 2" || s.RowCount != 200_000 || s.Kept() != 0 || !s.Truncated ||
+			len(s.Columns) != 2 {
 			t.Errorf("b is stored as %+v", s)
 		}
 		if c := res[2].Content; len(c) > 50_200 || !strings.Contains(c, "truncated") {
@@ -325,38 +346,54 @@ func TestRowsOfAClientAreReadLikeOurs(t *testing.T) {
 			t.Errorf("d = %+v", d)
 		}
 		// The same rows again are the same answer; others are not.
-		if again, err := r.post(ticket.Conversation, agent.Turn{Answers: []agent.Answer{{CallID: "b", Rows: table(0), RowCount: 200_000, SQL: "select 2"}}}); err != nil || !again.Duplicate {
+		if again, err := r.post(ticket.Conversation, agent.Turn{
+			Answers: []tool.Answer{{CallID: "b", Rows: table(0), RowCount: 200_000, SQL: "select 2"}},
+		}); err != nil || !again.Duplicate {
 			t.Errorf("the same rows: %+v, %v", again, err)
 		}
-		r.refused("other rows", ticket.Conversation, footnote.CallAnswered, agent.Turn{Answers: []agent.Answer{{CallID: "b", Rows: table(1), RowCount: 200_000, SQL: "select 2"}}})
+		r.refused("other rows", ticket.Conversation, footnote.CallAnswered, agent.Turn{
+			Answers: []tool.Answer{{CallID: "b", Rows: table(1), RowCount: 200_000, SQL: "select 2"}},
+		})
 	})
 }
 
 func TestAnswersHaveBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{client("draw")})
+		r := newRig(t, model, []tool.Tool{client("draw")})
 		ticket := r.parked(agent.Turn{Text: "go"})
 		ragged := table(2)
 		ragged.Rows[1] = ragged.Rows[1][:1]
 		wide := &footnote.Result{Columns: make([]footnote.Column, 2001)}
 		fat := &footnote.Result{Columns: []footnote.Column{{Name: "x"}}, Rows: [][]any{{strings.Repeat("x", 6<<20)}}}
-		many := make([]agent.Answer, 101)
+		many := make([]tool.Answer, 101)
 		tried := func(n int, st footnote.Statement) agent.Turn {
-			return agent.Turn{Answers: []agent.Answer{{CallID: "a", Statements: slices.Repeat([]footnote.Statement{st}, n)}}}
+			return agent.Turn{
+				Answers: []tool.Answer{{CallID: "a", Statements: slices.Repeat([]footnote.Statement{st}, n)}},
+			}
 		}
 		for name, c := range map[string]struct {
 			turn agent.Turn
 			want footnote.Code
 		}{
-			"too many rows":       {agent.Turn{Answers: []agent.Answer{{CallID: "a", Rows: table(10_001)}}}, footnote.TooLarge},
-			"too many columns":    {agent.Turn{Answers: []agent.Answer{{CallID: "a", Rows: wide}}}, footnote.TooLarge},
-			"too many bytes":      {agent.Turn{Answers: []agent.Answer{{CallID: "a", Rows: fat}}}, footnote.TooLarge},
-			"ragged":              {agent.Turn{Answers: []agent.Answer{{CallID: "a", Rows: ragged}}}, footnote.InvalidRequest},
-			"a negative count":    {agent.Turn{Answers: []agent.Answer{{CallID: "a", Rows: table(1), RowCount: -1}}}, footnote.InvalidRequest},
-			"too many words":      {answer("a", strings.Repeat("x", 1<<20+1)), footnote.TooLarge},
-			"too many answers":    {agent.Turn{Answers: many}, footnote.TooLarge},
-			"a statement too far": {agent.Turn{Answers: []agent.Answer{{CallID: "a", SQL: strings.Repeat("x", 100_001)}}}, footnote.TooLarge},
+			"too many rows": {
+				agent.Turn{Answers: []tool.Answer{{CallID: "a", Rows: table(10_001)}}}, footnote.TooLarge,
+			},
+			"too many columns": {agent.Turn{Answers: []tool.Answer{{CallID: "a", Rows: wide}}}, footnote.TooLarge},
+			"too many bytes":   {agent.Turn{Answers: []tool.Answer{{CallID: "a", Rows: fat}}}, footnote.TooLarge},
+			"ragged": {
+				agent.Turn{Answers: []tool.Answer{{CallID: "a", Rows: ragged}}}, footnote.InvalidRequest,
+			},
+			"a negative count": {
+				agent.Turn{
+					Answers: []tool.Answer{{CallID: "a", Rows: table(1), RowCount: -1}},
+				}, footnote.InvalidRequest,
+			},
+			"too many words":   {answer("a", strings.Repeat("x", 1<<20+1)), footnote.TooLarge},
+			"too many answers": {agent.Turn{Answers: many}, footnote.TooLarge},
+			"a statement too far": {
+				agent.Turn{Answers: []tool.Answer{{CallID: "a", SQL: strings.Repeat("x", 100_001)}}}, footnote.TooLarge,
+			},
 			"too many statements": {tried(51, footnote.Statement{SQL: "x", Outcome: "failed"}), footnote.TooLarge},
 			"one that is too long": {
 				tried(1, footnote.Statement{SQL: strings.Repeat("x", 100_001), Outcome: "failed"}), footnote.TooLarge,
@@ -364,15 +401,23 @@ func TestAnswersHaveBounds(t *testing.T) {
 			"too many bytes of statements": {
 				tried(5, footnote.Statement{SQL: strings.Repeat("x", 90_000), Outcome: "failed"}), footnote.TooLarge,
 			},
-			"an unknown outcome":       {tried(1, footnote.Statement{SQL: "x", Outcome: "best"}), footnote.InvalidRequest},
-			"an outcome of the server": {tried(1, footnote.Statement{SQL: "x", Outcome: "cached"}), footnote.InvalidRequest},
-			"no outcome":               {tried(1, footnote.Statement{SQL: "x"}), footnote.InvalidRequest},
-			"no statement":             {tried(1, footnote.Statement{Outcome: "failed"}), footnote.InvalidRequest},
+			"an unknown outcome": {
+				tried(1, footnote.Statement{SQL: "x", Outcome: "best"}), footnote.InvalidRequest,
+			},
+			"an outcome of the server": {
+				tried(1, footnote.Statement{SQL: "x", Outcome: "cached"}), footnote.InvalidRequest,
+			},
+			"no outcome":   {tried(1, footnote.Statement{SQL: "x"}), footnote.InvalidRequest},
+			"no statement": {tried(1, footnote.Statement{Outcome: "failed"}), footnote.InvalidRequest},
 			"a statement's negative rows": {
 				tried(1, footnote.Statement{SQL: "x", Outcome: "executed", RowCount: -1}), footnote.InvalidRequest,
 			},
-			"a message, too": {agent.Turn{Text: "hi", Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
-			"an edit, too":   {agent.Turn{Edit: 2, Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
+			"a message, too": {
+				agent.Turn{Text: "hi", Answers: []tool.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest,
+			},
+			"an edit, too": {
+				agent.Turn{Edit: 2, Answers: []tool.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest,
+			},
 		} {
 			r.refused(name, ticket.Conversation, c.want, c.turn)
 		}
@@ -386,7 +431,7 @@ func TestAnswersHaveBounds(t *testing.T) {
 func TestARecoveredRunRefusesOnlyWhatMayHaveRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		tools := []agent.Tool{counted("Bash", &calls)}
+		tools := []tool.Tool{counted("Bash", &calls)}
 		model := agenttest.Script(agenttest.Call("b", "Bash", `{"n":2}`), agenttest.Say("Checked."))
 		r := newRig(t, model, tools)
 		ticket := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("a", "Bash", `{"n":1}`))
@@ -396,7 +441,8 @@ func TestARecoveredRunRefusesOnlyWhatMayHaveRun(t *testing.T) {
 		}
 		synctest.Wait()
 		res := bodies[footnote.ToolResult](r, ticket)
-		if len(res) != 2 || !strings.Contains(res[0].Content, "may have run") || res[1].Content != "Bash done" || fmt.Sprint(calls) != `[{"n":2}]` {
+		if len(res) != 2 || !strings.Contains(res[0].Content, "may have run") || res[1].Content != "Bash done" ||
+			fmt.Sprint(calls) != `[{"n":2}]` {
 			t.Errorf("calls %v, results %+v", calls, res)
 		}
 	})
@@ -407,14 +453,22 @@ func TestARecoveredRunRefusesOnlyWhatMayHaveRun(t *testing.T) {
 func TestAnApprovedCallThatWasInterruptedIsNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		tools := []agent.Tool{counted("Bash", &calls)}
+		tools := []tool.Tool{counted("Bash", &calls)}
 		model := agenttest.Script(agenttest.Say("I shall look."))
 		r := newRig(t, model, tools)
-		id := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("a", "Bash", `{}`), agenttest.CallBlock("b", "Bash", `{}`))
+		id := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("a", "Bash", `{}`),
+			agenttest.CallBlock("b", "Bash", `{}`))
 		_, err := r.log.Append(t.Context(), footnote.Append{Stream: id, After: 4, Run: "run_1", Bodies: []footnote.Body{
-			footnote.ApprovalAsked{ApprovalID: "appr_a", CallID: "a"}, footnote.ApprovalAsked{ApprovalID: "appr_b", CallID: "b"},
+			footnote.ApprovalAsked{
+				ApprovalID: "appr_a",
+				CallID:     "a",
+			}, footnote.ApprovalAsked{ApprovalID: "appr_b", CallID: "b"},
 			footnote.RunParked{Calls: []string{"a", "b"}, Deadline: time.Now().Add(time.Minute)},
-			footnote.ApprovalGiven{ApprovalID: "appr_a", CallID: "a", Approved: true}, footnote.ApprovalGiven{ApprovalID: "appr_b", CallID: "b"},
+			footnote.ApprovalGiven{
+				ApprovalID: "appr_a",
+				CallID:     "a",
+				Approved:   true,
+			}, footnote.ApprovalGiven{ApprovalID: "appr_b", CallID: "b"},
 			footnote.RunResumed{Attempt: 1, Reason: "answered"},
 		}})
 		if err != nil {
@@ -425,7 +479,8 @@ func TestAnApprovedCallThatWasInterruptedIsNotRunAgain(t *testing.T) {
 		}
 		synctest.Wait()
 		res := bodies[footnote.ToolResult](r, id)
-		if len(res) != 2 || !strings.Contains(res[0].Content, "may have run") || !strings.Contains(res[1].Content, "declined") || calls != nil || r.terminals(id) != 1 {
+		if len(res) != 2 || !strings.Contains(res[0].Content, "may have run") ||
+			!strings.Contains(res[1].Content, "declined") || calls != nil || r.terminals(id) != 1 {
 			t.Errorf("calls %v, results %+v", calls, res)
 		}
 	})
@@ -434,12 +489,15 @@ func TestAnApprovedCallThatWasInterruptedIsNotRunAgain(t *testing.T) {
 func TestACallOfTheBrowserCanNeedAnApprovalFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		draw := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client}, nil)
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`), agenttest.CallBlock("b", "Bash", `{}`), agenttest.CallBlock("c", "draw", `{}`)), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{draw, counted("Bash", &calls)})
+		draw := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client}, nil)
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`),
+			agenttest.CallBlock("b", "Bash", `{}`), agenttest.CallBlock("c", "draw", `{}`)), agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{draw, counted("Bash", &calls)})
 		ticket := r.parked(agent.Turn{Text: "go"})
 		r.refused("an answer before the approval", ticket.Conversation, footnote.Conflict, answer("a", "drawn"))
-		r.must(ticket.Conversation, agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true, Always: true}}})
+		r.must(ticket.Conversation, agent.Turn{
+			Approvals: []agent.Approval{{CallID: "a", Approved: true, Always: true}},
+		})
 		if calls != nil || len(bodies[footnote.ApprovalGiven](r, ticket.Conversation)) != 2 {
 			t.Fatalf("always holds for one tool only: %v, %s", calls, r.kinds(ticket.Conversation, 0))
 		}

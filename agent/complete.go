@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model"
 )
 
 const (
@@ -34,17 +35,18 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Spent{}, err
 	}
 	if n, most := utf8.RuneCountInString(prompt), sideSize*a.Limits.InputSize; n > most {
-		return "", footnote.Spent{}, footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
+		return "", footnote.Spent{},
+			footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
 	}
 	leave, err := e.enter()
 	if err != nil {
 		return "", footnote.Spent{}, err
 	}
 	defer leave()
-	m, hold, err := e.aside(ctx, a, "", Spending{Wait: true}, Request{
+	m, hold, err := e.aside(ctx, a, "", Spending{Wait: true}, model.Request{
 		Principal: p,
 		Model:     tier.Model,
-		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
+		Messages:  []model.Message{{Role: "user", Content: textContent(prompt)}},
 		MaxCost:   cmp.Or(e.opts.Budget.PerRun(p), a.Limits.MicroUSD),
 	})
 	spent := footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}
@@ -93,31 +95,37 @@ func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.S
 	head, err := e.opts.Log.Find(ctx, p.Org, p.User, "account", accountID)
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:
-		head = footnote.Stream{ID: "acct_" + rand.Text(), Kind: "account", Org: p.Org, User: p.User, ClientID: accountID}
+		head = footnote.Stream{
+			ID: "acct_" + rand.Text(), Kind: "account", Org: p.Org, User: p.User, ClientID: accountID,
+		}
 		_, err = e.opts.Log.CreateAppend(ctx, head, footnote.Append{Bodies: []footnote.Body{b}, Settle: settle})
 	case err == nil:
-		_, err = e.opts.Log.Append(ctx, footnote.Append{Stream: head.ID, After: head.Last, Bodies: []footnote.Body{b}, Settle: settle})
+		_, err = e.opts.Log.Append(ctx, footnote.Append{
+			Stream: head.ID, After: head.Last, Bodies: []footnote.Body{b}, Settle: settle,
+		})
 	}
 	return err
 }
 
-// aside waits for its turn, makes one model call beside the runs, and returns it with what was reserved for it. What a
-// failed call used is stored, and returned in a message without content. Purpose is what the call is for: ForTitle,
-// ForSummary, or empty when the caller tells the audit itself.
-func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spending, req Request) (footnote.AssistantMessage, Hold, error) {
+// aside reserves, waits for its turn, makes one model call beside the runs, and returns it with what was reserved for
+// it. What a failed call used is stored, and returned in a message without content. Purpose is what the call is for:
+// ForTitle, ForSummary, or empty when the caller tells the audit itself.
+func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spending,
+	req model.Request) (footnote.AssistantMessage, Hold, error) {
 	ctx, cancel := e.sideContext(ctx)
 	defer cancel()
+	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
+	c.TTL = cmp.Or(c.TTL, sideTime) + graceTTL
+	hold, err := e.reserve(ctx, a, &req, c) // first: who waits for money takes no place from those who have it
+	if err != nil {
+		return footnote.AssistantMessage{}, nil, err
+	}
 	select {
 	case e.side <- struct{}{}:
 		defer func() { <-e.side }()
 	case <-ctx.Done():
+		hold.Drop()
 		return footnote.AssistantMessage{}, nil, sideError(ctx, nil)
-	}
-	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
-	c.TTL = cmp.Or(c.TTL, sideTime) + graceTTL
-	hold, err := e.reserve(ctx, a, &req, c)
-	if err != nil {
-		return footnote.AssistantMessage{}, nil, err
 	}
 	begun := e.opts.Now()
 	reply, err := e.call(ctx, a, &req, deaf{})
@@ -154,7 +162,10 @@ func sideError(ctx context.Context, err error) error {
 	case errors.Is(cause, errRunTime):
 		return &footnote.Error{Code: footnote.AgentTimeout, Message: "The answer took too long.", Err: err}
 	case errors.Is(cause, ErrShutdown):
-		return &footnote.Error{Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.", RetryAfter: 5 * time.Second, Err: err}
+		return &footnote.Error{
+			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
+			RetryAfter: 5 * time.Second, Err: err,
+		}
 	case cause != nil:
 		return cause
 	default:

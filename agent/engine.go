@@ -22,6 +22,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Why a run's context ends.
@@ -186,7 +187,6 @@ func New(opts Options) (*Engine, error) {
 
 		availability: newAvailability(opts.LeaseTTL),
 	}
-	e.opts.Budget = retryingBudget{opts.Budget, e}
 	for _, a := range opts.Assistants {
 		if err := e.register(a); err != nil {
 			return nil, err
@@ -231,8 +231,8 @@ func (e *Engine) register(a *Assistant) error {
 			return fmt.Errorf("assistant %s: the tool name %q is not 1 to 64 letters, digits, - and _", a.Name, s.Name)
 		case !json.Valid(s.InputSchema):
 			return fmt.Errorf("assistant %s: the input schema of the tool %s is not JSON", a.Name, s.Name)
-		case s.Final != (s.Name == FinalAnswer):
-			return fmt.Errorf("assistant %s: the tool %s and no other gives the final answer", a.Name, FinalAnswer)
+		case s.Final != (s.Name == tool.FinalAnswer):
+			return fmt.Errorf("assistant %s: the tool %s and no other gives the final answer", a.Name, tool.FinalAnswer)
 		}
 		seen[s.Name] = true
 	}
@@ -260,9 +260,10 @@ func (a *Assistant) info() AssistantInfo {
 	}
 	for _, t := range a.Tools {
 		s := t.Spec()
-		_, checked := t.(Checked)
+		_, checked := t.(tool.Checked)
 		info.Tools = append(info.Tools, ToolInfo{
-			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s), Checked: checked && s.Side == Client,
+			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s),
+			Checked: checked && s.Side == tool.Client,
 		})
 	}
 	return info
@@ -301,7 +302,11 @@ func (e *Engine) enter() (leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.draining {
-		return nil, &footnote.Error{Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.", RetryAfter: 5 * time.Second}
+		return nil, &footnote.Error{
+			Code:       footnote.ModelUnavailable,
+			Message:    "The server is shutting down. Try again in a moment.",
+			RetryAfter: 5 * time.Second,
+		}
 	}
 	e.work.Add(1) // under the lock, so never while Drain already waits for nothing
 	return e.work.Done, nil
@@ -380,13 +385,15 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 		return Ticket{}, false, err
 	}
 	if head.Last >= a.Limits.Events {
-		return Ticket{}, false, footnote.Errorf(footnote.TooLarge, "The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
+		return Ticket{}, false,
+			footnote.Errorf(footnote.TooLarge,
+				"The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
 	}
 	s, err := e.load(ctx, head)
 	if err != nil {
 		return Ticket{}, false, err
 	}
-	if err := e.mayGoOn(t.Principal, s.opened); err != nil {
+	if err := e.mayGoOn(t.Principal, s); err != nil {
 		return Ticket{}, false, err
 	}
 	if s.repeated(t) {
@@ -434,7 +441,11 @@ func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found
 	}
 	// In the same words for one that is somebody else's as for one that is not there.
 	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
-		return head, false, &footnote.Error{Code: footnote.NotFound, Message: "There is no such conversation.", Err: err}
+		return head, false, &footnote.Error{
+			Code:    footnote.NotFound,
+			Message: "There is no such conversation.",
+			Err:     err,
+		}
 	}
 	return head, true, nil
 }
@@ -467,7 +478,8 @@ func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant,
 		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
 	}
 	if own != "" && a.Name != own {
-		return nil, footnote.Errorf(footnote.Conflict, "This conversation is held with the assistant %q; open a new one for %q.", own, a.Name)
+		return nil, footnote.Errorf(footnote.Conflict,
+			"This conversation is held with the assistant %q; open a new one for %q.", own, a.Name)
 	}
 	return a, nil
 }

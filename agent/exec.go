@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,14 +13,15 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/visible"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // BeforeTool may change a call's input, or refuse the call with words for the
 // model. An error ends the run.
-type BeforeTool func(ctx context.Context, c *Call) (refusal string, err error)
+type BeforeTool func(ctx context.Context, c *tool.Call) (refusal string, err error)
 
 // AfterTool may change what a tool gave. An error ends the run.
-type AfterTool func(ctx context.Context, c Call, out *Output) error
+type AfterTool func(ctx context.Context, c tool.Call, out *tool.Output) error
 
 // errToolTime is the cause of a tool call that took too long.
 var errToolTime = errors.New("the tool's time is over")
@@ -41,13 +43,15 @@ const (
 // plan is what is to be done with one open call.
 type plan struct {
 	call    openCall
-	tool    Tool
-	spec    Spec
+	tool    tool.Tool
+	spec    tool.Spec
 	refusal string // words for the model, instead of running it
 	ask     bool   // a person must approve it first
 	wait    bool   // somebody outside answers it
 	// declined is set when a person was asked, and said no.
 	declined bool
+	// mayHaveRun is set when a process that died may have made the call before it was refused.
+	mayHaveRun bool
 }
 
 // settle answers the open calls of the newest message: it runs those that are
@@ -57,7 +61,11 @@ func (r *run) settle() (parked bool, err error) {
 		if err := r.vet(); err != nil {
 			return false, err
 		}
-		mine, parked, err := r.next()
+		kept, err := r.keepForPage()
+		if err != nil {
+			return false, err
+		}
+		mine, parked, err := r.next(kept)
 		if err != nil || len(mine) == 0 {
 			return parked, err
 		}
@@ -70,8 +78,9 @@ func (r *run) settle() (parked bool, err error) {
 // next lists the open calls that the run itself must deal with, in order. When
 // there are none but others wait for somebody outside, it parks the run. The look
 // and the end of taking answers are one: an answer is delivered either before, to
-// this run, or after, to the parked one.
-func (r *run) next() (mine []plan, parked bool, err error) {
+// this run, or after, to the parked one. With kept, the parked run keeps what it has
+// reserved.
+func (r *run) next(kept bool) (mine []plan, parked bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if cause := context.Cause(r.ctx); cause != nil && !errors.Is(cause, ErrShutdown) {
@@ -90,7 +99,11 @@ func (r *run) next() (mine []plan, parked bool, err error) {
 	}
 	body := footnote.RunParked{Calls: waiting, Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
 	r.closed = true
-	bodies, settle := r.release() // a parked run reserves nothing
+	var bodies []footnote.Body
+	var settle []footnote.Settle
+	if !kept {
+		bodies, settle = r.release()
+	}
 	bodies = append(bodies, body)
 	r.note(r.w.end(settle, bodies...), bodies)
 	return nil, true, nil
@@ -100,8 +113,13 @@ func (r *run) next() (mine []plan, parked bool, err error) {
 func (r *run) plan(c openCall) plan {
 	p := plan{call: c}
 	p.tool, p.spec = r.tool(&p.call)
+	if p.spec.Side == tool.Server {
+		p.call.source = r.s.sourceOf(p.call)
+	}
+	p.mayHaveRun = r.recovered && !r.s.unapproved(c.ID)
 	if p.tool == nil {
-		p.refusal = fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", c.Name, strings.Join(r.offered(), ", "))
+		p.refusal = fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", c.Name,
+			strings.Join(r.offered(), ", "))
 		return p
 	}
 	decision, decided := r.s.approvals[c.ID]
@@ -113,15 +131,22 @@ func (r *run) plan(c openCall) plan {
 	case verdict == Ask && !decided && !r.s.isAlways(p.spec.Name):
 		p.ask = !r.s.asked[c.ID]
 		p.wait = !p.ask
-	case p.spec.Side == Client:
+	case p.spec.Side == tool.Client:
 		p.wait = true
 	case r.recovered && !p.spec.ReadOnly:
 		p.refusal = mayHaveRun
 	}
 	if r.s.started.Unattended && (p.ask || p.wait) {
-		p.refusal, p.ask, p.wait = nobody(p), false, false
+		p.refusal, p.ask, p.wait, p.mayHaveRun = nobody(p), false, false, false
 	}
-	if p.refusal == "" && (!p.wait || p.spec.Side == Client) {
+	r.check(&p)
+	return p
+}
+
+// check refuses a call whose input is not what the tool takes, or which the check of all calls of the step refused.
+func (r *run) check(p *plan) {
+	c := p.call
+	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
 		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
 			p.refusal, p.ask, p.wait = err.Error(), false, false
 		}
@@ -129,7 +154,6 @@ func (r *run) plan(c openCall) plan {
 	if words := r.vetted[c.ID]; words != "" && p.refusal == "" {
 		p.refusal, p.ask, p.wait = words, false, false
 	}
-	return p
 }
 
 func (r *run) validate(name string, input []byte) error {
@@ -150,10 +174,10 @@ func declined(reason string) string {
 // there is nobody.
 func nobody(p plan) string {
 	switch {
-	case p.spec.Kind == Question:
+	case p.spec.Kind == tool.Question:
 		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
 			"and say in your answer what you assumed."
-	case p.spec.Side == Client:
+	case p.spec.Side == tool.Client:
 		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Go on without it."
 	default:
 		return "A person must approve calls of " + p.spec.Name + ", and nobody can do so here. Go on without it."
@@ -162,7 +186,7 @@ func nobody(p plan) string {
 
 // tool finds the tool of a call, by name or alias; an alias's arguments get their
 // proper names.
-func (r *run) tool(c *openCall) (Tool, Spec) {
+func (r *run) tool(c *openCall) (tool.Tool, tool.Spec) {
 	for _, t := range r.a.Tools {
 		s := t.Spec()
 		if !r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
@@ -176,7 +200,38 @@ func (r *run) tool(c *openCall) (Tool, Spec) {
 			return t, s
 		}
 	}
-	return nil, Spec{}
+	return nil, tool.Spec{}
+}
+
+// named returns a call with the proper names of its arguments, and with its source. A may be nil.
+func (s *state) named(a *Assistant, c openCall) openCall {
+	if a == nil {
+		return c
+	}
+	for _, t := range a.Tools {
+		if args, ok := t.Spec().Aliases[c.Name]; ok {
+			c.Input = renameArguments(c.Input, args)
+			break
+		}
+	}
+	if a.side(c.Name) == tool.Server {
+		c.source = s.sourceOf(c)
+	}
+	return c
+}
+
+// sourceOf returns the source of the conversation that a call names, or the only one.
+func (s *state) sourceOf(c openCall) string {
+	var in struct {
+		Source string `json:"source"`
+	}
+	_ = json.Unmarshal(c.Input, &in) // input of another shape names none
+	for _, name := range s.opened.Sources {
+		if strings.EqualFold(name, in.Source) || in.Source == "" && len(s.opened.Sources) == 1 {
+			return name
+		}
+	}
+	return ""
 }
 
 func renameArguments(input json.RawMessage, names map[string]string) json.RawMessage {
@@ -248,7 +303,7 @@ func (r *run) group(plans []plan) error {
 			return err
 		}
 		// After a pause another engine may have the run: check that first, too.
-		if err := r.e.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
+		if err := r.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
 	}
@@ -257,13 +312,13 @@ func (r *run) group(plans []plan) error {
 	for i, p := range plans {
 		outcomes[i] = make(chan outcome, 1)
 		if len(plans) == 1 {
-			outcomes[i] <- r.safely(p)
+			outcomes[i] <- r.call(p)
 			break
 		}
 		slots <- struct{}{}
 		r.e.work.Go(func() {
 			defer func() { <-slots }()
-			outcomes[i] <- r.safely(p)
+			outcomes[i] <- r.call(p)
 		})
 	}
 	var failed error
@@ -277,18 +332,6 @@ func (r *run) group(plans []plan) error {
 		}
 	}
 	return failed
-}
-
-// safely is call, in which a hook that panics is an error of this run alone.
-func (r *run) safely(p plan) (o outcome) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream,
-				"panic", panicked, "stack", string(debug.Stack()))
-			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
-		}
-	}()
-	return r.call(p)
 }
 
 // keep puts a result and remembers its rows for the footnotes.
@@ -319,19 +362,26 @@ func (r *run) keepPriced(o outcome) {
 	r.settled(settle, o.blobs, o.result)
 }
 
-// call runs one call, or refuses it.
-func (r *run) call(p plan) outcome {
-	begun := r.e.opts.Now()
-	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
+// call runs one call, or refuses it. A hook that panics is an error of this run alone.
+func (r *run) call(p plan) (o outcome) {
 	if p.refusal != "" {
-		r.e.opts.Metrics.ToolEnded(p.spec.Name, "refused", 0)
-		res.Content, res.IsError = p.refusal, true
-		if p.declined {
-			res.By = "user"
-		}
-		res.Statements = notRun(p.call)
-		return outcome{result: res}
+		return r.refusedCall(p)
 	}
+	if r.ctx.Err() != nil {
+		return outcome{err: context.Cause(r.ctx)} // it waited for its turn beside others
+	}
+	c, begun := &making{plan: p}, r.e.opts.Now()
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream,
+				"panic", panicked, "stack", string(debug.Stack()))
+			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
+		}
+		if o.err != nil && c.ran != nil {
+			r.lost(p.call.ID, c.statements())
+		}
+	}()
+	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
 	cost, err := r.price(p)
 	if err != nil {
 		return r.unpaid(res, p.call, err)
@@ -342,16 +392,46 @@ func (r *run) call(p plan) outcome {
 			r.purse.broke(cost)
 		}
 	}()
-	ctx, ran := footnote.WithStatements(r.ctx)
-	out, err := r.callWhileAway(ctx, p)
+	var ctx context.Context
+	ctx, c.ran = footnote.WithStatements(r.ctx)
+	out, err := r.callWhileAway(ctx, c)
 	took := r.e.opts.Now().Sub(begun)
-	res.Millis = took.Milliseconds()
-	res.Statements = statements(ran.All(), p.call, out)
 	if err != nil {
-		r.lost(p.call.ID, res.Statements)
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "broken", took)
 		return outcome{err: err}
 	}
+	res.Millis, res.Statements = took.Milliseconds(), c.statements()
+	r.fill(&res, p, out, took)
+	o = outcome{result: res, rows: out.Rows}
+	if cost > 0 {
+		settled = true
+		if !out.CacheHit {
+			o.result.Cost = footnote.Cost{MicroUSD: cost}
+		}
+		o.price = cost
+	}
+	if out.Rows != nil {
+		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
+	}
+	return o
+}
+
+// refusedCall is the outcome of a call that is refused.
+func (r *run) refusedCall(p plan) outcome {
+	r.e.opts.Metrics.ToolEnded(p.spec.Name, "refused", 0)
+	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server", Content: p.refusal, IsError: true}
+	if p.declined {
+		res.By = "user"
+	}
+	res.Statements = notRun(p.call)
+	if p.mayHaveRun {
+		res.Statements = possiblyRun(p.call, footnote.StatementCancelled)
+	}
+	return outcome{result: res}
+}
+
+// fill copies a tool's output to the result of its call.
+func (r *run) fill(res *footnote.ToolResult, p plan, out tool.Output, took time.Duration) {
 	word := "ok"
 	if out.IsError {
 		word = "failed"
@@ -372,18 +452,16 @@ func (r *run) call(p plan) outcome {
 		r.e.opts.Logger.Warn("a tool's detail is dropped",
 			"tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
-	o := outcome{result: res, rows: out.Rows}
-	if cost > 0 {
-		settled = true
-		if !out.CacheHit {
-			o.result.Cost = footnote.Cost{MicroUSD: cost}
-		}
-		o.price = cost
-	}
-	if out.Rows != nil {
-		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
-	}
-	return o
+}
+
+// making is a call that is being made.
+type making struct {
+	plan
+	ran *footnote.Statements // what sources have noted of its statements
+	out tool.Output          // what the tool gave, before hooks changed it
+	// broke is what became of the statements that have no outcome when the tool does not answer: it broke, or was not
+	// waited for. It is empty before the tool is called and after it has answered.
+	broke string
 }
 
 // notRun are the statements of a call that was not made: what it says is one.
@@ -392,30 +470,37 @@ func notRun(c openCall) []footnote.Statement {
 	if sql == "" {
 		return nil
 	}
-	return []footnote.Statement{{SQL: sql, Outcome: footnote.StatementNotRun}}
+	return []footnote.Statement{{SQL: sql, Source: c.source, Outcome: footnote.StatementNotRun}}
 }
 
-// statements are those of a call that was made, given what sources noted of it.
-func statements(ran []footnote.Statement, c openCall, out Output) []footnote.Statement {
+// statements returns those of the call, which was made.
+func (c *making) statements() []footnote.Statement {
+	ran := c.ran.All()
 	for i := range ran {
-		if ran[i].Source == "" {
-			ran[i].Source = out.Source
+		if ran[i].Outcome == "" {
+			ran[i].Outcome = cmp.Or(c.broke, footnote.StatementFailed)
 		}
-		if out.Rows != nil && strings.HasPrefix(out.SQL, ran[i].SQL) {
-			ran[i].SQL = out.SQL // with its arguments
+		if ran[i].Source == "" {
+			ran[i].Source = cmp.Or(c.out.Source, c.call.source)
+		}
+		if c.out.Rows != nil && strings.HasPrefix(c.out.SQL, ran[i].SQL) {
+			ran[i].SQL = c.out.SQL // with its arguments
 		}
 	}
 	switch {
 	case len(ran) > 0:
 		return ran
-	case out.Rows == nil || out.SQL == "": // none reached a source that notes them
-		return notRun(c)
+	case c.out.Rows == nil || c.out.SQL == "": // the tool notes none, or had none
+		return possiblyRun(c.call, cmp.Or(c.broke, c.out.Fault, footnote.StatementNotRun)) // a fault is an outcome
 	}
 	st := footnote.Statement{
-		SQL: out.SQL, Source: out.Source, Outcome: footnote.StatementExecuted,
-		RowCount: len(out.Rows.Rows), Columns: columnNames(out.Rows.Columns),
+		SQL: c.out.SQL, Source: c.out.Source, Outcome: footnote.StatementExecuted,
+		RowCount: len(c.out.Rows.Rows), Columns: columnNames(c.out.Rows.Columns),
 	}
-	if out.Rows.Truncated {
+	switch {
+	case c.out.CacheHit:
+		st.Outcome = footnote.StatementCached
+	case c.out.Rows.Truncated:
 		st.Outcome = footnote.StatementTruncated
 	}
 	return []footnote.Statement{st}
@@ -454,14 +539,15 @@ func (r *run) price(p plan) (int64, error) {
 	r.mu.Unlock()
 	promised := r.purse.promised + r.purse.unsure + cost
 	if promised+r.purse.back > left {
-		return 0, footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for it.")
+		return 0, footnote.Errorf(footnote.BudgetExceeded,
+			"What is left of the money for this question does not pay for it.")
 	}
 	if err := r.w.flush(); err != nil { // the store has to know what the run has spent
 		return 0, err
 	}
 	c.Most.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.purse.back, promised, false
 	c.Enough = c.Most
-	h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
+	h, err := r.reserve(c)
 	if err != nil {
 		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return 0, err
@@ -503,28 +589,29 @@ func bounded(s string) string {
 func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
 
 // hooked runs a tool between its hooks.
-func (r *run) hooked(ctx context.Context, p plan) (Output, error) {
+func (r *run) hooked(ctx context.Context, m *making) (tool.Output, error) {
 	r.mu.Lock()
-	c := r.s.tell(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)
+	c := r.s.tell(m.call, m.spec.Name, r.turn.Principal, r.stream, r.id)
 	r.mu.Unlock()
 	for _, before := range r.e.opts.Before {
 		refusal, err := before(ctx, &c)
 		if err != nil {
-			return Output{}, err
+			return tool.Output{}, err
 		}
 		if refusal != "" {
-			return Fail(refusal), nil
+			return tool.Fail(refusal), nil
 		}
 	}
 	tctx, end := r.e.opts.Tracer.Tool(ctx, c)
-	out, err := r.limited(tctx, p, c)
+	out, err := r.limited(tctx, m, c)
 	end(out, err)
+	m.out = out
 	if err != nil {
-		return Output{}, err
+		return tool.Output{}, err
 	}
 	for _, after := range r.e.opts.After {
 		if err := after(ctx, c, &out); err != nil {
-			return Output{}, err
+			return tool.Output{}, err
 		}
 	}
 	return out, nil
@@ -532,16 +619,17 @@ func (r *run) hooked(ctx context.Context, p plan) (Output, error) {
 
 // callWhileAway is hooked for a store that may go away. A call that only reads is retried; for
 // any other the model is told that it may have run.
-func (r *run) callWhileAway(ctx context.Context, p plan) (out Output, err error) {
-	if !p.spec.ReadOnly {
-		if out, err = r.hooked(ctx, p); away(err) {
-			r.e.opts.Logger.Warn("the store went away during a call", "tool", p.spec.Name, "conversation", r.stream, "err", err)
-			return Fail(mayHaveRun), nil
+func (r *run) callWhileAway(ctx context.Context, m *making) (out tool.Output, err error) {
+	if !m.spec.ReadOnly {
+		if out, err = r.hooked(ctx, m); away(err) {
+			r.e.opts.Logger.Warn("the store went away during a call",
+				"tool", m.spec.Name, "conversation", r.stream, "err", err)
+			return tool.Fail(mayHaveRun), nil
 		}
 		return out, err
 	}
-	err = r.e.retryWhileAway(r.ctx, func() error {
-		out, err = r.hooked(ctx, p)
+	err = r.retryWhileAway(r.ctx, func() error {
+		out, err = r.hooked(ctx, m)
 		return err
 	})
 	return out, err
@@ -551,48 +639,59 @@ func (r *run) callWhileAway(ctx context.Context, p plan) (out Output, err error)
 const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
 // tell is a call as its tool is told of it.
-func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) Call {
-	return Call{
+func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) tool.Call {
+	return tool.Call{
 		ID: c.ID, Name: name, Input: c.Input, Principal: p, Conversation: stream, Run: run, Where: s.where(),
 		Sources: s.opened.Sources, ResultID: resultID(c), Results: s.stored[:len(s.stored):len(s.stored)],
-		read: s.events[:c.read:c.read],
+		Read: s.events[:c.read:c.read],
 	}
 }
 
 // limited runs a tool under its time limit. A tool that panics or does not stop in
 // time has failed; the run goes on.
-func (r *run) limited(ctx context.Context, p plan, c Call) (Output, error) {
-	limit := p.spec.Timeout
+func (r *run) limited(ctx context.Context, m *making, c tool.Call) (tool.Output, error) {
+	limit := m.spec.Timeout
 	if limit <= 0 {
 		limit = r.a.Limits.Tool
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errToolTime)
 	defer cancel()
 	type answer struct {
-		out Output
-		err error
+		out      tool.Output
+		err      error
+		panicked bool
 	}
 	done := make(chan answer, 1)
+	m.broke = footnote.StatementFailed
 	r.e.tools.Go(func() {
 		defer func() {
 			if panicked := recover(); panicked != nil {
-				r.e.opts.Logger.Error("tool panicked", "tool", p.spec.Name, "conversation", r.stream,
+				r.e.opts.Logger.Error("tool panicked", "tool", m.spec.Name, "conversation", r.stream,
 					"panic", panicked, "stack", string(debug.Stack()))
-				done <- answer{out: Fail("The tool broke while it ran. This is a fault of the server, not of the call.")}
+				const words = "The tool broke while it ran. This is a fault of the server, not of the call."
+				done <- answer{out: tool.Fail(words), panicked: true}
 			}
 		}()
-		out, err := p.tool.Call(ctx, c)
-		done <- answer{out, err}
+		out, err := m.tool.Call(ctx, c)
+		done <- answer{out: out, err: err}
 	})
-	late := func(err error) bool { return errors.Is(context.Cause(ctx), errToolTime) && err != nil }
-	over := Fail(fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit))
+	over := tool.Fail(fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit))
 	over.Fault = footnote.FaultLimited
-	select {
-	case a := <-done:
-		if late(a.err) {
+	finished := func(a answer) (tool.Output, error) {
+		switch {
+		case a.err != nil && errors.Is(context.Cause(ctx), errToolTime):
+			m.broke = footnote.StatementTimedOut
 			return over, nil
+		case a.err != nil && r.ctx.Err() != nil:
+			m.broke = r.brokeOff()
+		case a.err == nil && !a.panicked:
+			m.broke = ""
 		}
 		return a.out, a.err
+	}
+	select {
+	case a := <-done:
+		return finished(a)
 	case <-ctx.Done():
 	}
 	patience := toolGrace
@@ -603,17 +702,24 @@ func (r *run) limited(ctx context.Context, p plan, c Call) (Output, error) {
 	defer grace.Stop()
 	select {
 	case a := <-done:
-		if late(a.err) {
-			return over, nil
-		}
-		return a.out, a.err
+		return finished(a)
 	case <-grace.C:
-		r.e.opts.Logger.Error("tool ignores its context", "tool", p.spec.Name, "conversation", r.stream)
+		r.e.opts.Logger.Error("tool ignores its context", "tool", m.spec.Name, "conversation", r.stream)
 		if r.ctx.Err() != nil {
-			return Output{}, context.Cause(r.ctx)
+			m.broke = r.brokeOff()
+			return tool.Output{}, context.Cause(r.ctx)
 		}
+		m.broke = footnote.StatementTimedOut
 		return over, nil
 	}
+}
+
+// brokeOff is what became of a statement that had not ended when the run ended.
+func (r *run) brokeOff() string {
+	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		return footnote.StatementTimedOut
+	}
+	return footnote.StatementCancelled
 }
 
 // deliver gives a running run answers to its open calls. It is not done when the

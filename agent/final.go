@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Block is a block of a message as people see it.
@@ -28,7 +30,7 @@ func Shown(blocks []json.RawMessage) []Block {
 	var shown []Block
 	for i, raw := range blocks {
 		if text, ok := plainText(raw); ok {
-			shown = append(shown, Block{Index: i, Kind: TextBlock, Text: text})
+			shown = append(shown, Block{Index: i, Kind: model.TextBlock, Text: text})
 			continue
 		}
 		var b struct {
@@ -44,10 +46,10 @@ func Shown(blocks []json.RawMessage) []Block {
 		}
 		block := Block{Index: i, Kind: b.Type, Text: b.Text + b.Thinking, ID: b.ID, Name: b.Name, Input: b.Input}
 		switch b.Type {
-		case TextBlock, ThinkingBlock:
-		case ToolUseBlock:
+		case model.TextBlock, model.ThinkingBlock:
+		case model.ToolUseBlock:
 			if text, ok := finalText(b.Name, b.Input); ok {
-				block.Kind, block.Text = TextBlock, text
+				block.Kind, block.Text = model.TextBlock, text
 			}
 		default:
 			continue
@@ -59,7 +61,7 @@ func Shown(blocks []json.RawMessage) []Block {
 
 // finalText is the answer that a call of FinalAnswer gives.
 func finalText(name string, input json.RawMessage) (text string, ok bool) {
-	if name != FinalAnswer {
+	if name != tool.FinalAnswer {
 		return "", false
 	}
 	var in struct {

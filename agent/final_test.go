@@ -13,21 +13,27 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
-func finalTool() agent.Tool {
-	return agenttest.NewTool(agent.Spec{Name: agent.FinalAnswer, Final: true, ReadOnly: true}, func(_ context.Context, c agent.Call) (agent.Output, error) {
+func finalTool() tool.Tool {
+	return agenttest.NewTool(tool.Spec{
+		Name:     tool.FinalAnswer,
+		Final:    true,
+		ReadOnly: true,
+	}, func(_ context.Context, c tool.Call) (tool.Output, error) {
 		if strings.Contains(string(c.Input), "badchart") {
-			return agent.Fail("There is no such chart."), nil
+			return tool.Fail("There is no such chart."), nil
 		}
-		return agent.Output{Content: "Shown.", Chart: json.RawMessage(`{"type":"bar"}`)}, nil
+		return tool.Output{Content: "Shown.", Chart: json.RawMessage(`{"type":"bar"}`)}, nil
 	})
 }
 
 // pieces is a model that tells of one tool call in pieces of its input.
-func pieces(name, input string, cuts ...int) agent.Model {
-	return modelFunc(func(_ context.Context, _ agent.Request, live agent.Live) (agent.Reply, error) {
-		live.Start(0, agent.ToolUseBlock, "f", name)
+func pieces(name, input string, cuts ...int) model.Model {
+	return modelFunc(func(_ context.Context, _ model.Request, live model.Live) (model.Reply, error) {
+		live.Start(0, model.ToolUseBlock, "f", name)
 		at := 0
 		for _, cut := range append(cuts, len(input)) {
 			if cut > at && cut <= len(input) {
@@ -37,20 +43,21 @@ func pieces(name, input string, cuts ...int) agent.Model {
 		}
 		live.Stop(0)
 		live.Flush()
-		return agent.Reply{Message: footnote.AssistantMessage{
-			Model: "m", Blocks: []json.RawMessage{agenttest.CallBlock("f", name, input)}, StopReason: agent.ToolUse,
+		return model.Reply{Message: footnote.AssistantMessage{
+			Model: "m", Blocks: []json.RawMessage{agenttest.CallBlock("f", name, input)}, StopReason: model.ToolUse,
 		}}, nil
 	})
 }
 
 func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
-			agenttest.Calls(agenttest.CallBlock("f", agent.FinalAnswer, `{"answer":"There are 42.","chartType":"bar"}`), agenttest.CallBlock("g", "run_query", `{}`)))
-		r := newRig(t, model, []agent.Tool{rows("run_query"), finalTool()})
+		llm := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
+			agenttest.Calls(agenttest.CallBlock("f", tool.FinalAnswer, `{"answer":"There are 42.","chartType":"bar"}`),
+				agenttest.CallBlock("g", "run_query", `{}`)))
+		r := newRig(t, llm, []tool.Tool{rows("run_query"), finalTool()})
 		ticket := r.submit(agent.Turn{Text: "How many?"})
 		text, _, last := shown(t, r, ticket)
-		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != agent.EndTurn || text != "There are 42." {
+		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != model.EndTurn || text != "There are 42." {
 			t.Errorf("shown %q, last = %+v", text, last)
 		}
 		synctest.Wait()
@@ -58,11 +65,14 @@ func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
 		if len(answered) != 1 || answered[0].Text != "There are 42." || string(answered[0].Chart) != `{"type":"bar"}` {
 			t.Errorf("answered = %+v", answered)
 		}
-		res, said := bodies[footnote.ToolResult](r, ticket.Conversation), bodies[footnote.AssistantMessage](r, ticket.Conversation)
-		if len(res) != 3 || res[1].CallID != "f" || len(said) != 2 || !strings.Contains(string(said[1].Blocks[0]), `"tool_use"`) {
+		res, said := bodies[footnote.ToolResult](r, ticket.Conversation),
+			bodies[footnote.AssistantMessage](r, ticket.Conversation)
+		if len(res) != 3 || res[1].CallID != "f" || len(said) != 2 ||
+			!strings.Contains(string(said[1].Blocks[0]), `"tool_use"`) {
 			t.Errorf("the call stays a call with its result: %+v, %+v", res, said)
 		}
-		if got := agent.Shown(said[1].Blocks); len(got) != 2 || got[0].Kind != agent.TextBlock || got[0].Text != "There are 42." || got[1].Kind != agent.ToolUseBlock {
+		if got := agent.Shown(said[1].Blocks); len(got) != 2 || got[0].Kind != model.TextBlock ||
+			got[0].Text != "There are 42." || got[1].Kind != model.ToolUseBlock {
 			t.Errorf("shown blocks = %+v", got)
 		}
 	})
@@ -70,8 +80,9 @@ func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
 
 func TestAFinalAnswerThatIsRefusedIsGivenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Call("f", agent.FinalAnswer, `{"answer":"42","chartType":"badchart"}`), agenttest.Call("g", agent.FinalAnswer, `{"answer":"43"}`))
-		r := newRig(t, model, []agent.Tool{finalTool()})
+		model := agenttest.Script(agenttest.Call("f", tool.FinalAnswer, `{"answer":"42","chartType":"badchart"}`),
+			agenttest.Call("g", tool.FinalAnswer, `{"answer":"43"}`))
+		r := newRig(t, model, []tool.Tool{finalTool()})
 		ticket := r.submit(agent.Turn{Text: "How many?"})
 		r.read(ticket)
 		synctest.Wait()
@@ -84,8 +95,8 @@ func TestAFinalAnswerThatIsRefusedIsGivenAgain(t *testing.T) {
 func TestARunThatDiedAfterItsFinalAnswerIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script()
-		r := newRig(t, model, []agent.Tool{finalTool()})
-		id := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("f", agent.FinalAnswer, `{"answer":"42"}`))
+		r := newRig(t, model, []tool.Tool{finalTool()})
+		id := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("f", tool.FinalAnswer, `{"answer":"42"}`))
 		if err := r.engine.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -100,13 +111,19 @@ func TestARunThatDiedAfterItsFinalAnswerIsOver(t *testing.T) {
 // answer, and every piece of it is the inside of a JSON string.
 func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		answer := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a \"quoted\" \\ b", "é😀\u2028 </x>", "line\nline\ttab", "{\"answer\":\"no\"}", "\x00\x1f"})).Draw(rt, "answer")
+		answer := rapid.OneOf(rapid.String(),
+			rapid.SampledFrom([]string{
+				"a \"quoted\" \\ b", "é😀\u2028 </x>", "line\nline\ttab", "{\"answer\":\"no\"}", "\x00\x1f",
+			})).Draw(rt, "answer")
 		answer = strings.ToValidUTF8(answer, "?")
 		quoted := string(strictjson.AppendString(nil, answer))
 		if rapid.Bool().Draw(rt, "ascii") {
 			quoted = ascii(answer)
 		}
-		before := rapid.SampledFrom([]string{"", `"thought":"the \"answer\": x",`, `"x":{"answer":"no"},`, `"x":["answer",{"answer":[1]}],`, `"n":1.5,"y":null,`, `"ans\u0077er":"no",`}).Draw(rt, "before")
+		before := rapid.SampledFrom([]string{
+			"", `"thought":"the \"answer\": x",`, `"x":{"answer":"no"},`, `"x":["answer",{"answer":[1]}],`,
+			`"n":1.5,"y":null,`, `"ans\u0077er":"no",`,
+		}).Draw(rt, "before")
 		after := rapid.SampledFrom([]string{"", `,"chartType":"bar"`, `,"x":{"answer":"no"}`}).Draw(rt, "after")
 		input := "{" + before + `"answer" : ` + quoted + after + "}"
 		if strings.Contains(before, `\u0077`) {
@@ -119,7 +136,11 @@ func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
 			}
 		}
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil, []agent.Tool{finalTool()}, use(pieces(agent.FinalAnswer, input, cuts...)), func(a *agent.Assistant, _ *agent.Options) { a.Limits.Turns = 1 })
+			r := newRig(t, nil, []tool.Tool{
+				finalTool(),
+			}, use(pieces(tool.FinalAnswer, input, cuts...)), func(a *agent.Assistant, _ *agent.Options) {
+				a.Limits.Turns = 1
+			})
 			ticket := r.submit(agent.Turn{Text: "go"})
 			text, _, _ := shown(t, r, ticket)
 			text = string(strictjson.AppendUnescaped(nil, []byte(text)))
@@ -155,7 +176,9 @@ func hex4(r rune) string {
 
 func TestAHalfSurrogateIsNotPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil, []agent.Tool{finalTool()}, use(pieces(agent.FinalAnswer, `{"answer":"a\ud800b\udc00c\ud83d\ude00d\ud800\n"}`, 15, 23, 31)))
+		r := newRig(t, nil, []tool.Tool{
+			finalTool(),
+		}, use(pieces(tool.FinalAnswer, `{"answer":"a\ud800b\udc00c\ud83d\ude00d\ud800\n"}`, 15, 23, 31)))
 		text, _, _ := shown(t, r, r.submit(agent.Turn{Text: "go"}))
 		text = string(strictjson.AppendUnescaped(nil, []byte(text)))
 		if want := "a\uFFFDb\uFFFDc😀d\uFFFD\n"; text != want {
@@ -168,12 +191,20 @@ func TestNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`), agenttest.Say("42"),
-			agenttest.Reply{Wait: gate, Blocks: agenttest.Call("b", "run_query", `{}`).Blocks, Stop: agent.ToolUse}, agenttest.Say("43"))
-		r := newRig(t, model, []agent.Tool{rows("run_query")})
+			agenttest.Reply{
+				Wait:   gate,
+				Blocks: agenttest.Call("b", "run_query", `{}`).Blocks,
+				Stop:   model.ToolUse,
+			}, agenttest.Say("43"))
+		r := newRig(t, model, []tool.Tool{rows("run_query")})
 		ticket := r.submit(agent.Turn{Text: "go"})
 		r.read(ticket)
 		synctest.Wait()
-		query := footnote.QueryRun{Result: footnote.StoredResult{Source: "shop", SQL: "select 43"}, Replaces: "r1", By: "mallory"}
+		query := footnote.QueryRun{
+			Result:   footnote.StoredResult{Source: "shop", SQL: "select 43"},
+			Replaces: "r1",
+			By:       "mallory",
+		}
 		note := func(b footnote.Body, rows *footnote.Result) (int64, footnote.Body) {
 			t.Helper()
 			seq, body, err := r.engine.Note(t.Context(), alice, ticket.Conversation, b, rows)
@@ -186,7 +217,8 @@ func TestNotes(t *testing.T) {
 			return seq, body
 		}
 		_, body := note(query, table(1))
-		if q := body.(footnote.QueryRun); q.Result.ID != "r2" || q.By != "alice" || q.Result.RowCount != 1 || len(q.Result.Chunks) != 1 {
+		if q := body.(footnote.QueryRun); q.Result.ID != "r2" || q.By != "alice" || q.Result.RowCount != 1 ||
+			len(q.Result.Chunks) != 1 {
 			t.Errorf("stored %+v", q)
 		}
 		note(footnote.Titled{Title: "  Mine \n now "}, nil)
@@ -230,16 +262,23 @@ func TestNotes(t *testing.T) {
 			rows *footnote.Result
 			want footnote.Code
 		}{
-			"a stranger":           {footnote.Principal{Org: "acme", User: "bob"}, footnote.Titled{Title: "x"}, nil, footnote.NotFound},
-			"no title":             {alice, footnote.Titled{Title: " "}, nil, footnote.InvalidRequest},
-			"a long title":         {alice, footnote.Titled{Title: strings.Repeat("x", 201)}, nil, footnote.InvalidRequest},
-			"of no answer":         {alice, footnote.Feedback{Seq: 1}, nil, footnote.InvalidRequest},
-			"many words":           {alice, footnote.Feedback{Seq: answers, Words: strings.Repeat("x", 2001)}, nil, footnote.InputTooLong},
+			"a stranger": {
+				footnote.Principal{Org: "acme", User: "bob"}, footnote.Titled{Title: "x"}, nil, footnote.NotFound,
+			},
+			"no title": {alice, footnote.Titled{Title: " "}, nil, footnote.InvalidRequest},
+			"a long title": {
+				alice, footnote.Titled{Title: strings.Repeat("x", 201)}, nil, footnote.InvalidRequest,
+			},
+			"of no answer": {alice, footnote.Feedback{Seq: 1}, nil, footnote.InvalidRequest},
+			"many words": {
+				alice, footnote.Feedback{Seq: answers, Words: strings.Repeat("x", 2001)}, nil, footnote.InputTooLong,
+			},
 			"no rows":              {alice, query, nil, footnote.InvalidRequest},
 			"an edit of no result": {alice, footnote.QueryRun{Replaces: "r99"}, table(1), footnote.InvalidRequest},
 			"an event of a run":    {alice, footnote.Answered{Text: "x"}, nil, footnote.InvalidRequest},
 		} {
-			if _, _, err := r.engine.Note(t.Context(), c.who, ticket.Conversation, c.body, c.rows); footnote.CodeOf(err) != c.want {
+			if _, _, err := r.engine.Note(t.Context(), c.who, ticket.Conversation, c.body,
+				c.rows); footnote.CodeOf(err) != c.want {
 				t.Errorf("%s: CodeOf(%v), want %s", name, err, c.want)
 			}
 		}
@@ -249,7 +288,9 @@ func TestNotes(t *testing.T) {
 // TestNotesEnd holds that a conversation does not grow without end by what is no question.
 func TestNotesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, agenttest.Script(agenttest.Say("42")), nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.Events = 10 })
+		r := newRig(t, agenttest.Script(agenttest.Say("42")), nil, func(a *agent.Assistant, _ *agent.Options) {
+			a.Limits.Events = 10
+		})
 		ticket := r.submit(agent.Turn{Text: "how many?"})
 		r.read(ticket)
 		head, err := r.log.Get(t.Context(), ticket.Conversation)
@@ -260,11 +301,17 @@ func TestNotesEnd(t *testing.T) {
 		for i := range many {
 			many[i] = footnote.Titled{Title: "Theirs"}
 		}
-		if _, err := r.log.Append(t.Context(), footnote.Append{Stream: head.ID, After: head.Last, Bodies: many}); err != nil {
+		if _, err := r.log.Append(t.Context(), footnote.Append{
+			Stream: head.ID,
+			After:  head.Last,
+			Bodies: many,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []footnote.Code{"", footnote.TooLarge} {
-			if _, _, err := r.engine.Note(t.Context(), alice, head.ID, footnote.Titled{Title: "Mine"}, nil); footnote.CodeOf(err) != want {
+			if _, _, err := r.engine.Note(t.Context(), alice, head.ID, footnote.Titled{
+				Title: "Mine",
+			}, nil); footnote.CodeOf(err) != want {
 				t.Errorf("CodeOf(%v), want %q", err, want)
 			}
 		}
@@ -280,9 +327,17 @@ func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
 		want  string
 		calls int
 	}{
-		"a title":       {agent.Turn{Text: "how many orders are there?"}, agenttest.Say("\"Number of orders\"\nmore"), "", "Number of orders", 2},
-		"not attended":  {agent.Turn{Text: "how many?", Unattended: true}, agenttest.Say("x"), "", "how many?", 1},
-		"a broken one":  {agent.Turn{Text: "how many?"}, agenttest.Reply{Err: &agent.StepError{Code: footnote.ModelUnavailable}}, "", "how many?", 2},
+		"a title": {
+			agent.Turn{
+				Text: "how many orders are there?",
+			}, agenttest.Say("\"Number of orders\"\nmore"), "", "Number of orders", 2,
+		},
+		"not attended": {agent.Turn{Text: "how many?", Unattended: true}, agenttest.Say("x"), "", "how many?", 1},
+		"a broken one": {
+			agent.Turn{
+				Text: "how many?",
+			}, agenttest.Reply{Err: &model.StepError{Code: footnote.ModelUnavailable}}, "", "how many?", 2,
+		},
 		"an empty one":  {agent.Turn{Text: "how many?"}, agenttest.Say(" ** "), "", "how many?", 2},
 		"a chosen one":  {agent.Turn{Text: "how many?"}, agenttest.Say("Theirs"), "Mine", "Mine", 2},
 		"a slow answer": {agent.Turn{Text: "how many?"}, agenttest.Reply{Hang: true}, "", "how many?", 2},
@@ -299,7 +354,9 @@ func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
 				r.read(ticket)
 				synctest.Wait()
 				if c.mine != "" {
-					if _, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{Title: c.mine}, nil); err != nil {
+					if _, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{
+						Title: c.mine,
+					}, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -307,7 +364,8 @@ func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
 				synctest.Wait()
 				head, err := r.log.Get(t.Context(), ticket.Conversation)
 				if err != nil || head.Title != c.want || len(model.Requests()) != c.calls {
-					t.Errorf("title %q after %d calls, %v; want %q after %d", head.Title, len(model.Requests()), err, c.want, c.calls)
+					t.Errorf("title %q after %d calls, %v; want %q after %d", head.Title, len(model.Requests()), err,
+						c.want, c.calls)
 				}
 			})
 		})

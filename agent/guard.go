@@ -46,7 +46,8 @@ func (e *Engine) endRevoked() {
 			continue
 		}
 		for _, r := range runs {
-			e.opts.Logger.InfoContext(e.ctx, "run ends with its API key", "conversation", r.stream, "run", r.id, "key", key)
+			e.opts.Logger.InfoContext(e.ctx, "run ends with its API key", "conversation", r.stream, "run", r.id, "key",
+				key)
 			r.cancel(stopped{byRevoked})
 		}
 	}

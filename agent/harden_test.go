@@ -18,22 +18,27 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // modelFunc is a model made of a function.
-type modelFunc func(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error)
+type modelFunc func(ctx context.Context, req model.Request, live model.Live) (model.Reply, error)
 
-func (f modelFunc) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (f modelFunc) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	return f(ctx, req, live)
 }
 
-func use(m agent.Model) func(*agent.Assistant, *agent.Options) {
+func use(m model.Model) func(*agent.Assistant, *agent.Options) {
 	return func(a *agent.Assistant, _ *agent.Options) { a.Model = m }
 }
 
-func say(text string) agent.Reply {
-	return agent.Reply{Message: footnote.AssistantMessage{Model: "m", Blocks: agenttest.Say(text).Blocks, StopReason: agent.EndTurn}}
+func say(text string) model.Reply {
+	return model.Reply{
+		Message: footnote.AssistantMessage{Model: "m", Blocks: agenttest.Say(text).Blocks, StopReason: model.EndTurn},
+	}
 }
 
 // bodies are the events of a conversation, by kind.
@@ -60,7 +65,7 @@ func shown(t *testing.T, r *rig, ticket agent.Ticket) (text string, ops []footno
 			switch {
 			case e.Event == nil:
 				ops = append(ops, e.Delta.Op)
-				if e.Delta.Kind == agent.TextBlock {
+				if e.Delta.Kind == model.TextBlock {
 					text += string(e.Delta.Escaped)
 				}
 			default:
@@ -74,50 +79,76 @@ func shown(t *testing.T, r *rig, ticket agent.Ticket) (text string, ops []footno
 }
 
 func TestModelsThatReportWrongly(t *testing.T) {
-	for name, report := range map[string]func(agent.Live){
-		"delta without start": func(l agent.Live) { l.Delta(3, []byte("x")); l.Stop(3); l.Stop(-1) },
-		"never stopped":       func(l agent.Live) { l.Start(0, agent.ThinkingBlock, "", ""); l.Delta(0, []byte("x")) },
-		"started twice": func(l agent.Live) {
-			l.Start(0, agent.ThinkingBlock, "", "")
-			l.Start(0, agent.ThinkingBlock, "", "")
+	for name, report := range map[string]func(model.Live){
+		"delta without start": func(l model.Live) { l.Delta(3, []byte("x")); l.Stop(3); l.Stop(-1) },
+		"never stopped":       func(l model.Live) { l.Start(0, model.ThinkingBlock, "", ""); l.Delta(0, []byte("x")) },
+		"started twice": func(l model.Live) {
+			l.Start(0, model.ThinkingBlock, "", "")
+			l.Start(0, model.ThinkingBlock, "", "")
 			l.Stop(0)
 			l.Stop(0)
 		},
-		"unknown kind":     func(l agent.Live) { l.Start(0, "hologram", "", ""); l.Delta(0, []byte("x")) },
-		"all left open":    func(l agent.Live) { l.Start(5, agent.TextBlock, "", ""); l.Start(-1, agent.ToolUseBlock, "", "") },
-		"delta after stop": func(l agent.Live) { l.Start(0, agent.TextBlock, "", ""); l.Stop(0); l.Delta(0, []byte("x")) },
+		"unknown kind": func(l model.Live) { l.Start(0, "hologram", "", ""); l.Delta(0, []byte("x")) },
+		"all left open": func(l model.Live) {
+			l.Start(5, model.TextBlock, "", "")
+			l.Start(-1, model.ToolUseBlock, "", "")
+		},
+		"delta after stop": func(l model.Live) {
+			l.Start(0, model.TextBlock, "", "")
+			l.Stop(0)
+			l.Delta(0, []byte("x"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var kept agent.Live
-				r := newRig(t, nil, nil, use(modelFunc(func(_ context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
-					kept = l
-					report(l)
-					l.Flush()
-					return say("done"), nil
-				})))
+				var kept model.Live
+				r := newRig(t, nil, nil,
+					use(modelFunc(func(_ context.Context, _ model.Request, l model.Live) (model.Reply, error) {
+						kept = l
+						report(l)
+						l.Flush()
+						return say("done"), nil
+					})))
 				_, _, last := shown(t, r, r.submit(agent.Turn{Text: "go"}))
 				if _, ok := last.(footnote.RunFinished); !ok {
 					t.Errorf("last = %+v", last)
 				}
 				synctest.Wait()
-				kept.Start(0, agent.TextBlock, "", "") // after its call: nobody is held up
+				kept.Start(0, model.TextBlock, "", "") // after its call: nobody is held up
 			})
 		})
 	}
 }
 
+// TestACallThatBreaksBeforeItsFirstWord counts what the model's server has reported of it, also if it costs nothing.
+func TestACallThatBreaksBeforeItsFirstWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := footnote.Usage{Input: 900}
+		r := newRig(t, nil, nil, use(modelFunc(func(context.Context, model.Request, model.Live) (model.Reply, error) {
+			return model.Reply{}, &model.StepError{Code: footnote.ModelUnavailable, Message: "Gone.", Usage: used}
+		})))
+		ticket := r.submit(agent.Turn{Text: "go"})
+		if _, last := r.read(ticket); last == nil {
+			t.Fatal("it does not end")
+		}
+		if failed := bodies[footnote.StepFailed](r, ticket.Conversation); len(failed) != 1 || failed[0].Usage != used {
+			t.Errorf("failed steps: %+v", failed)
+		}
+	})
+}
+
 func TestAModelThatPanicsFailsItsRunOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		r := newRig(t, nil, nil, use(modelFunc(func(_ context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
-			if calls++; calls > 1 {
-				return say("better"), nil
-			}
-			l.Start(0, agent.TextBlock, "", "")
-			l.Delta(0, []byte("half a wo"))
-			panic("secret detail")
-		})))
+		r := newRig(t, nil, nil,
+			use(modelFunc(func(_ context.Context, _ model.Request, l model.Live) (model.Reply, error) {
+				if calls++; calls > 1 {
+					return say("better"), nil
+				}
+				l.Start(0, model.TextBlock, "", "")
+				l.Delta(0, []byte("half a wo"))
+				panic("secret detail")
+			})))
 		ticket := r.submit(agent.Turn{Text: "go"})
 		text, _, last := shown(t, r, ticket)
 		f, ok := last.(footnote.RunFailed)
@@ -138,27 +169,32 @@ func TestAStepThatBreaksOffIsMadeAgainAndNoTextIsShownTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		begun := time.Now()
-		r := newRig(t, nil, nil, use(modelFunc(func(_ context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
-			calls++
-			l.Start(0, agent.ThinkingBlock, "", "")
-			l.Delta(0, []byte("hm"))
-			if calls == 1 {
-				return agent.Reply{}, &agent.StepError{Code: footnote.RateLimited, Message: "Slow down.", Again: true, RetryAfter: 7 * time.Second,
-					Cost: footnote.Cost{MicroUSD: 5}}
-			}
-			l.Stop(0)
-			l.Start(1, agent.TextBlock, "", "")
-			l.Delta(1, []byte("once"))
-			l.Stop(1)
-			return say("once"), nil
-		})))
+		r := newRig(t, nil, nil,
+			use(modelFunc(func(_ context.Context, _ model.Request, l model.Live) (model.Reply, error) {
+				calls++
+				l.Start(0, model.ThinkingBlock, "", "")
+				l.Delta(0, []byte("hm"))
+				if calls == 1 {
+					return model.Reply{},
+						&model.StepError{Code: footnote.RateLimited, Message: "Slow down.", Again: true,
+							RetryAfter: 7 * time.Second,
+							Cost:       footnote.Cost{MicroUSD: 5}}
+				}
+				l.Stop(0)
+				l.Start(1, model.TextBlock, "", "")
+				l.Delta(1, []byte("once"))
+				l.Stop(1)
+				return say("once"), nil
+			})))
 		ticket := r.submit(agent.Turn{Text: "go"})
 		text, ops, last := shown(t, r, ticket)
 		f, ok := last.(footnote.RunFinished)
 		if !ok || text != "once" || f.Cost.MicroUSD != 5 {
 			t.Errorf("last = %+v, shown %q", last, text)
 		}
-		want := []footnote.DeltaOp{footnote.BlockStarted, footnote.BlockGrew, footnote.BlockEnded, footnote.StepBroke, footnote.StepRetrying}
+		want := []footnote.DeltaOp{
+			footnote.BlockStarted, footnote.BlockGrew, footnote.BlockEnded, footnote.StepBroke, footnote.StepRetrying,
+		}
 		if len(ops) < 5 || fmt.Sprint(ops[:5]) != fmt.Sprint(want) {
 			t.Errorf("operations %v, want first %v", ops, want)
 		}
@@ -173,9 +209,10 @@ func TestAStepThatBreaksOffIsMadeAgainAndNoTextIsShownTwice(t *testing.T) {
 
 func TestHooksThatPanicFailTheirRunOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "run_query", `{}`), agenttest.CallBlock("b", "run_query", `{}`)))
-		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
-			o.After = []agent.AfterTool{func(_ context.Context, c agent.Call, _ *agent.Output) error {
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "run_query", `{}`),
+			agenttest.CallBlock("b", "run_query", `{}`)))
+		r := newRig(t, model, []tool.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
+			o.After = []agent.AfterTool{func(_ context.Context, c tool.Call, _ *tool.Output) error {
 				if c.ID == "a" {
 					panic("boom")
 				}
@@ -196,19 +233,23 @@ func TestHooksThatPanicFailTheirRunOnly(t *testing.T) {
 
 func TestHooksChangeAndRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		echo := agenttest.NewTool(agent.Spec{Name: "echo", ReadOnly: true}, func(_ context.Context, c agent.Call) (agent.Output, error) {
-			return agent.Output{Content: string(c.Input), Chart: json.RawMessage(`{broken`)}, nil
+		echo := agenttest.NewTool(tool.Spec{
+			Name:     "echo",
+			ReadOnly: true,
+		}, func(_ context.Context, c tool.Call) (tool.Output, error) {
+			return tool.Output{Content: string(c.Input), Chart: json.RawMessage(`{broken`)}, nil
 		})
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "echo", `{}`), agenttest.CallBlock("b", "echo", `{}`)), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{echo}, func(_ *agent.Assistant, o *agent.Options) {
-			o.Before = []agent.BeforeTool{func(_ context.Context, c *agent.Call) (string, error) {
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "echo", `{}`),
+			agenttest.CallBlock("b", "echo", `{}`)), agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{echo}, func(_ *agent.Assistant, o *agent.Options) {
+			o.Before = []agent.BeforeTool{func(_ context.Context, c *tool.Call) (string, error) {
 				if c.ID == "b" {
 					return "Not today.", nil
 				}
 				c.Input = json.RawMessage(`{"changed":true}`)
 				return "", nil
 			}}
-			o.After = []agent.AfterTool{func(_ context.Context, _ agent.Call, out *agent.Output) error {
+			o.After = []agent.AfterTool{func(_ context.Context, _ tool.Call, out *tool.Output) error {
 				out.Content += strings.Repeat("é", 1<<20)
 				return nil
 			}}
@@ -218,7 +259,8 @@ func TestHooksChangeAndRefuse(t *testing.T) {
 			t.Fatalf("last = %+v", last)
 		}
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if !strings.HasPrefix(results[0].Content, `{"changed":true}`) || len(results[0].Content) > 1<<20 || results[0].Chart != nil {
+		if !strings.HasPrefix(results[0].Content, `{"changed":true}`) || len(results[0].Content) > 1<<20 ||
+			results[0].Chart != nil {
 			t.Errorf("result of %d bytes, chart %s", len(results[0].Content), results[0].Chart)
 		}
 		if !results[1].IsError || results[1].Content != "Not today." {
@@ -230,12 +272,13 @@ func TestHooksChangeAndRefuse(t *testing.T) {
 func TestAClientCannotAnswerForTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
-		write := agenttest.NewTool(agent.Spec{Name: "write"}, func(context.Context, agent.Call) (agent.Output, error) {
+		write := agenttest.NewTool(tool.Spec{Name: "write"}, func(context.Context, tool.Call) (tool.Output, error) {
 			ran++
-			return agent.Output{Content: "written"}, nil
+			return tool.Output{Content: "written"}, nil
 		})
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "write", `{}`), agenttest.CallBlock("b", "draw", `{}`)), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{write, client("draw")})
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "write", `{}`),
+			agenttest.CallBlock("b", "draw", `{}`)), agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{write, client("draw")})
 		ticket := r.submit(agent.Turn{Text: "go"})
 		r.read(ticket)
 		synctest.Wait()
@@ -253,10 +296,18 @@ func TestAClientCannotAnswerForTheServer(t *testing.T) {
 				t.Errorf("%s: CodeOf(%v), want %s", what, err, want)
 			}
 		}
-		refused("a forged result", footnote.CallUnknown, agent.Turn{Answers: []agent.Answer{{CallID: "a", Content: "forged"}}})
-		refused("two different answers at once", footnote.CallAnswered, agent.Turn{Answers: []agent.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "2"}}})
-		refused("yes and no at once", footnote.CallAnswered, agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true}, {CallID: "a"}}})
-		if _, err := post(agent.Turn{Answers: []agent.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "1"}}}); err != nil {
+		refused("a forged result", footnote.CallUnknown, agent.Turn{
+			Answers: []tool.Answer{{CallID: "a", Content: "forged"}},
+		})
+		refused("two different answers at once", footnote.CallAnswered, agent.Turn{
+			Answers: []tool.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "2"}},
+		})
+		refused("yes and no at once", footnote.CallAnswered, agent.Turn{
+			Approvals: []agent.Approval{{CallID: "a", Approved: true}, {CallID: "a"}},
+		})
+		if _, err := post(agent.Turn{
+			Answers: []tool.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "1"}},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		go1, err := post(agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true, Reason: "fine"}}})
@@ -264,8 +315,10 @@ func TestAClientCannotAnswerForTheServer(t *testing.T) {
 			t.Fatalf("%+v, %v", go1, err)
 		}
 		synctest.Wait()
-		if ran != 1 || r.terminals(ticket.Conversation) != 1 || len(bodies[footnote.ToolResult](r, ticket.Conversation)) != 2 {
-			t.Errorf("the tool ran %d times, %d terminals, results %+v", ran, r.terminals(ticket.Conversation), bodies[footnote.ToolResult](r, ticket.Conversation))
+		if ran != 1 || r.terminals(ticket.Conversation) != 1 ||
+			len(bodies[footnote.ToolResult](r, ticket.Conversation)) != 2 {
+			t.Errorf("the tool ran %d times, %d terminals, results %+v", ran, r.terminals(ticket.Conversation),
+				bodies[footnote.ToolResult](r, ticket.Conversation))
 		}
 		again, err := post(agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true}}})
 		if err != nil || !again.Duplicate {
@@ -285,7 +338,7 @@ func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
 		for i := range 8 {
 			calls = append(calls, agenttest.CallBlock(fmt.Sprintf("c%d", i), "draw", `{}`))
 		}
-		r := newRig(t, agenttest.Script(agenttest.Calls(calls...), agenttest.Say("ok")), []agent.Tool{client("draw")},
+		r := newRig(t, agenttest.Script(agenttest.Calls(calls...), agenttest.Say("ok")), []tool.Tool{client("draw")},
 			func(a *agent.Assistant, _ *agent.Options) { a.Policy.Approve = []string{"*"} })
 		ticket := r.submit(agent.Turn{Text: "go"})
 		r.read(ticket)
@@ -294,7 +347,7 @@ func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
 		for i := range 32 {
 			wg.Go(func() {
 				got, err := r.engine.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: alice,
-					Answers: []agent.Answer{{CallID: fmt.Sprintf("c%d", i%8), Content: "drawn"}}})
+					Answers: []tool.Answer{{CallID: fmt.Sprintf("c%d", i%8), Content: "drawn"}}})
 				if err != nil {
 					t.Errorf("answer %d: %v", i, err)
 					return
@@ -307,8 +360,10 @@ func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
 		}
 		wg.Wait()
 		synctest.Wait()
-		if n := len(bodies[footnote.ToolResult](r, ticket.Conversation)); n != 8 || fresh.Load() != 8 || r.terminals(ticket.Conversation) != 1 {
-			t.Errorf("%d results, %d fresh, %d terminals; want 8, 8, 1", n, fresh.Load(), r.terminals(ticket.Conversation))
+		if n := len(bodies[footnote.ToolResult](r, ticket.Conversation)); n != 8 || fresh.Load() != 8 ||
+			r.terminals(ticket.Conversation) != 1 {
+			t.Errorf("%d results, %d fresh, %d terminals; want 8, 8, 1", n, fresh.Load(),
+				r.terminals(ticket.Conversation))
 		}
 	})
 }
@@ -316,7 +371,7 @@ func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
 // A stop that comes while the run is parking must not be lost.
 func TestStopEndsAParkedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, parks(), []agent.Tool{client("draw")})
+		r := newRig(t, parks(), []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
 		r.read(ticket) // the park is visible, its run may not be over yet
 		if err := r.engine.Stop(t.Context(), ticket.Conversation, "user"); err != nil {
@@ -339,16 +394,19 @@ func TestStopEndsAParkedRun(t *testing.T) {
 func TestNothingIsBegunAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := false
-		write := agenttest.NewTool(agent.Spec{Name: "write"}, func(context.Context, agent.Call) (agent.Output, error) {
+		write := agenttest.NewTool(tool.Spec{Name: "write"}, func(context.Context, tool.Call) (tool.Output, error) {
 			ran = true
-			return agent.Output{}, nil
+			return tool.Output{}, nil
 		})
 		var r *rig
-		stop := agenttest.NewTool(agent.Spec{Name: "stop"}, func(_ context.Context, c agent.Call) (agent.Output, error) {
-			return agent.Output{Content: "stopped"}, r.engine.Stop(context.Background(), c.Conversation, "user")
+		stop := agenttest.NewTool(tool.Spec{Name: "stop"}, func(_ context.Context, c tool.Call) (tool.Output, error) {
+			return tool.Output{Content: "stopped"}, r.engine.Stop(context.Background(), c.Conversation, "user")
 		})
-		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "stop", `{}`), agenttest.CallBlock("b", "write", `{}`)), agenttest.Say("no"))
-		r = newRig(t, model, []agent.Tool{stop, write}, func(a *agent.Assistant, _ *agent.Options) { a.Policy.Approve = []string{"*"} })
+		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "stop", `{}`),
+			agenttest.CallBlock("b", "write", `{}`)), agenttest.Say("no"))
+		r = newRig(t, model, []tool.Tool{
+			stop, write,
+		}, func(a *agent.Assistant, _ *agent.Options) { a.Policy.Approve = []string{"*"} })
 		ticket := r.submit(agent.Turn{Text: "go"})
 		_, last := r.read(ticket)
 		if footnote.KindOf(last) != "run_stopped" || ran || len(model.Requests()) != 1 {
@@ -359,11 +417,14 @@ func TestNothingIsBegunAfterAStop(t *testing.T) {
 
 func TestStopIsQuickEvenWithADeafTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deaf := agenttest.NewTool(agent.Spec{Name: "deaf", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+		deaf := agenttest.NewTool(tool.Spec{
+			Name:     "deaf",
+			ReadOnly: true,
+		}, func(context.Context, tool.Call) (tool.Output, error) {
 			time.Sleep(4 * time.Second)
-			return agent.Output{}, nil
+			return tool.Output{}, nil
 		})
-		r := newRig(t, agenttest.Script(agenttest.Call("a", "deaf", `{}`)), []agent.Tool{deaf})
+		r := newRig(t, agenttest.Script(agenttest.Call("a", "deaf", `{}`)), []tool.Tool{deaf})
 		ticket := r.submit(agent.Turn{Text: "go"})
 		synctest.Wait()
 		begun := time.Now()
@@ -383,7 +444,11 @@ func TestAMessageSentTwiceOpensOneConversation(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				ticket, err := r.engine.Submit(t.Context(), agent.Turn{ClientID: "chat-1", Text: "go", Principal: alice})
+				ticket, err := r.engine.Submit(t.Context(), agent.Turn{
+					ClientID:  "chat-1",
+					Text:      "go",
+					Principal: alice,
+				})
 				switch {
 				case err == nil:
 					r.engine.Subscribe(ticket).Close()
@@ -416,7 +481,9 @@ func TestTurnsThatAreRefused(t *testing.T) {
 			"unknown assistant": {agent.Turn{Text: "x", Assistant: "nobody"}, footnote.ModelNotFound},
 			"bad id":            {agent.Turn{Text: "x", ClientID: "a\nb"}, footnote.InvalidRequest},
 			"no conversation":   {agent.Turn{Text: "x", Conversation: "conv_none"}, footnote.NotFound},
-			"nothing to answer": {agent.Turn{ClientID: "none", Answers: []agent.Answer{{CallID: "a"}}}, footnote.NotFound},
+			"nothing to answer": {
+				agent.Turn{ClientID: "none", Answers: []tool.Answer{{CallID: "a"}}}, footnote.NotFound,
+			},
 		} {
 			c.turn.Principal = alice
 			if _, err := r.engine.Submit(t.Context(), c.turn); footnote.CodeOf(err) != c.want {
@@ -466,21 +533,31 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 	for appends := range 5 {
 		t.Run(fmt.Sprintf("after %d", appends), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &failing{Store: store.NewMem()}
+				log := &failing{Store: storetest.NewMem()}
 				log.left.Store(int32(appends))
 				log.err.Store(footnote.Errorf(footnote.StorageUnavailable, "the disk is full"))
-				model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+				model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 					time.Sleep(time.Second) // so that each step has appends of its own
 					if len(req.Messages) > 1 {
 						return say("42"), nil
 					}
-					return agent.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Call("a", "run_query", `{}`).Blocks, StopReason: agent.ToolUse}}, nil
+					return model.Reply{
+						Message: footnote.AssistantMessage{
+							Blocks:     agenttest.Call("a", "run_query", `{}`).Blocks,
+							StopReason: model.ToolUse,
+						},
+					}, nil
 				})
-				slow := agenttest.NewTool(agent.Spec{Name: "run_query", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+				slow := agenttest.NewTool(tool.Spec{
+					Name:     "run_query",
+					ReadOnly: true,
+				}, func(context.Context, tool.Call) (tool.Output, error) {
 					time.Sleep(time.Second)
-					return agent.Output{Content: "42"}, nil
+					return tool.Output{Content: "42"}, nil
 				})
-				r := newRig(t, nil, []agent.Tool{slow}, use(model), func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+				r := newRig(t, nil, []tool.Tool{
+					slow,
+				}, use(model), func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
 				ticket := r.submit(agent.Turn{Text: "go", ClientID: "chat"})
 				reader := r.engine.Subscribe(ticket)
 				seen, ended := int64(0), false
@@ -496,7 +573,8 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 				}
 				reader.Close()
 				synctest.Wait()
-				if head, err := log.Get(t.Context(), ticket.Conversation); seen > head.Last || err == nil && seen < head.Last {
+				if head, err := log.Get(t.Context(), ticket.Conversation); seen > head.Last ||
+					err == nil && seen < head.Last {
 					t.Errorf("shown up to %d, stored up to %d (%v)", seen, head.Last, err)
 				}
 				if !ended && footnote.CodeOf(err) != footnote.StorageUnavailable {
@@ -530,12 +608,16 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 
 func TestAnAnswerThatCouldNotBeStoredCanBeGivenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, parks(), []agent.Tool{client("draw")})
+		r := newRig(t, parks(), []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
 		r.read(ticket)
 		synctest.Wait()
 		r.log.fail.Store(footnote.Errorf(footnote.StorageUnavailable, "the disk is full"))
-		answer := agent.Turn{Conversation: ticket.Conversation, Principal: alice, Answers: []agent.Answer{{CallID: "a", Content: "drawn"}}}
+		answer := agent.Turn{
+			Conversation: ticket.Conversation,
+			Principal:    alice,
+			Answers:      []tool.Answer{{CallID: "a", Content: "drawn"}},
+		}
 		if _, err := r.engine.Submit(t.Context(), answer); footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Fatalf("CodeOf(%v), want storage_unavailable", err)
 		}
@@ -560,8 +642,10 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 		if err := r.log.Release(t.Context(), head.ID, 1); err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.log.Append(t.Context(), footnote.Append{Stream: head.ID, After: head.Last, Run: head.Run, Take: &footnote.Take{Owner: "other", TTL: time.Hour},
-			Bodies: []footnote.Body{footnote.RunResumed{Attempt: 1, Reason: "recovered"}}})
+		_, err = r.log.Append(t.Context(),
+			footnote.Append{Stream: head.ID, After: head.Last, Run: head.Run,
+				Take:   &footnote.Take{Owner: "other", TTL: time.Hour},
+				Bodies: []footnote.Body{footnote.RunResumed{Attempt: 1, Reason: "recovered"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -584,17 +668,18 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 func TestARunEndsWithItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone, away atomic.Bool
-		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}, agenttest.Reply{Hang: true}), nil, func(_ *agent.Assistant, o *agent.Options) {
-			o.Standing = func(_ context.Context, key string) error {
-				switch {
-				case away.Load():
-					return footnote.Errorf(footnote.StorageUnavailable, "The store is away.")
-				case key == "key1" && gone.Load():
-					return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
+		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}, agenttest.Reply{Hang: true}), nil,
+			func(_ *agent.Assistant, o *agent.Options) {
+				o.Standing = func(_ context.Context, key string) error {
+					switch {
+					case away.Load():
+						return footnote.Errorf(footnote.StorageUnavailable, "The store is away.")
+					case key == "key1" && gone.Load():
+						return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
+					}
+					return nil
 				}
-				return nil
-			}
-		})
+			})
 		mine := r.submit(agent.Turn{Text: "go", Key: "key1", OnDisconnect: agent.Continue})
 		other := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 		away.Store(true)
@@ -618,7 +703,7 @@ func TestARunThatWaitsEndsWithItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone atomic.Bool
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
-		r := newRig(t, model, []agent.Tool{client("draw")}, func(_ *agent.Assistant, o *agent.Options) {
+		r := newRig(t, model, []tool.Tool{client("draw")}, func(_ *agent.Assistant, o *agent.Options) {
 			o.Standing = func(context.Context, string) error {
 				if gone.Load() {
 					return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
@@ -665,7 +750,8 @@ func (r *reads) Events(ctx context.Context, stream string, after int64) iter.Seq
 // again.
 func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Call("a", "draw", `{}`), agenttest.Say("Drawn."))
+		script := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Call("a", "draw", `{}`),
+			agenttest.Say("Drawn."))
 		var log *faulty
 		var counted *reads
 		standing := func(_ *agent.Assistant, o *agent.Options) {
@@ -680,7 +766,7 @@ func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
 				return err
 			}
 		}
-		r := newRig(t, script, []agent.Tool{client("draw")}, standing)
+		r := newRig(t, script, []tool.Tool{client("draw")}, standing)
 		for _, id := range []string{"key1", "key2"} {
 			if err := log.AddKey(t.Context(), store.Key{ID: id, Principal: alice}); err != nil {
 				t.Fatal(err)
@@ -730,16 +816,28 @@ func stoppedBy(b footnote.Body, by string) bool {
 func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.RawMessage) string {
 	t.Helper()
 	bodies := []footnote.Body{
-		footnote.Opened{Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)), Tools: agent.DigestOf([]byte(`[]`))},
+		footnote.Opened{
+			Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)),
+			Tools: agent.DigestOf([]byte(`[]`)),
+		},
 		footnote.UserMessage{Text: "go"},
-		footnote.RunStarted{Door: "test", OnDisconnect: policy, RequestID: "req_1", Roles: []string{"finance"}, Attributes: map[string]string{"region": "EU"}, MaxTokens: 77},
-		footnote.AssistantMessage{Step: 1, Blocks: calls, StopReason: agent.ToolUse},
+		footnote.RunStarted{
+			Door: "test", OnDisconnect: policy, RequestID: "req_1", Roles: []string{"finance"},
+			Attributes: map[string]string{"region": "EU"}, MaxTokens: 77,
+		},
+		footnote.AssistantMessage{Step: 1, Blocks: calls, StopReason: model.ToolUse},
 	}
 	for n := range recoveries {
 		bodies = append(bodies, footnote.RunResumed{Attempt: n + 1, Reason: "recovered"})
 	}
-	_, err := r.log.CreateAppend(t.Context(), footnote.Stream{ID: "conv_crashed", Kind: "conversation", Org: alice.Org, User: alice.User, Assistant: "analyst"},
-		footnote.Append{Run: "run_1", Bodies: bodies, Blobs: map[footnote.Digest][]byte{agent.DigestOf([]byte(`[]`)): []byte(`[]`)}})
+	_, err := r.log.CreateAppend(t.Context(), footnote.Stream{
+		ID: "conv_crashed", Kind: "conversation", Org: alice.Org, User: alice.User, Assistant: "analyst",
+	},
+		footnote.Append{
+			Run:    "run_1",
+			Bodies: bodies,
+			Blobs:  map[footnote.Digest][]byte{agent.DigestOf([]byte(`[]`)): []byte(`[]`)},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -759,19 +857,24 @@ func TestRecovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ran []string
-				tool := func(name string, readOnly bool) agent.Tool {
-					return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: readOnly}, func(_ context.Context, c agent.Call) (agent.Output, error) {
-						if p := c.Principal; p.User != alice.User || !slices.Equal(p.Roles, []string{"finance"}) || p.Attributes["region"] != "EU" {
+				newTool := func(name string, readOnly bool) tool.Tool {
+					return agenttest.NewTool(tool.Spec{
+						Name:     name,
+						ReadOnly: readOnly,
+					}, func(_ context.Context, c tool.Call) (tool.Output, error) {
+						if p := c.Principal; p.User != alice.User || !slices.Equal(p.Roles, []string{"finance"}) ||
+							p.Attributes["region"] != "EU" {
 							t.Errorf("the call of %s is made for %+v", name, p)
 						}
 						ran = append(ran, name)
-						return agent.Output{Content: "ran " + name}, nil
+						return tool.Output{Content: "ran " + name}, nil
 					})
 				}
 				model := agenttest.Script(agenttest.Say("ok"))
-				r := newRig(t, model, []agent.Tool{tool("read", true), tool("write", false)},
+				r := newRig(t, model, []tool.Tool{newTool("read", true), newTool("write", false)},
 					func(a *agent.Assistant, _ *agent.Options) { a.Policy.Approve = []string{"*"} })
-				id := crashed(t, r, c.policy, c.recoveries, agenttest.CallBlock("a", "read", `{}`), agenttest.CallBlock("b", "write", `{}`))
+				id := crashed(t, r, c.policy, c.recoveries, agenttest.CallBlock("a", "read", `{}`),
+					agenttest.CallBlock("b", "write", `{}`))
 				for range 2 {
 					if err := r.engine.Recover(t.Context()); err != nil {
 						t.Fatal(err)
@@ -794,7 +897,8 @@ func TestRecovery(t *testing.T) {
 				if stopped, ok := last.(footnote.RunStopped); ok && (stopped.By != "interrupted" || ran != nil) {
 					t.Errorf("stopped by %s, ran %v", stopped.By, ran)
 				}
-				if c.want == "run_finished" && (strings.Join(ran, " ") != "read" || !strings.Contains(results[1].Content, "may have run")) {
+				if c.want == "run_finished" &&
+					(strings.Join(ran, " ") != "read" || !strings.Contains(results[1].Content, "may have run")) {
 					t.Errorf("ran %v, results %+v", ran, results)
 				}
 			})
@@ -806,14 +910,21 @@ func TestRecovery(t *testing.T) {
 func TestARunRemembersWhoAskedAndHow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{client("draw")})
-		ticket := r.submit(agent.Turn{Text: "draw", MaxTokens: 55, Principal: footnote.Principal{Org: alice.Org, User: alice.User, Roles: []string{"finance"}}})
+		r := newRig(t, model, []tool.Tool{client("draw")})
+		ticket := r.submit(agent.Turn{
+			Text:      "draw",
+			MaxTokens: 55,
+			Principal: footnote.Principal{Org: alice.Org, User: alice.User, Roles: []string{"finance"}},
+		})
 		r.read(ticket)
 		started := bodies[footnote.RunStarted](r, ticket.Conversation)
 		if len(started) != 1 || started[0].MaxTokens != 55 || !slices.Equal(started[0].Roles, []string{"finance"}) {
 			t.Errorf("started = %+v", started)
 		}
-		r.read(r.submit(agent.Turn{Conversation: ticket.Conversation, Answers: []agent.Answer{{CallID: "a", Content: "drawn"}}}))
+		r.read(r.submit(agent.Turn{
+			Conversation: ticket.Conversation,
+			Answers:      []tool.Answer{{CallID: "a", Content: "drawn"}},
+		}))
 		for n, req := range model.Requests() {
 			if req.MaxTokens != 55 {
 				t.Errorf("call %d of the model: %d tokens", n+1, req.MaxTokens)
@@ -825,24 +936,33 @@ func TestARunRemembersWhoAskedAndHow(t *testing.T) {
 func TestActiveTimeIsCountedAcrossParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
-		model := modelFunc(func(ctx context.Context, _ agent.Request, _ agent.Live) (agent.Reply, error) {
+		model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 			if first {
 				first = false
 				time.Sleep(3 * time.Minute)
-				return agent.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Call("a", "draw", `{}`).Blocks, StopReason: agent.ToolUse}}, nil
+				return model.Reply{
+					Message: footnote.AssistantMessage{
+						Blocks:     agenttest.Call("a", "draw", `{}`).Blocks,
+						StopReason: model.ToolUse,
+					},
+				}, nil
 			}
 			<-ctx.Done()
-			return agent.Reply{}, context.Cause(ctx)
+			return model.Reply{}, context.Cause(ctx)
 		})
-		r := newRig(t, nil, []agent.Tool{client("draw")}, use(model))
+		r := newRig(t, nil, []tool.Tool{client("draw")}, use(model))
 		ticket := r.submit(agent.Turn{Text: "draw"})
 		r.read(ticket)
 		time.Sleep(4 * time.Minute) // waiting for the client does not count
 		begun := time.Now()
-		answered := r.submit(agent.Turn{Conversation: ticket.Conversation, Answers: []agent.Answer{{CallID: "a", Content: "drawn"}}})
+		answered := r.submit(agent.Turn{
+			Conversation: ticket.Conversation,
+			Answers:      []tool.Answer{{CallID: "a", Content: "drawn"}},
+		})
 		_, last := r.read(answered)
 		f, ok := last.(footnote.RunFailed)
-		if took := time.Since(begun); !ok || f.Code != footnote.AgentTimeout || took != time.Minute || f.Millis != 240_000 {
+		if took := time.Since(begun); !ok || f.Code != footnote.AgentTimeout || took != time.Minute ||
+			f.Millis != 240_000 {
 			t.Errorf("last = %+v after %s", last, took)
 		}
 	})
@@ -854,18 +974,39 @@ func TestSloppyServers(t *testing.T) {
 		script []agenttest.Reply
 		ids    string
 	}{
-		"ids numbered anew": {[]agenttest.Reply{agenttest.Calls(dup), agenttest.Calls(dup), agenttest.Say("ok")}, "call_0 call_0_2"},
-		"one id for all":    {[]agenttest.Reply{agenttest.Calls(dup, dup, dup), agenttest.Say("ok")}, "call_0 call_0_2 call_0_3"},
-		"ids that collide": {[]agenttest.Reply{agenttest.Calls(dup, agenttest.CallBlock("call_0_2", "run_query", `{}`), dup), agenttest.Say("ok")},
+		"ids numbered anew": {
+			[]agenttest.Reply{agenttest.Calls(dup), agenttest.Calls(dup), agenttest.Say("ok")}, "call_0 call_0_2",
+		},
+		"one id for all": {
+			[]agenttest.Reply{agenttest.Calls(dup, dup, dup), agenttest.Say("ok")}, "call_0 call_0_2 call_0_3",
+		},
+		"ids that collide": {[]agenttest.Reply{
+			agenttest.Calls(dup, agenttest.CallBlock("call_0_2", "run_query", `{}`), dup), agenttest.Say("ok"),
+		},
 			"call_0 call_0_2 call_0_3"},
-		"no id":          {[]agenttest.Reply{agenttest.Calls(agenttest.CallBlock("", "run_query", `{}`)), agenttest.Say("ok")}, "_2"},
-		"end_turn":       {[]agenttest.Reply{{Blocks: []json.RawMessage{dup}, Stop: agent.EndTurn}, agenttest.Say("ok")}, "call_0"},
-		"not even JSON":  {[]agenttest.Reply{{Blocks: []json.RawMessage{json.RawMessage(`{"type"`), dup}, Stop: agent.ToolUse}, agenttest.Say("ok")}, "call_0"},
-		"cut, and again": {[]agenttest.Reply{{Blocks: []json.RawMessage{dup}, Stop: agent.MaxTokens}, {Blocks: []json.RawMessage{dup}, Stop: agent.MaxTokens}, agenttest.Say("ok")}, "call_0 call_0_2"},
+		"no id": {
+			[]agenttest.Reply{agenttest.Calls(agenttest.CallBlock("", "run_query", `{}`)), agenttest.Say("ok")}, "_2",
+		},
+		"end_turn": {
+			[]agenttest.Reply{{Blocks: []json.RawMessage{dup}, Stop: model.EndTurn}, agenttest.Say("ok")}, "call_0",
+		},
+		"not even JSON": {
+			[]agenttest.Reply{
+				{Blocks: []json.RawMessage{json.RawMessage(`{"type"`), dup}, Stop: model.ToolUse}, agenttest.Say("ok"),
+			}, "call_0",
+		},
+		"cut, and again": {
+			[]agenttest.Reply{
+				{
+					Blocks: []json.RawMessage{dup},
+					Stop:   model.MaxTokens,
+				}, {Blocks: []json.RawMessage{dup}, Stop: model.MaxTokens}, agenttest.Say("ok"),
+			}, "call_0 call_0_2",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, agenttest.Script(c.script...), []agent.Tool{rows("run_query")})
+				r := newRig(t, agenttest.Script(c.script...), []tool.Tool{rows("run_query")})
 				ticket := r.submit(agent.Turn{Text: "go"})
 				reader := r.engine.Subscribe(ticket)
 				defer reader.Close()
@@ -877,7 +1018,7 @@ func TestSloppyServers(t *testing.T) {
 					}
 					for _, e := range batch {
 						if e.Event == nil {
-							if e.Delta.Op == footnote.BlockStarted && e.Delta.Kind == agent.ToolUseBlock {
+							if e.Delta.Op == footnote.BlockStarted && e.Delta.Kind == model.ToolUseBlock {
 								ids = append(ids, e.Delta.ID)
 							}
 							continue
@@ -904,18 +1045,19 @@ func TestAPausedTurnHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		calls := 0
-		r := newRig(t, nil, nil, use(modelFunc(func(_ context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
-			if calls++; calls == 1 {
-				reply := say("one ")
-				reply.Message.StopReason = agent.PauseTurn
-				return reply, nil
-			}
-			l.Start(0, agent.TextBlock, "", "")
-			l.Delta(0, []byte("two"))
-			l.Flush()
-			<-gate
-			return say("two"), nil
-		})))
+		r := newRig(t, nil, nil,
+			use(modelFunc(func(_ context.Context, _ model.Request, l model.Live) (model.Reply, error) {
+				if calls++; calls == 1 {
+					reply := say("one ")
+					reply.Message.StopReason = model.PauseTurn
+					return reply, nil
+				}
+				l.Start(0, model.TextBlock, "", "")
+				l.Delta(0, []byte("two"))
+				l.Flush()
+				<-gate
+				return say("two"), nil
+			})))
 		reader := r.engine.Subscribe(r.submit(agent.Turn{Text: "go"}))
 		defer reader.Close()
 		synctest.Wait()
@@ -930,7 +1072,11 @@ func TestAPausedTurnHidesNothing(t *testing.T) {
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		r := newRig(t, agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("ok").Blocks, Stop: agent.EndTurn}, agenttest.Reply{Hang: true}), nil)
+		r := newRig(t, agenttest.Script(agenttest.Reply{
+			Wait:   gate,
+			Blocks: agenttest.Say("ok").Blocks,
+			Stop:   model.EndTurn,
+		}, agenttest.Reply{Hang: true}), nil)
 		one := r.submit(agent.Turn{Text: "go"})
 		synctest.Wait()
 		two := r.submit(agent.Turn{Text: "go"})
@@ -946,7 +1092,8 @@ func TestDrain(t *testing.T) {
 		if footnote.CodeOf(err) != footnote.ModelUnavailable {
 			t.Errorf("CodeOf(%v), want model_unavailable", err)
 		}
-		if _, _, err := r.engine.Complete(t.Context(), alice, "late"); footnote.CodeOf(err) != footnote.ModelUnavailable {
+		if _, _, err := r.engine.Complete(t.Context(), alice,
+			"late"); footnote.CodeOf(err) != footnote.ModelUnavailable {
 			t.Errorf("Complete: CodeOf(%v), want model_unavailable", err)
 		}
 		close(gate)
@@ -963,16 +1110,17 @@ func TestDrain(t *testing.T) {
 
 // Engines start and stop while turns come in; every run that was begun has ended.
 func TestStartAndStopInALoop(t *testing.T) {
-	log := store.NewMem()
+	log := storetest.NewMem()
 	for range 30 {
 		h := hub.New()
-		a := &agent.Assistant{Name: "analyst", ModelName: "m", Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[]`), nil, nil
-		}, Model: modelFunc(func(ctx context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
-			l.Start(0, agent.TextBlock, "", "")
-			l.Delta(0, []byte("ok"))
-			return say("ok"), ctx.Err()
-		})}
+		a := &agent.Assistant{Name: "analyst", ModelName: "m",
+			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+				return json.RawMessage(`[]`), nil, nil
+			}, Model: modelFunc(func(ctx context.Context, _ model.Request, l model.Live) (model.Reply, error) {
+				l.Start(0, model.TextBlock, "", "")
+				l.Delta(0, []byte("ok"))
+				return say("ok"), ctx.Err()
+			})}
 		e, err := agent.New(agent.Options{Log: log, Hub: h, Assistants: []*agent.Assistant{a}})
 		if err != nil {
 			t.Fatal(err)
@@ -1006,23 +1154,25 @@ func TestComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
 		mode := "say"
-		r := newRig(t, nil, nil, use(modelFunc(func(ctx context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
-			switch mode {
-			case "panic":
-				panic("secret")
-			case "hang":
-				<-ctx.Done()
-				return agent.Reply{}, context.Cause(ctx)
-			}
-			time.Sleep(time.Second)
-			return say("title of " + string(req.Messages[0].Content)), nil
-		})))
+		r := newRig(t, nil, nil,
+			use(modelFunc(func(ctx context.Context, req model.Request, _ model.Live) (model.Reply, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				switch mode {
+				case "panic":
+					panic("secret")
+				case "hang":
+					<-ctx.Done()
+					return model.Reply{}, context.Cause(ctx)
+				}
+				time.Sleep(time.Second)
+				return say("title of " + string(req.Messages[0].Content)), nil
+			})))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() {
-				if text, _, err := r.engine.Complete(t.Context(), alice, "hello"); err != nil || !strings.Contains(text, "hello") {
+				if text, _, err := r.engine.Complete(t.Context(), alice, "hello"); err != nil ||
+					!strings.Contains(text, "hello") {
 					t.Errorf("%q, %v", text, err)
 				}
 			})
@@ -1033,7 +1183,8 @@ func TestComplete(t *testing.T) {
 		}
 		code := func(what string, want footnote.Code, prompt string) {
 			t.Helper()
-			if _, _, err := r.engine.Complete(t.Context(), alice, prompt); footnote.CodeOf(err) != want || strings.Contains(footnote.MessageOf(err), "secret") {
+			if _, _, err := r.engine.Complete(t.Context(), alice, prompt); footnote.CodeOf(err) != want ||
+				strings.Contains(footnote.MessageOf(err), "secret") {
 				t.Errorf("%s: CodeOf(%v), want %s", what, err, want)
 			}
 		}
@@ -1064,40 +1215,59 @@ func TestAssistantsThatCannotWork(t *testing.T) {
 	opening := func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 		return nil, nil, nil
 	}
-	tool := func(name, schema string) agent.Tool {
-		return agenttest.NewTool(agent.Spec{Name: name, InputSchema: json.RawMessage(schema)}, nil)
+	newTool := func(name, schema string) tool.Tool {
+		return agenttest.NewTool(tool.Spec{Name: name, InputSchema: json.RawMessage(schema)}, nil)
 	}
 	for name, a := range map[string]*agent.Assistant{
-		"no model":       {Name: "a", Opening: opening},
-		"no opening":     {Name: "a", Model: agenttest.Script()},
-		"no name":        {Model: agenttest.Script(), Opening: opening},
-		"bad glob":       {Name: "a", Model: agenttest.Script(), Opening: opening, Policy: agent.Policy{Deny: []string{"[a"}}},
-		"two tools":      {Name: "a", Model: agenttest.Script(), Opening: opening, Tools: []agent.Tool{tool("t", `{}`), tool("t", `{}`)}},
-		"bad tool name":  {Name: "a", Model: agenttest.Script(), Opening: opening, Tools: []agent.Tool{tool("t t", `{}`)}},
-		"broken schema":  {Name: "a", Model: agenttest.Script(), Opening: opening, Tools: []agent.Tool{tool("t", `{`)}},
+		"no model":   {Name: "a", Opening: opening},
+		"no opening": {Name: "a", Model: agenttest.Script()},
+		"no name":    {Model: agenttest.Script(), Opening: opening},
+		"bad glob": {
+			Name: "a", Model: agenttest.Script(), Opening: opening, Policy: agent.Policy{Deny: []string{"[a"}},
+		},
+		"two tools": {
+			Name: "a", Model: agenttest.Script(), Opening: opening,
+			Tools: []tool.Tool{newTool("t", `{}`), newTool("t", `{}`)},
+		},
+		"bad tool name": {
+			Name: "a", Model: agenttest.Script(), Opening: opening, Tools: []tool.Tool{newTool("t t", `{}`)},
+		},
+		"broken schema": {
+			Name: "a", Model: agenttest.Script(), Opening: opening, Tools: []tool.Tool{newTool("t", `{`)},
+		},
 		"its own double": {Name: "a", Aliases: []string{"a"}, Model: agenttest.Script(), Opening: opening},
 	} {
-		if _, err := agent.New(agent.Options{Log: store.NewMem(), Hub: hub.New(), Assistants: []*agent.Assistant{a}}); err == nil {
+		if _, err := agent.New(agent.Options{
+			Log:        storetest.NewMem(),
+			Hub:        hub.New(),
+			Assistants: []*agent.Assistant{a},
+		}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
 func TestPolicy(t *testing.T) {
-	read := func(name string) agent.Spec { return agent.Spec{Name: name, ReadOnly: true} }
+	read := func(name string) tool.Spec { return tool.Spec{Name: name, ReadOnly: true} }
 	for _, c := range []struct {
 		policy agent.Policy
-		spec   agent.Spec
+		spec   tool.Spec
 		want   string
 	}{
 		{agent.Policy{}, read("q"), agent.Allow},
-		{agent.Policy{}, agent.Spec{Name: "w"}, agent.Ask},
-		{agent.Policy{}, agent.Spec{Name: "w", Side: agent.Client, ReadOnly: true}, agent.Allow},
-		{agent.Policy{Approve: []string{"w*"}}, agent.Spec{Name: "write"}, agent.Allow},
+		{agent.Policy{}, tool.Spec{Name: "w"}, agent.Ask},
+		{agent.Policy{}, tool.Spec{Name: "w", Side: tool.Client, ReadOnly: true}, agent.Allow},
+		{agent.Policy{Approve: []string{"w*"}}, tool.Spec{Name: "write"}, agent.Allow},
 		{agent.Policy{Approve: []string{"w*"}}, read("q"), agent.Ask},
 		{agent.Policy{Offer: []string{"run_*"}}, read("run_query"), agent.Allow},
 		{agent.Policy{Offer: []string{"run_*"}}, read("query"), agent.Unlisted},
-		{agent.Policy{Approve: []string{"*"}, Offer: []string{"*"}, Deny: []string{"run_*"}}, read("run_query"), agent.Deny},
+		{
+			agent.Policy{
+				Approve: []string{"*"},
+				Offer:   []string{"*"},
+				Deny:    []string{"run_*"},
+			}, read("run_query"), agent.Deny,
+		},
 		{agent.Policy{Approve: []string{"run_query"}, Deny: []string{"*"}}, read("run_query"), agent.Deny},
 	} {
 		if got := c.policy.Verdict(c.spec); got != c.want {

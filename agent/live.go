@@ -7,6 +7,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 )
 
 // live shows a growing message to readers. A model that reports wrongly loses what
@@ -27,14 +28,14 @@ type live struct {
 }
 
 func (l *live) Start(index int, kind, id, name string) {
-	if l.over || kind != TextBlock && kind != ThinkingBlock && kind != ToolUseBlock {
+	if l.over || kind != model.TextBlock && kind != model.ThinkingBlock && kind != model.ToolUseBlock {
 		return
 	}
 	if l.blocks == nil {
 		l.blocks, l.isText = map[int]hub.Block{}, map[int]bool{}
 	}
 	l.Stop(index) // it was started twice
-	if kind == ToolUseBlock {
+	if kind == model.ToolUseBlock {
 		id = l.callID(index, id)
 		if l.r.isFinal(name) {
 			if l.finals == nil {
@@ -55,7 +56,7 @@ type final struct {
 
 func (l *live) start(index int, kind, id, name string) {
 	l.begun = true
-	l.isText[index] = kind == TextBlock
+	l.isText[index] = kind == model.TextBlock
 	l.blocks[index] = l.r.topic.Start(footnote.Delta{
 		Run: l.r.id, Step: l.step, Attempt: l.attempt, Index: index, Kind: kind, ID: id, Name: name,
 	})
@@ -83,7 +84,7 @@ func (l *live) Delta(index int, escaped []byte) {
 			return
 		}
 		if _, begun := l.blocks[index]; !begun {
-			l.start(index, TextBlock, "", "")
+			l.start(index, model.TextBlock, "", "")
 		}
 		escaped = f.text
 	}
@@ -104,7 +105,9 @@ func (l *live) Stop(index int) {
 func (l *live) Flush() { l.r.topic.Flush() }
 
 func (l *live) Retrying(attempt int, code footnote.Code, wait time.Duration) {
-	l.r.topic.Note(footnote.Delta{Run: l.r.id, Step: l.step, Attempt: attempt, Op: footnote.StepRetrying, Code: code, Wait: wait})
+	l.r.topic.Note(footnote.Delta{
+		Run: l.r.id, Step: l.step, Attempt: attempt, Op: footnote.StepRetrying, Code: code, Wait: wait,
+	})
 }
 
 // end closes the blocks that the model left open.
@@ -119,7 +122,7 @@ func (l *live) end() {
 // rename gives the calls of a complete message the ids they were shown with.
 func (l *live) rename(blocks []json.RawMessage) {
 	for i, raw := range blocks {
-		if !mayBe(raw, ToolUseBlock) {
+		if !mayBe(raw, model.ToolUseBlock) {
 			continue
 		}
 		var head struct {
@@ -128,7 +131,7 @@ func (l *live) rename(blocks []json.RawMessage) {
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
 		}
-		if json.Unmarshal(raw, &head) != nil || head.Type != ToolUseBlock {
+		if json.Unmarshal(raw, &head) != nil || head.Type != model.ToolUseBlock {
 			continue
 		}
 		id, ok := l.ids[i]

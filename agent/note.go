@@ -30,7 +30,8 @@ var errStale = errors.New("the conversation has a title that somebody chose")
 // InvalidRequest for a body that cannot be right, TooLarge when the conversation has as
 // many events as one may have and a thousand more, and Conflict when another process drives
 // the run, or the conversation moves on too fast.
-func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error) {
+func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
+	rows *footnote.Result) (int64, footnote.Body, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return 0, nil, err
@@ -46,7 +47,8 @@ type note struct {
 	settle []footnote.Settle
 }
 
-func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
+func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string,
+	n note) (int64, footnote.Body, error) {
 	head, found, err := e.find(ctx, &Turn{Principal: p, Conversation: conversation})
 	if err != nil {
 		return 0, nil, err
@@ -54,7 +56,8 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
 	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+mostNotes {
-		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events; it takes no more.", head.Last)
+		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events; it takes no more.",
+			head.Last)
 	}
 	if err := e.awaitElsewhere(ctx, conversation, elsewhereIn); err != nil {
 		return 0, nil, err
@@ -82,7 +85,8 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 
 // aside writes a note between the events of a running run. It is not done when the
 // run is about to end.
-func (r *run) aside(ctx context.Context, p footnote.Principal, n note) (seq int64, body footnote.Body, done bool, err error) {
+func (r *run) aside(ctx context.Context, p footnote.Principal,
+	n note) (seq int64, body footnote.Body, done bool, err error) {
 	if err := r.w.trouble(); err != nil {
 		return 0, nil, false, err
 	}
@@ -105,7 +109,8 @@ func (r *run) aside(ctx context.Context, p footnote.Principal, n note) (seq int6
 }
 
 // noteQuietly writes a note in a conversation that nothing is running in.
-func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
+func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversation string,
+	n note) (int64, footnote.Body, error) {
 	unlock, err := e.lock(ctx, conversation)
 	if err != nil {
 		return 0, nil, err
@@ -123,14 +128,17 @@ func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversa
 	if err != nil {
 		return 0, nil, err
 	}
-	err = e.append(ctx, footnote.Append{Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs, Settle: n.settle})
+	err = e.append(ctx, footnote.Append{
+		Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs, Settle: n.settle,
+	})
 	return head.Last + 1, body, err
 }
 
 // add appends an event to a conversation of which the newest event is last and in
 // which nothing is running. Nothing is read for it; the error's code is Conflict when
 // the conversation is not like that any more.
-func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body, settle []footnote.Settle) error {
+func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body,
+	settle []footnote.Settle) error {
 	unlock, err := e.lock(ctx, conversation)
 	if err != nil {
 		return err
@@ -139,7 +147,9 @@ func (e *Engine) add(ctx context.Context, conversation string, last int64, body 
 	if e.running(conversation) != nil {
 		return busy()
 	}
-	return e.append(ctx, footnote.Append{Stream: conversation, After: last, Bodies: []footnote.Body{body}, Settle: settle})
+	return e.append(ctx, footnote.Append{
+		Stream: conversation, After: last, Bodies: []footnote.Body{body}, Settle: settle,
+	})
 }
 
 // append writes an event that is not of a run, and shows it. The stream must be
@@ -177,7 +187,8 @@ func (s *state) noted(p footnote.Principal, n note) (footnote.Body, map[footnote
 			_, answer := ev.Body.(footnote.Answered)
 			return answer && ev.Seq == b.Seq
 		}) {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "Event %d is not an answer of this conversation.", b.Seq)
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "Event %d is not an answer of this conversation.",
+				b.Seq)
 		}
 		return b, nil, nil
 	case footnote.QueryRun:
@@ -188,15 +199,19 @@ func (s *state) noted(p footnote.Principal, n note) (footnote.Body, map[footnote
 }
 
 // queried completes the record of a query that a person ran.
-func (s *state) queried(p footnote.Principal, b footnote.QueryRun, rows *footnote.Result) (footnote.Body, map[footnote.Digest][]byte, error) {
+func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
+	rows *footnote.Result) (footnote.Body, map[footnote.Digest][]byte, error) {
 	if rows == nil {
 		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query that was run has rows.")
 	}
 	if len(b.Result.SQL) > maxSQL {
-		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.", len(b.Result.SQL), maxSQL)
+		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.",
+			len(b.Result.SQL), maxSQL)
 	}
-	if b.Replaces != "" && !slices.ContainsFunc(s.stored, func(r footnote.StoredResult) bool { return r.ID == b.Replaces }) {
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no result %.40q in this conversation.", b.Replaces)
+	if b.Replaces != "" &&
+		!slices.ContainsFunc(s.stored, func(r footnote.StoredResult) bool { return r.ID == b.Replaces }) {
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no result %.40q in this conversation.",
+			b.Replaces)
 	}
 	b.By = p.User
 	stored, blobs := storeRows(resultID(openCall{ordinal: s.ordinal + 1}), b.Result.Source, b.Result.SQL, *rows)

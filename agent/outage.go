@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -12,8 +13,9 @@ import (
 
 // A store can be away for a moment: its database restarts, or its disk is full. That does not
 // end a run. Its writer keeps the events and retries, while the model goes on; readers see
-// only what is stored. After Options.Outage the readers get an error, and the run continues
-// from the log once the store is back: see settleOrphan.
+// only what is stored. Reservations and reads of the run retry, too. After Options.Outage the
+// readers get an error, and the run continues from the log once the store is back: see
+// settleOrphan.
 
 const (
 	outageTime    = 2 * time.Minute
@@ -41,24 +43,55 @@ func timeoutAsAway(ctx context.Context, err error) error {
 	return err
 }
 
-// attempts paces the retries while the store is away.
-type attempts struct {
+// outage is the time for which the store has been away from a run. Everything that the run does
+// with the store shares it, so that the run gives up after limit, and not after limit for its
+// reservation and then once more for its events.
+type outage struct {
+	limit  time.Duration
 	ending <-chan struct{} // closed when the engine shuts down
-	end    time.Time       // of the last attempt
+
+	mu    sync.Mutex // guards below
+	since time.Time  // zero: the store is available
+}
+
+// start returns when the store went away. noticed is a time at which it was away.
+func (o *outage) start(noticed time.Time) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() {
+		o.since = noticed
+	}
+	return o.since
+}
+
+// over records that the store is available.
+func (o *outage) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.since = time.Time{}
+}
+
+// attempts paces the retries of one operation while the store is away.
+type attempts struct {
+	outage *outage
+	end    time.Time // of the last attempt; zero: the store has not been away
 	pause  time.Duration
 	short  bool // the end was moved forward, because the engine shuts down
 }
 
-func newAttempts(limit time.Duration, ending <-chan struct{}) *attempts {
-	return &attempts{ending: ending, end: time.Now().Add(limit), pause: firstPause}
+func (o *outage) attempts() *attempts {
+	return &attempts{outage: o, pause: firstPause}
 }
 
-// wait waits for the next attempt, and reports whether there is one.
-func (a *attempts) wait(ctx context.Context) bool {
+// wait waits for the next attempt, and reports whether there is one. noticed is a time at which the store was away.
+func (a *attempts) wait(ctx context.Context, noticed time.Time) bool {
+	if a.end.IsZero() {
+		a.end = a.outage.start(noticed).Add(a.outage.limit)
+	}
 	if !time.Now().Add(a.pause).Before(a.end) {
 		return false
 	}
-	ending := a.ending
+	ending := a.outage.ending
 	if a.short {
 		ending = nil
 	}
@@ -79,30 +112,26 @@ func (a *attempts) wait(ctx context.Context) bool {
 	}
 }
 
-// retryWhileAway calls do, and again as long as its error says that the store is away.
-func (e *Engine) retryWhileAway(ctx context.Context, do func() error) error {
-	tries := newAttempts(e.opts.Outage, e.ctx.Done())
+// retryWhileAway calls do, and again as long as its error says that the store is away. do may have worked or waited for
+// long before it asked the store: that time is not part of the outage.
+func (r *run) retryWhileAway(ctx context.Context, do func() error) error {
+	tries := r.outage.attempts()
 	for {
 		err := do()
-		if !away(err) || !tries.wait(ctx) {
-			return err
+		if away(err) && tries.wait(ctx, time.Now()) {
+			continue
 		}
+		if !away(err) && !tries.end.IsZero() {
+			r.outage.over()
+		}
+		return err
 	}
 }
 
-// retryingBudget is a Budget that retries the reservations of runs while the store is away.
-type retryingBudget struct {
-	Budget
-	e *Engine
-}
-
-// Reserve implements Budget. All attempts are for one reservation: they have its id.
-func (b retryingBudget) Reserve(ctx context.Context, p footnote.Principal, c Spending) (h Hold, err error) {
-	if c.Run == "" {
-		return b.Budget.Reserve(ctx, p, c)
-	}
-	err = b.e.retryWhileAway(ctx, func() (err error) {
-		h, err = b.Budget.Reserve(ctx, p, c)
+// reserve reserves for the run. All attempts are for one reservation: they have its id.
+func (r *run) reserve(c Spending) (h Hold, err error) {
+	err = r.retryWhileAway(r.ctx, func() (err error) {
+		h, err = r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
 		return err
 	})
 	return h, err
@@ -127,16 +156,17 @@ func (r *run) waitUntilOver(ctx context.Context) error {
 	}
 }
 
-// orphan is a run of this engine whose events could not be written.
+// orphan is a run of this engine that gave up, because the store was away for too long or
+// refused its events.
 type orphan struct {
 	run   string
 	lease int64
 	err   error // why they can never be written; nil: the store was away
 }
 
-// settleOrphan continues a run whose events could not be written because the store was away,
-// and ends one whose events the store has refused for another reason: the same steps would be
-// refused again after they were paid for again. The stream must be locked.
+// settleOrphan continues a run that gave up because the store was away, and ends one whose
+// events the store has refused for another reason: the same steps would be refused again after
+// they were paid for again. The stream must be locked.
 func (e *Engine) settleOrphan(ctx context.Context, stream string) error {
 	e.mu.Lock()
 	o, ok := e.orphans[stream]

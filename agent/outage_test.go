@@ -15,7 +15,11 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // errAway is what a store says that may soon be back.
@@ -41,6 +45,9 @@ func (l *leaving) away() error {
 	return nil
 }
 
+// leave makes the log go away now.
+func (l *leaving) leave() { l.back.Store(new(time.Now().Add(l.lasts))) }
+
 func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footnote.Event, err error) {
 	if err := l.away(); err != nil {
 		return nil, err
@@ -49,7 +56,7 @@ func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footn
 		return l.lost, nil
 	}
 	if l.n.Add(1) == l.at {
-		l.back.Store(new(time.Now().Add(l.lasts)))
+		l.leave()
 		if l.done {
 			l.lostID = a.ID
 			if l.lost, err = l.Store.Append(ctx, a); err != nil {
@@ -85,7 +92,7 @@ func TestOutage(t *testing.T) {
 				for _, lasts := range []time.Duration{time.Second, 45 * time.Second} {
 					t.Run(fmt.Sprintf("%s/append %d, done %t, %s", policy, at+1, done, lasts), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							outage(t, &leaving{Store: store.NewMem(), at: at + 1, done: done, lasts: lasts}, policy)
+							outage(t, &leaving{Store: storetest.NewMem(), at: at + 1, done: done, lasts: lasts}, policy)
 						})
 					})
 				}
@@ -98,22 +105,22 @@ func TestOutage(t *testing.T) {
 // counts how often they are called.
 func changing(t *testing.T, log store.Store) (r *rig, asked, called *int) {
 	asked, called = new(int), new(int)
-	model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+	model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 		*asked++
 		time.Sleep(time.Second) // so that each step has appends of its own
 		if len(req.Messages) > 1 {
 			return say("It is done."), nil
 		}
-		return agent.Reply{Message: footnote.AssistantMessage{
-			Blocks: agenttest.Call("a", "change", `{}`).Blocks, StopReason: agent.ToolUse,
+		return model.Reply{Message: footnote.AssistantMessage{
+			Blocks: agenttest.Call("a", "change", `{}`).Blocks, StopReason: model.ToolUse,
 		}}, nil
 	})
-	change := agenttest.NewTool(agent.Spec{Name: "change"}, func(context.Context, agent.Call) (agent.Output, error) {
+	change := agenttest.NewTool(tool.Spec{Name: "change"}, func(context.Context, tool.Call) (tool.Output, error) {
 		*called++
 		time.Sleep(time.Second)
-		return agent.Output{Content: "changed"}, nil
+		return tool.Output{Content: "changed"}, nil
 	})
-	r = newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
+	r = newRig(t, nil, []tool.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
 		a.Policy.Approve = []string{"*"}
 		o.Log = log
 	})
@@ -150,7 +157,7 @@ func TestLongOutage(t *testing.T) {
 	for at, calls := range map[int64]int{1: 0, 2: 1, 3: 1} {
 		t.Run(fmt.Sprint("append ", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &leaving{Store: store.NewMem(), at: at, lasts: 10 * time.Minute}
+				log := &leaving{Store: storetest.NewMem(), at: at, lasts: 10 * time.Minute}
 				r, _, called := changing(t, log)
 				ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 				reader := r.engine.Subscribe(ticket)
@@ -223,9 +230,9 @@ func TestPermanentWriteError(t *testing.T) {
 		for _, all := range []time.Duration{0, time.Minute} {
 			t.Run(fmt.Sprint(code, ", refuses all for ", all), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					log := &refusing{Store: store.NewMem(), err: err, all: all}
+					log := &refusing{Store: storetest.NewMem(), err: err, all: all}
 					asked := 0
-					model := modelFunc(func(context.Context, agent.Request, agent.Live) (agent.Reply, error) {
+					model := modelFunc(func(context.Context, model.Request, model.Live) (model.Reply, error) {
 						asked++
 						time.Sleep(time.Second) // so that what it says has an append of its own
 						return say("42"), nil
@@ -247,7 +254,8 @@ func TestPermanentWriteError(t *testing.T) {
 						last = ev.Body
 					}
 					failed, ok := last.(footnote.RunFailed)
-					if !ok || failed.Code != code || failed.Message != footnote.MessageOf(err) || footnote.CodeOf(told) != code {
+					if !ok || failed.Code != code || failed.Message != footnote.MessageOf(err) ||
+						footnote.CodeOf(told) != code {
 						t.Errorf("the reader was told %v, and the run ended with %+v", told, last)
 					}
 					time.Sleep(5 * time.Minute)
@@ -264,11 +272,13 @@ func TestPermanentWriteError(t *testing.T) {
 // told at once, and the run takes it when it is brought again.
 func TestAskingWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &leaving{Store: store.NewMem()}
+		log := &leaving{Store: storetest.NewMem()}
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
-			agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: agent.EndTurn})
-		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+			agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: model.EndTurn})
+		r := newRig(t, model, []tool.Tool{
+			rows("run_query"),
+		}, func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
 		ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 		time.Sleep(5 * time.Second)
 		log.back.Store(new(time.Now().Add(30 * time.Second)))
@@ -350,21 +360,22 @@ func (c *cut) Unfinished(ctx context.Context, now time.Time, limit int) ([]footn
 func TestAnOutageIsNotADeath(t *testing.T) {
 	for name, c := range map[string]struct{ died, readable, frozen bool }{
 		"alive": {}, "alive, read-only": {readable: true}, "alive, frozen": {frozen: true},
-		"died": {died: true}, "died, read-only": {died: true, readable: true}, "died, frozen": {died: true, frozen: true},
+		"died": {died: true}, "died, read-only": {died: true, readable: true},
+		"died, frozen": {died: true, frozen: true},
 	} {
 		died, readable, frozen := c.died, c.readable, c.frozen
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var away atomic.Bool
 				var asked atomic.Int64
-				c := &common{Store: store.NewMem()}
-				model := modelFunc(func(ctx context.Context, _ agent.Request, _ agent.Live) (agent.Reply, error) {
+				c := &common{Store: storetest.NewMem()}
+				model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 					asked.Add(1)
 					select {
 					case <-time.After(30 * time.Second):
 						return say("Done."), nil
 					case <-ctx.Done():
-						return agent.Reply{}, context.Cause(ctx)
+						return model.Reply{}, context.Cause(ctx)
 					}
 				})
 				owner := &mortal{common: c}
@@ -418,15 +429,15 @@ func TestASlowStoreIsNotAway(t *testing.T) {
 		for _, died := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, died: %t", takes, died), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c := &common{Store: store.NewMem()}
+					c := &common{Store: storetest.NewMem()}
 					var asked atomic.Int64
-					model := modelFunc(func(ctx context.Context, _ agent.Request, _ agent.Live) (agent.Reply, error) {
+					model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 						asked.Add(1)
 						select {
 						case <-time.After(2 * time.Minute):
 							return say("Done."), nil
 						case <-ctx.Done():
-							return agent.Reply{}, context.Cause(ctx)
+							return model.Reply{}, context.Cause(ctx)
 						}
 					})
 					owner := &mortal{common: c}
@@ -479,9 +490,13 @@ func (f *forgetful) crash(t *testing.T, stream string) {
 func TestUndoneRenewal(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			log := &forgetful{mortal: &mortal{common: &common{Store: store.NewMem()}}}
+			log := &forgetful{mortal: &mortal{common: &common{Store: storetest.NewMem()}}}
 			gate := make(chan struct{})
-			model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: agent.EndTurn})
+			model := agenttest.Script(agenttest.Reply{
+				Wait:   gate,
+				Blocks: agenttest.Say("42").Blocks,
+				Stop:   model.EndTurn,
+			})
 			id := begun(t, engineOver(t, log, nil, model), agent.Continue)
 			time.Sleep(10 * time.Second)
 			for log.renewed.Store(0); log.renewed.Load() == 0; {
@@ -542,7 +557,7 @@ func alarmed() (*slog.Logger, *strings.Builder) {
 // one ends at that moment leaves it alone, and alarms nobody.
 func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &common{Store: store.NewMem()}
+		c := &common{Store: storetest.NewMem()}
 		owner, m := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 		id := begun(t, owner, agent.Cancel)
 		synctest.Wait()
@@ -558,9 +573,10 @@ func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = c.Append(t.Context(), footnote.Append{Stream: id, After: head.Last, Run: head.Run, Release: true,
-				Take:   &footnote.Take{Owner: "quicker", TTL: time.Minute},
-				Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}}); err != nil {
+			if _, err = c.Append(t.Context(),
+				footnote.Append{Stream: id, After: head.Last, Run: head.Run, Release: true,
+					Take:   &footnote.Take{Owner: "quicker", TTL: time.Minute},
+					Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}}); err != nil {
 				t.Fatal(err)
 			}
 		}}, logger, agenttest.Script())
@@ -575,7 +591,7 @@ func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 // name at the same moment one does, the other's model is not asked, and nobody is alarmed.
 func TestANameThatTwoEnginesGive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &common{Store: store.NewMem()}
+		c := &common{Store: storetest.NewMem()}
 		question := agent.Turn{Text: "go", Principal: alice, ClientID: "chat", OnDisconnect: agent.Continue}
 		quicker, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 		looks := 0
@@ -601,4 +617,247 @@ func TestANameThatTwoEnginesGive(t *testing.T) {
 			t.Errorf("the slower one's model was asked %d times\n%s", len(model.Requests()), said)
 		}
 	})
+}
+
+// halting is a budget and a tool of which one finds, at its nth use, that the store is away.
+type halting struct {
+	log   *leaving
+	where string // "reserve" or "tool"
+	n, at int
+	price int64
+	waits time.Duration // how long the store is not asked before
+}
+
+func (h *halting) use(where string) error {
+	if err := h.log.away(); err != nil {
+		return err
+	}
+	if where == h.where {
+		if h.n++; h.n == h.at {
+			time.Sleep(h.waits)
+			h.log.leave()
+			return errAway
+		}
+	}
+	return nil
+}
+
+func (*halting) Admit(context.Context, footnote.Principal, string) (func(), error) {
+	return func() {}, nil
+}
+func (*halting) PerRun(footnote.Principal) int64 { return 0 }
+func (h *halting) ToolPrice(string) int64        { return h.price }
+func (*halting) Weight(string) int64             { return 1 }
+
+func (h *halting) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
+	return held{&purse{}, c.Most}, h.use("reserve")
+}
+
+// TestOutageWhileReserving: a store that goes away while a run reserves money or reads, and not
+// while it writes, is waited for in the same way: readers are told after two minutes, and the
+// run ends with its answer once the store is back.
+func TestOutageWhileReserving(t *testing.T) {
+	for _, lasts := range []time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute} {
+		for name, h := range map[string]halting{
+			"the first step": {where: "reserve", at: 1}, "the second step": {where: "reserve", at: 2},
+			"a tool's price": {where: "reserve", at: 2, price: 5}, "a tool that reads": {where: "tool", at: 1},
+			"a wait for money": {where: "reserve", at: 1, waits: 2 * time.Minute},
+		} {
+			t.Run(fmt.Sprintf("%s, %s", name, lasts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h.log = &leaving{Store: storetest.NewMem(), lasts: lasts}
+					told := toldInOutage(t, &h)
+					if most := min(lasts, 2*time.Minute); told < h.waits+time.Minute || told > h.waits+most {
+						t.Errorf("the reader was told something after %v", told)
+					}
+				})
+			})
+		}
+	}
+}
+
+// answerless is a budget that makes a few reservations whose answers are lost: the store went away.
+type answerless struct {
+	halting
+	asked []string // the ids of all attempts
+}
+
+func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
+	b.asked = append(b.asked, c.ID)
+	if n := len(b.asked); n > 1 && n < 5 {
+		return nil, errAway
+	}
+	return held{&purse{}, c.Most}, nil
+}
+
+// TestOutageWhileReservingForASummary: all attempts to reserve for one summary are for one reservation, so that none is
+// left behind, which would be charged when it expires.
+func TestOutageWhileReservingForASummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, budget := storetest.NewMem(), &answerless{}
+		longHistory(t, log, false)
+		r := &rig{t: t, hub: hub.New()}
+		r.start([]tool.Tool{rows("run_query")}, func(a *agent.Assistant, o *agent.Options) {
+			a.Model, a.Summaries, a.Limits.MicroUSD, a.Limits.History = &perMessage{}, true, 300_000, 4
+			o.Log, o.Budget = log, budget
+		})
+		defer r.engine.Drain(context.Background())
+		if err := r.engine.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		attempts := map[string]int{}
+		for _, id := range budget.asked {
+			attempts[id]++
+		}
+		run := attempts["res_run_x"]
+		if len(budget.asked) < 5 || run == 0 || len(attempts) != 2 {
+			t.Errorf("attempts by reservation: %v, want those of the run and of one summary", attempts)
+		}
+	})
+}
+
+// callsOnce is a model that calls a tool and then answers.
+func callsOnce(tool string) model.Model {
+	return modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
+		if len(req.Messages) > 1 {
+			return say("It is 42."), nil
+		}
+		return model.Reply{Message: footnote.AssistantMessage{
+			Blocks: agenttest.Call("a", tool, `{}`).Blocks, StopReason: model.ToolUse,
+		}}, nil
+	})
+}
+
+// toldInOutage runs a question up to its answer, and returns when its reader was told something
+// of the outage or of its end, in full minutes.
+func toldInOutage(t *testing.T, h *halting) (after time.Duration) {
+	read := func(context.Context, tool.Call) (tool.Output, error) {
+		return tool.Output{Content: "42"}, h.use("tool")
+	}
+	look := agenttest.NewTool(tool.Spec{Name: "look", ReadOnly: true}, read)
+	r := newRig(t, nil, []tool.Tool{look}, use(callsOnce("look")), func(_ *agent.Assistant, o *agent.Options) {
+		o.Log, o.Budget = h.log, h
+	})
+	ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+	begun := time.Now()
+	reader := r.engine.Subscribe(ticket)
+	defer reader.Close()
+	for over := false; !over; {
+		batch, err := reader.Next(t.Context())
+		if over = err != nil; over && footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("CodeOf(%v), want storage_unavailable", err)
+		}
+		for _, entry := range batch {
+			over = over || entry.Event != nil && footnote.Terminal(entry.Event.Body)
+		}
+	}
+	after = time.Since(begun).Truncate(time.Minute)
+	time.Sleep(15 * time.Minute)
+	var last footnote.Body
+	for ev := range h.log.Store.Events(t.Context(), ticket.Conversation, 0) {
+		if last != nil && footnote.Terminal(last) {
+			t.Errorf("the run went on after %T %+v", last, last)
+		}
+		last = ev.Body
+	}
+	if end, ok := last.(footnote.RunFinished); !ok || end.Reason != model.EndTurn {
+		t.Errorf("the run ends with %T %+v", last, last)
+	}
+	return after
+}
+
+// failsOnce is a Checked tool whose check finds the store away.
+type failsOnce struct {
+	*pen
+	log  *leaving
+	left bool
+}
+
+func (f *failsOnce) Check(ctx context.Context, c tool.Call, before []tool.Call) (string, error) {
+	if !f.left {
+		f.left = true
+		f.log.leave()
+	}
+	if err := f.log.away(); err != nil {
+		return "", err
+	}
+	return f.pen.Check(ctx, c, before)
+}
+
+// TestOutageWhileChecking: the check of a call waits for the store, longer than a tool may take.
+func TestOutageWhileChecking(t *testing.T) {
+	for _, lasts := range []time.Duration{time.Minute, 3 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			log := &leaving{Store: storetest.NewMem(), lasts: lasts}
+			r := newRig(t, nil, []tool.Tool{&failsOnce{pen: &pen{}, log: log}}, use(callsOnce("draw")),
+				func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+			ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+			time.Sleep(lasts + 30*time.Second)
+			r.submit(agent.Turn{
+				Conversation: ticket.Conversation,
+				Answers:      []tool.Answer{{CallID: "a", Content: "ok"}},
+			})
+			synctest.Wait()
+			var last footnote.Body
+			for ev := range log.Store.Events(t.Context(), ticket.Conversation, 0) {
+				last = ev.Body
+			}
+			if _, ok := last.(footnote.RunFinished); !ok {
+				t.Errorf("away for %v: the run ends with %T %+v", lasts, last, last)
+			}
+		})
+	}
+}
+
+// TestOutageOfFrozenPrompts: a run that cannot read what its conversation was opened with waits
+// for the store, and goes on once it is back.
+func TestOutageOfFrozenPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &blind{leaving: &leaving{Store: storetest.NewMem(), lasts: 3 * time.Minute}}
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
+		r := newRig(t, model, nil,
+			func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+		first := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+		r.read(first)
+		synctest.Wait()
+		log.armed = true
+		ticket := r.submit(agent.Turn{Text: "again", Conversation: first.Conversation, OnDisconnect: agent.Continue})
+		reader := r.engine.Subscribe(ticket)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		var err error
+		for err == nil {
+			_, err = reader.Next(ctx)
+		}
+		reader.Close()
+		time.Sleep(5 * time.Minute)
+		var last footnote.Body
+		for ev := range log.Store.Events(t.Context(), ticket.Conversation, 0) {
+			last = ev.Body
+		}
+		if _, ok := last.(footnote.RunFinished); !ok || len(model.Requests()) != 2 ||
+			footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("the reader was told %v, and the run ends with %T %+v", err, last, last)
+		}
+	})
+}
+
+// blind is a log that leaves when a blob is read.
+type blind struct {
+	*leaving
+	armed bool
+}
+
+func (b *blind) Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error) {
+	if b.armed {
+		b.armed = false
+		time.Sleep(time.Second) // the question is stored meanwhile
+		b.leave()
+	}
+	if err := b.away(); err != nil {
+		return nil, err
+	}
+	return b.leaving.Blob(ctx, stream, d)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"github.com/footnotehq/footnote/tool"
 	"path"
 	"strings"
 	"text/tabwriter"
@@ -37,13 +38,13 @@ func (p Policy) Check() error {
 }
 
 // Verdict says whether a tool may be called.
-func (p Policy) Verdict(s Spec) string {
+func (p Policy) Verdict(s tool.Spec) string {
 	switch {
 	case matches(p.Deny, s.Name):
 		return Deny
 	case len(p.Offer) > 0 && !matches(p.Offer, s.Name):
 		return Unlisted
-	case matches(p.Approve, s.Name), len(p.Approve) == 0 && s.ReadOnly, s.Side == Client && s.ReadOnly:
+	case matches(p.Approve, s.Name), len(p.Approve) == 0 && s.ReadOnly, s.Side == tool.Client && s.ReadOnly:
 		return Allow
 	default:
 		return Ask
@@ -60,7 +61,7 @@ func matches(globs []string, name string) bool {
 }
 
 // Table is the effective policy over tools, for people to read at the start.
-func (p Policy) Table(tools []Tool) string {
+func (p Policy) Table(tools []tool.Tool) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "TOOL\tRUNS ON\tREAD-ONLY\tVERDICT")

@@ -15,7 +15,9 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // sent is the history of the model's n-th call as one text.
@@ -35,8 +37,9 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 			agenttest.Call("a", "run_query", `{}`), agenttest.Say("third"),
 			agenttest.Say("fourth"))
 		var tables [][]string
-		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
-			o.Resolve = func(_, question string, ts []agent.Table, _ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+		r := newRig(t, model, []tool.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
+			o.Resolve = func(_, question string, ts []agent.Table,
+				_ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 				ids := []string{question}
 				for _, t := range ts {
 					ids = append(ids, t.ID)
@@ -51,12 +54,21 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 		r.must(one.Conversation, agent.Turn{Text: "two"})
 		r.refused("a first message that is an edit", "", footnote.NotFound, agent.Turn{Edit: 3, Text: "x"})
 		r.refusedRewinds(one.Conversation)
-		r.refused("an empty edit", one.Conversation, footnote.InvalidRequest, agent.Turn{Edit: 3, Text: " ", Context: "x"})
-		r.refused("words with a repetition", one.Conversation, footnote.InvalidRequest, agent.Turn{Regenerate: true, Text: "x"})
+		r.refused("an empty edit", one.Conversation, footnote.InvalidRequest, agent.Turn{
+			Edit:    3,
+			Text:    " ",
+			Context: "x",
+		})
+		r.refused("words with a repetition", one.Conversation, footnote.InvalidRequest, agent.Turn{
+			Regenerate: true,
+			Text:       "x",
+		})
 
 		at := r.last(one.Conversation)
 		r.must(one.Conversation, agent.Turn{Edit: r.messages(one.Conversation)[0], Text: "eins"})
-		if got, want := r.kinds(one.Conversation, at), "rewound user_message run_started assistant_message tool_result assistant_message answered run_finished"; got != want {
+		if got, want := r.kinds(one.Conversation, at),
+			"rewound user_message run_started assistant_message tool_result assistant_message answered "+
+				"run_finished"; got != want {
 			t.Errorf("events %s\nwant   %s", got, want)
 		}
 		for _, gone := range []string{"first", "two", "second", `"one"`} {
@@ -70,7 +82,10 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 		if want := [][]string{{"one", "r1"}, {"two", "r1", "r2"}, {"eins", "r3"}}; !reflect.DeepEqual(tables, want) {
 			t.Errorf("footnotes look at %v, want %v", tables, want)
 		}
-		r.refused("an edit of a message that was taken back", one.Conversation, footnote.InvalidRequest, agent.Turn{Edit: r.messages(one.Conversation)[1], Text: "x"})
+		r.refused("an edit of a message that was taken back", one.Conversation, footnote.InvalidRequest, agent.Turn{
+			Edit: r.messages(one.Conversation)[1],
+			Text: "x",
+		})
 		ids := map[string]bool{}
 		for _, res := range bodies[footnote.ToolResult](r, one.Conversation) {
 			if ids[res.CallID] {
@@ -80,7 +95,8 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 		}
 
 		r.must(one.Conversation, agent.Turn{Regenerate: true})
-		if s := sent(model, 6); strings.Contains(s, "third") || !strings.Contains(s, "eins") || strings.Count(s, "Today is") != 1 {
+		if s := sent(model, 6); strings.Contains(s, "third") || !strings.Contains(s, "eins") ||
+			strings.Count(s, "Today is") != 1 {
 			t.Errorf("asked again: %s", s)
 		}
 	})
@@ -89,8 +105,12 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 func TestRewindingWhileItRunsOrWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Call("a", "draw", `{}`).Blocks, Stop: agent.ToolUse}, agenttest.Say("ok"))
-		r := newRig(t, model, []agent.Tool{client("draw")})
+		model := agenttest.Script(agenttest.Reply{
+			Wait:   gate,
+			Blocks: agenttest.Call("a", "draw", `{}`).Blocks,
+			Stop:   model.ToolUse,
+		}, agenttest.Say("ok"))
+		r := newRig(t, model, []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
 		synctest.Wait()
 		for _, turn := range []agent.Turn{{Regenerate: true}, {Edit: 3, Text: "x"}} {
@@ -116,10 +136,11 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var replies []agenttest.Reply
 			for i := range steps {
-				replies = append(replies, agenttest.Call(fmt.Sprint("t", i), "run_query", `{}`), agenttest.Say(fmt.Sprint("answer ", i)))
+				replies = append(replies, agenttest.Call(fmt.Sprint("t", i), "run_query", `{}`),
+					agenttest.Say(fmt.Sprint("answer ", i)))
 			}
 			model := agenttest.Script(replies...)
-			r := newRig(t, model, []agent.Tool{rows("run_query")})
+			r := newRig(t, model, []tool.Tool{rows("run_query")})
 			conversation := ""
 			var stands []string // the messages that count
 			var seqs []int64
@@ -149,7 +170,8 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 				got := sent(model, len(model.Requests())-1)
 				for _, m := range stands {
 					if strings.Count(got, m) != 1 {
-						rt.Fatalf("step %d: %q is sent %d times, %v stand:\n%s", i, m, strings.Count(got, m), stands, got)
+						rt.Fatalf("step %d: %q is sent %d times, %v stand:\n%s", i, m, strings.Count(got, m), stands,
+							got)
 					}
 				}
 				if n := strings.Count(got, `"text":"message`); n != len(stands) {
@@ -160,7 +182,8 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 			for _, res := range bodies[footnote.ToolResult](r, conversation) {
 				ids = append(ids, res.Result.ID)
 			}
-			if compact := slices.Compact(slices.Sorted(slices.Values(ids))); len(compact) != len(ids) || len(ids) != len(steps) {
+			if compact := slices.Compact(slices.Sorted(slices.Values(ids))); len(compact) != len(ids) ||
+				len(ids) != len(steps) {
 				rt.Fatalf("the results are %v", ids)
 			}
 		})
@@ -168,7 +191,10 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 }
 
 func TestStandingLeavesOutWhatWasTakenBack(t *testing.T) {
-	events := []footnote.Event{{Seq: 1, Body: footnote.UserMessage{Text: "a"}}, {Seq: 2, Body: footnote.Answered{Text: "b"}},
+	events := []footnote.Event{{
+		Seq:  1,
+		Body: footnote.UserMessage{Text: "a"},
+	}, {Seq: 2, Body: footnote.Answered{Text: "b"}},
 		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}}, {Seq: 4, Body: footnote.Answered{Text: "c"}}}
 	if got := history.Standing(events); len(got) != 2 || got[0].Seq != 1 || got[1].Seq != 4 {
 		t.Errorf("standing = %+v", got)
@@ -182,8 +208,13 @@ func TestSourcesAndTiersAreChosenAtTheOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
 		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) {
-			a.Tiers = []agent.Tier{{Name: "pro", Model: "big", Effort: "high", Multiplier: 5}, {Name: "low", Model: "small", Effort: footnote.EffortOff}}
-			a.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+			a.Tiers = []agent.Tier{
+				{
+					Name: "pro", Model: "big", Effort: "high", Multiplier: 5,
+				}, {Name: "low", Model: "small", Effort: footnote.EffortOff},
+			}
+			a.Opening = func(_ context.Context, _ footnote.Principal,
+				asked []string) (json.RawMessage, []string, error) {
 				if slices.Contains(asked, "secret") {
 					return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no source secret.")
 				}
@@ -197,7 +228,8 @@ func TestSourcesAndTiersAreChosenAtTheOpening(t *testing.T) {
 		synctest.Wait()
 		r.must(ticket.Conversation, agent.Turn{Text: "and", Sources: []string{"other"}, Tier: "pro"})
 		for i, req := range model.Requests() {
-			if req.Model != "small" || req.Effort != footnote.EffortOff || !slices.Equal(req.Sources, []string{"shop"}) {
+			if req.Model != "small" || req.Effort != footnote.EffortOff ||
+				!slices.Equal(req.Sources, []string{"shop"}) {
 				t.Errorf("call %d asks %s with effort %q about %v", i, req.Model, req.Effort, req.Sources)
 			}
 		}

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/history"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/usd"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
 )
 
 // maxAttempts is how often one step is tried when nothing of it was shown.
@@ -48,6 +50,8 @@ type run struct {
 	trace     string             // what the log keeps for the Tracer
 	followed  func(RunEnd)
 	purse     purse
+	outage    *outage
+	gaveUp    error // why the loop ended without an end of the run: the store was away for too long
 
 	mu     sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
 	rows   map[string]footnote.Result // rows of this run's results, by id
@@ -61,7 +65,7 @@ type run struct {
 // newRun prepares a run, which launch starts. If the state has a run, it continues that one.
 func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *run {
 	id := s.run
-	if id == "" {
+	if id == "" || head.RunState == "" { // a run that has ended is never begun again, whatever its log has kept
 		id = "run_" + rand.Text()
 	}
 	r := &run{
@@ -72,6 +76,8 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 		money: cmp.Or(e.opts.Budget.PerRun(t.Principal), a.Limits.MicroUSD),
 		done:  make(chan struct{}),
 		rows:  map[string]footnote.Result{},
+
+		outage: &outage{limit: e.opts.Outage, ending: e.ctx.Done()},
 	}
 	from := footnote.WithOrigin(e.ctx, footnote.Origin{Run: id, Request: t.RequestID, Trace: t.Trace})
 	ctx, cancel := context.WithCancelCause(r.traced(footnote.WithPrincipal(from, t.Principal)))
@@ -79,7 +85,7 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 	r.cancel = cancel
 	r.w = &writer{
 		log: e.opts.Log, topic: r.topic, stream: head, run: id, owner: e.opts.Owner, ttl: e.opts.LeaseTTL,
-		logger: e.opts.Logger, outage: e.opts.Outage, ending: e.ctx.Done(), failed: func(err error) { cancel(err) },
+		logger: e.opts.Logger, outage: r.outage, failed: func(err error) { cancel(err) },
 		last: head.Last, next: head.Last + 1,
 	}
 	return r
@@ -135,6 +141,10 @@ func (r *run) execute() {
 		r.finish(terminal, answered)
 	}
 	err := r.w.flush()
+	if err == nil && r.gaveUp != nil {
+		err = r.gaveUp
+		r.topic.Fail(err)
+	}
 	if r.purse.hold != nil {
 		r.purse.hold.Freed()
 	}
@@ -152,7 +162,7 @@ func (r *run) execute() {
 	r.record(terminal, err)
 }
 
-// over forgets a run. One whose events could not be written becomes an orphan, unless the
+// over forgets a run. One that ended with an error of the store becomes an orphan, unless the
 // error is a conflict: then another engine has the run.
 func (e *Engine) over(r *run, err error) {
 	e.unclaim(r)
@@ -239,7 +249,8 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	var bodies []footnote.Body
 	for _, c := range r.s.open() {
 		bodies = append(bodies, footnote.ToolResult{
-			CallID: c.ID, Name: c.Name, Content: msgRunEnded, IsError: true, By: "recovery", Statements: r.unanswered(c),
+			CallID: c.ID, Name: c.Name, Content: msgRunEnded, IsError: true, By: "recovery",
+			Statements: r.unanswered(c),
 		})
 	}
 	if answered != nil {
@@ -258,10 +269,14 @@ func (r *run) unanswered(c openCall) []footnote.Statement {
 	if ran, ok := r.undone[c.ID]; ok {
 		return ran
 	}
-	if p := r.plan(c); p.wait && p.refusal == "" {
-		return possiblyRun(c)
+	p := r.plan(c)
+	switch {
+	case r.s.unapproved(c.ID) || p.ask:
+		return notRun(p.call)
+	case r.recovered || p.wait && p.refusal == "": // the process that died may have made it, or a page
+		return possiblyRun(p.call, footnote.StatementCancelled)
 	}
-	return notRun(c)
+	return notRun(p.call)
 }
 
 // sums adds to a terminal event what the run took.
@@ -289,8 +304,8 @@ func withTotals(
 	}
 }
 
-// loop runs steps until the run ends or parks. It returns the terminal event, or
-// nil when the run is parked. It never panics.
+// loop runs steps until the run ends, parks or gives up. It returns the terminal event, or
+// nil when the run has not ended. It never panics.
 func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -312,7 +327,7 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 		return r.broken(err)
 	}
 	if r.final() {
-		return r.ended(EndTurn, &Reply{})
+		return r.ended(model.EndTurn, &model.Reply{})
 	}
 	var t turns
 	for {
@@ -322,8 +337,8 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 			return r.broken(err)
 		}
 		switch {
-		case reply.Message.StopReason == Refusal:
-			return r.ended(Refusal, reply)
+		case reply.Message.StopReason == model.Refusal:
+			return r.ended(model.Refusal, reply)
 		case last:
 			return r.ended("max_turns", reply)
 		case r.purse.closing:
@@ -336,7 +351,7 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 		case parked:
 			return nil, nil
 		case !more && r.final():
-			return r.ended(EndTurn, reply)
+			return r.ended(model.EndTurn, reply)
 		case !more:
 			return r.ended(reply.Message.StopReason, reply)
 		}
@@ -356,16 +371,16 @@ type turns struct {
 // again.
 func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
 	calls := r.openCalls()
-	cut := m.StopReason == MaxTokens || m.StopReason == ContextExceeded
+	cut := m.StopReason == model.MaxTokens || m.StopReason == model.ContextExceeded
 	switch {
 	case len(calls) > 0 && !cut:
 		// Whatever the stop reason says: some servers call tools and say end_turn.
 		parked, err = r.settle()
 		return parked, !r.final(), err
-	case m.StopReason == MaxTokens && len(calls) > 0 && t.cuts == 0:
+	case m.StopReason == model.MaxTokens && len(calls) > 0 && t.cuts == 0:
 		t.cuts++
 		r.refuse(calls, "The call was cut off at the output limit and was not run. Make it again, shorter.")
-	case m.StopReason == PauseTurn && t.pauses < 3:
+	case m.StopReason == model.PauseTurn && t.pauses < 3:
 		t.pauses++
 		r.w.kick() // what comes next would stay hidden behind it
 	case Text(m.Blocks) == "" && r.s.answer == "" && !t.nudged:
@@ -395,15 +410,15 @@ func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lost.Micr
 func (r *run) outOfMoney() footnote.Body {
 	if r.s.answer == "" {
 		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf(
-			"The answer would cost more than the limit of %.2f USD for one question.", float64(r.money)/1e6)}
+			"The answer would cost more than the limit of %s for one question.", usd.String(float64(r.money)/1e6))}
 	}
 	return footnote.RunFinished{Reason: "budget"}
 }
 
 // ended is the end of a run that has its answer.
-func (r *run) ended(reason string, reply *Reply) (footnote.Body, *footnote.Answered) {
+func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote.Answered) {
 	if reason == "" {
-		reason = EndTurn
+		reason = model.EndTurn
 	}
 	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
 }
@@ -412,7 +427,7 @@ func (r *run) ended(reason string, reply *Reply) (footnote.Body, *footnote.Answe
 // that its client wants has its answer.
 func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	if r.stoppedBy() == ByStopString && r.s.answer != "" {
-		return footnote.RunFinished{Reason: StopSequence}, r.answered(nil)
+		return footnote.RunFinished{Reason: model.StopSequence}, r.answered(nil)
 	}
 	terminal := r.failed(err)
 	if _, ok := terminal.(footnote.RunFinished); ok {
@@ -427,7 +442,8 @@ func (r *run) stoppedBy() string {
 	return s.by
 }
 
-// failed is the end of a run that an error ended.
+// failed is the end of a run that an error ended. It is nil when the store was away for too
+// long: the run then continues from the log once the store is back.
 func (r *run) failed(err error) footnote.Body {
 	if by := r.stoppedBy(); by != "" {
 		return footnote.RunStopped{By: by}
@@ -442,6 +458,10 @@ func (r *run) failed(err error) footnote.Body {
 	case cause != nil:
 		err = cause
 	}
+	if away(err) {
+		r.giveUp(err)
+		return nil
+	}
 	if over, ok := errors.AsType[dayOver](err); ok && r.s.answer == "" {
 		err = over.error
 	} else if footnote.CodeOf(err) == footnote.BudgetExceeded {
@@ -451,6 +471,13 @@ func (r *run) failed(err error) footnote.Body {
 		r.e.opts.Logger.Error("run failed", "conversation", r.stream, "run", r.id, "err", err)
 	}
 	return failure(err)
+}
+
+// giveUp leaves the run to continueOrphan. It takes no more answers.
+func (r *run) giveUp(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed, r.gaveUp = true, err
 }
 
 // failure is the end of a run for which an error is the reason.
@@ -510,7 +537,7 @@ func (r *run) reopen() error {
 
 // blob reads a blob of the conversation, and retries while the store is away.
 func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
-	err = r.e.retryWhileAway(ctx, func() error {
+	err = r.retryWhileAway(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
 		data, err = r.e.opts.Log.Blob(ctx, r.stream, d)
@@ -524,13 +551,14 @@ func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err err
 //
 // A run waits in step while the model speaks. Large values are not kept on the stack here,
 // because that would double its size.
-func (r *run) step(last bool) (*Reply, error) {
-	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: r.request(last)}
+func (r *run) step(last bool) (*model.Reply, error) {
+	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}}
 	for attempt := 1; ; attempt++ {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
 		if !r.purse.calling { // otherwise it was reserved for an attempt that came to nothing
+			s.req = r.request(last)
 			if err := r.afford(&s.req); err != nil {
 				return nil, err
 			}
@@ -550,8 +578,8 @@ func (r *run) step(last bool) (*Reply, error) {
 }
 
 // request is the next model call before it is limited to what it may cost.
-func (r *run) request(last bool) Request {
-	return Request{
+func (r *run) request(last bool) model.Request {
+	return model.Request{
 		Conversation: r.stream, Principal: r.turn.Principal,
 		Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
 		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
@@ -576,13 +604,13 @@ func (r *run) history() []history.Message {
 type stepping struct {
 	r     *run
 	n     int // the step's number within the run
-	req   Request
+	req   model.Request
 	begun time.Time
 	shown map[string]bool // call ids of all attempts
 }
 
 // said puts the message of a call.
-func (s *stepping) said(reply *Reply, live *live) {
+func (s *stepping) said(reply *model.Reply, live *live) {
 	m := &reply.Message
 	took := s.r.e.opts.Now().Sub(s.begun)
 	m.Millis = took.Milliseconds()
@@ -620,13 +648,14 @@ func (s *stepping) retry(err error, live *live) error {
 }
 
 // call makes one model call. A model that panics has failed; the process goes on.
-func (e *Engine) call(ctx context.Context, a *Assistant, req *Request, l Live) (_ *Reply, err error) {
-	var reply Reply
+func (e *Engine) call(ctx context.Context, a *Assistant, req *model.Request, l model.Live) (_ *model.Reply, err error) {
+	var reply model.Reply
 	ctx, end := e.opts.Tracer.Step(ctx, req)
 	defer func() { end(&reply, err) }()
 	defer func() {
 		if p := recover(); p != nil {
-			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack", string(debug.Stack()))
+			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack",
+				string(debug.Stack()))
 			err = fmt.Errorf("model panicked: %v", p)
 		}
 	}()
@@ -635,25 +664,25 @@ func (e *Engine) call(ctx context.Context, a *Assistant, req *Request, l Live) (
 }
 
 // halted is the message of a call that was stopped because it had said enough.
-func halted(model string, se *StepError) Reply {
-	return Reply{Message: footnote.AssistantMessage{
-		Model: model, StopReason: StopSequence, Usage: se.Usage, Cost: se.Cost,
-		Blocks: []json.RawMessage{marshal(map[string]string{"type": TextBlock, "text": se.Partial})},
+func halted(name string, se *model.StepError) model.Reply {
+	return model.Reply{Message: footnote.AssistantMessage{
+		Model: name, StopReason: model.StopSequence, Usage: se.Usage, Cost: se.Cost,
+		Blocks: []json.RawMessage{marshal(map[string]string{"type": model.TextBlock, "text": se.Partial})},
 	}}
 }
 
 // stepError returns the StepError of a failed model call.
-func stepError(err error) *StepError {
-	if se, ok := errors.AsType[*StepError](err); ok {
+func stepError(err error) *model.StepError {
+	if se, ok := errors.AsType[*model.StepError](err); ok {
 		return se
 	}
-	return &StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
+	return &model.StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
 }
 
-// broke records a model call that failed after something was shown or paid for.
-func (s *stepping) broke(l *live, se *StepError) {
+// broke records a model call that failed after something was shown or used.
+func (s *stepping) broke(l *live, se *model.StepError) {
 	r := s.r
-	if !l.begun && se.Cost.MicroUSD == 0 {
+	if !l.begun && se.Cost.MicroUSD == 0 && se.Usage == (footnote.Usage{}) {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
@@ -686,7 +715,7 @@ func (r *run) sleep(d time.Duration) error {
 // message puts a model's message. The last one of a run is written together with
 // the answer that follows it, and one with calls, if they are answered at once, with
 // their results. Before a call that changes something it is flushed.
-func (r *run) message(n int, reply *Reply, l *live, settle []footnote.Settle) {
+func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Settle) {
 	m := &reply.Message
 	m.Step = n
 	m.Blocks = readable(m.Blocks)
@@ -729,7 +758,8 @@ func (r *run) openCalls() []openCall {
 func (r *run) refuse(calls []openCall, words string) {
 	for _, c := range calls {
 		r.put(nil, footnote.ToolResult{
-			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server", Statements: notRun(c),
+			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server",
+			Statements: notRun(r.s.named(r.a, c)),
 		})
 	}
 }

@@ -2,19 +2,17 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
 )
 
 const (
-	summaryTime   = 60 * time.Second
 	summaryTokens = 4_000     // thinking included
 	summaryQuotes = 2_000     // characters of one message, call or result
 	summaryText   = 120_000   // characters of what is summarised; the newest count
@@ -28,8 +26,8 @@ const (
 // event of the log. The cut is made where every call has its answer, and leaves
 // about half of what is allowed. A history that cannot be summarised stays whole.
 //
-// The summary is paid first, so what the run needs is reserved before it. The error is
-// that there is too little.
+// The summary is paid first, so what the run needs with the shorter history is reserved before
+// it. The error is that there is too little.
 func (r *run) segment() error {
 	most := r.a.Limits.History
 	events := r.events()
@@ -40,24 +38,36 @@ func (r *run) segment() error {
 	if from == 0 {
 		return nil // it is one long exchange
 	}
+	before := events[:indexOf(events, from)]
 	if r.a.Summaries {
-		req := r.request(false)
-		if err := r.afford(&req); err != nil {
+		if err := r.affordSegment(events, before, from); err != nil {
 			return err
 		}
-		r.purse.calling = false
 	}
-	before := events[:indexOf(events, from)]
 	seg := footnote.Segmented{FromSeq: from}
 	words, settle, err := r.summarise(history.Messages(before), &seg)
 	if err != nil {
-		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id, "err", err)
+		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id,
+			"err", err)
 		return nil //nolint:nilerror // it was logged
 	}
 	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
 	r.settled(settle, nil, seg)
 	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
 	return nil
+}
+
+// affordSegment reserves what the first step needs when its history begins at from, with a
+// summary of what was before that is as long as it may be.
+func (r *run) affordSegment(events, before []footnote.Event, from int64) error {
+	words := strings.Repeat("x", min(summaryBytes, len(tell(history.Messages(before)))))
+	seg := footnote.Segmented{FromSeq: from, Summary: words + "\n\n" + r.carried(before)}
+	req := r.request(false)
+	req.Messages = history.Messages(append(slices.Clip(events), footnote.Event{Body: seg}))
+	r.e.permit(&req)
+	err := r.reserveStep(&req)
+	r.purse.calling, r.purse.closing = false, false // step asks again, for what it will really send
+	return err
 }
 
 // cut is the message of the user from which on at most so many messages are left, or
@@ -77,24 +87,31 @@ func (r *run) cut(events []footnote.Event, most int) (from int64) {
 
 // indexOf is where the event with a sequence, or the next one, is.
 func indexOf(events []footnote.Event, seq int64) int {
-	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int { return cmp.Compare(ev.Seq, seq) })
+	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int {
+		return cmp.Compare(ev.Seq, seq)
+	})
 	return n
 }
 
 // summarise tells what was said: in the words of the model, or as a list where there
 // is none.
-func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
+func (r *run) summarise(messages []history.Message,
+	seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
 	told := tell(messages)
 	if !r.a.Summaries {
 		return tail(told, summaryBytes), nil, nil
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, summaryTime)
-	defer cancel()
-	m, hold, err := r.e.aside(ctx, r.a, footnote.ForSummary, Spending{Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}, Request{
-		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens, MaxCost: max(1, r.money/summaryShare),
-		Messages: []Message{{Role: "user", Content: textContent("Summarise this conversation for the assistant who goes on with it and will not see it. Keep what the user wants and has decided, " +
-			"every figure with the id of the result it comes from (r1, r2, …), names of tables and columns, what failed, and what is still open. Answer with the summary alone, in the language of the user.\n\n<conversation>\n" +
-			tail(told, summaryText) + "\n</conversation>")}},
+	c := Spending{ID: newReservation(), Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}
+	req := model.Request{
+		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens,
+		MaxCost:  max(1, r.money/summaryShare),
+		Messages: []model.Message{{Role: "user", Content: textContent(summaryPrompt(tail(told, summaryText)))}},
+	}
+	var m footnote.AssistantMessage
+	var hold Hold
+	err = r.retryWhileAway(r.ctx, func() error {
+		m, hold, err = r.e.aside(r.ctx, r.a, footnote.ForSummary, c, req)
+		return err
 	})
 	if err != nil {
 		return "", nil, err
@@ -102,11 +119,19 @@ func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (wo
 	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
 	if words = strings.TrimSpace(Text(m.Blocks)); words == "" {
 		return "", nil, errors.Join(errors.New("the model gave no summary"),
-			r.e.spent(ctx, r.turn.Principal, footnote.Spent{
+			r.e.spent(r.ctx, r.turn.Principal, footnote.Spent{
 				Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream, For: footnote.ForSummary,
 			}, hold))
 	}
 	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost, false), nil
+}
+
+func summaryPrompt(conversation string) string {
+	return "Summarise this conversation for the assistant who goes on with it and will not see it. " +
+		"Keep what the user wants and has decided, every figure with the id of the result it comes from (r1, r2, …), " +
+		"names of tables and columns, what failed, and what is still open. " +
+		"Answer with the summary alone, in the language of the user.\n\n" +
+		"<conversation>\n" + conversation + "\n</conversation>"
 }
 
 // carried is what doors have added to messages before the cut, and the date: the

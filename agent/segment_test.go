@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,11 +12,16 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // paired wants every call of a request to be answered directly after, and the roles
 // to alternate from a user's on.
-func paired(t *testing.T, req agent.Request) {
+func paired(t *testing.T, req model.Request) {
 	t.Helper()
 	var open []string
 	for i, m := range req.Messages {
@@ -23,7 +29,8 @@ func paired(t *testing.T, req agent.Request) {
 			t.Errorf("message %d is of %s", i, m.Role)
 		}
 		var blocks []struct{ Type, ID, ToolUseID string }
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(m.Content), "tool_use_id", "ToolUseID")), &blocks); err != nil {
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(m.Content), "tool_use_id", "ToolUseID")),
+			&blocks); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range blocks {
@@ -46,11 +53,15 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var script []agenttest.Reply
 		for i := range 3 {
-			script = append(script, agenttest.Call("a", "run_query", `{}`), agenttest.Say(fmt.Sprintf("answer %d", i+1)))
+			script = append(script, agenttest.Call("a", "run_query", `{}`),
+				agenttest.Say(fmt.Sprintf("answer %d", i+1)))
 		}
-		script = append(script, agenttest.Say("THE SUMMARY"), agenttest.Say("answer 4"), agenttest.Say("answer 5"), agenttest.Say("answer 1b"))
+		script = append(script, agenttest.Say("THE SUMMARY"), agenttest.Say("answer 4"), agenttest.Say("answer 5"),
+			agenttest.Say("answer 1b"))
 		model := agenttest.Script(script...)
-		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History, a.Summaries = 12, true })
+		r := newRig(t, model, []tool.Tool{
+			rows("run_query"),
+		}, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History, a.Summaries = 12, true })
 		one := r.submit(agent.Turn{Text: "question 1", Context: "The schema is s."})
 		r.read(one)
 		synctest.Wait()
@@ -58,15 +69,19 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 			r.must(one.Conversation, agent.Turn{Text: fmt.Sprintf("question %d", i)})
 		}
 		segments := bodies[footnote.Segmented](r, one.Conversation)
-		if len(segments) != 1 || segments[0].FromSeq != r.messages(one.Conversation)[2] || segments[0].Usage.Output == 0 {
+		if len(segments) != 1 || segments[0].FromSeq != r.messages(one.Conversation)[2] ||
+			segments[0].Usage.Output == 0 {
 			t.Fatalf("the segments are %+v", segments)
 		}
-		if asked := sent(model, 6); !strings.Contains(asked, "question 1") || !strings.Contains(asked, "answer 2") || !strings.Contains(asked, "calls run_query") || strings.Contains(asked, "question 3") {
+		if asked := sent(model, 6); !strings.Contains(asked, "question 1") || !strings.Contains(asked, "answer 2") ||
+			!strings.Contains(asked, "calls run_query") || strings.Contains(asked, "question 3") {
 			t.Errorf("what is summarised: %s", asked)
 		}
 		for n := 7; n <= 8; n++ {
 			got := sent(model, n)
-			for _, want := range []string{"THE SUMMARY", "The schema is s.", "Today is", "question 3", "answer 3", "question 4"} {
+			for _, want := range []string{
+				"THE SUMMARY", "The schema is s.", "Today is", "question 3", "answer 3", "question 4",
+			} {
 				if strings.Count(got, want) != 1 {
 					t.Errorf("call %d has %q %d times:\n%s", n, want, strings.Count(got, want), got)
 				}
@@ -90,14 +105,19 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 
 func TestAHistoryThatCannotBeSummarisedIsSentWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Reply{Err: footnote.Errorf(footnote.ModelUnavailable, "Away.")}, agenttest.Say("three"))
-		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History, a.Summaries = 4, true })
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Reply{
+			Err: footnote.Errorf(footnote.ModelUnavailable, "Away."),
+		}, agenttest.Say("three"))
+		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) {
+			a.Limits.History, a.Summaries = 4, true
+		})
 		one := r.submit(agent.Turn{Text: "first"})
 		r.read(one)
 		synctest.Wait()
 		r.must(one.Conversation, agent.Turn{Text: "second"})
 		r.must(one.Conversation, agent.Turn{Text: "third"})
-		if got := sent(model, 3); !strings.Contains(got, "first") || len(bodies[footnote.Segmented](r, one.Conversation)) != 0 {
+		if got := sent(model, 3); !strings.Contains(got, "first") ||
+			len(bodies[footnote.Segmented](r, one.Conversation)) != 0 {
 			t.Errorf("sent was %s", got)
 		}
 	})
@@ -112,7 +132,8 @@ func TestWithoutAModelAHistoryIsShortenedByRule(t *testing.T) {
 		synctest.Wait()
 		r.must(one.Conversation, agent.Turn{Text: "second"})
 		r.must(one.Conversation, agent.Turn{Text: "third"})
-		if got := bodies[footnote.Segmented](r, one.Conversation); len(got) != 1 || !strings.Contains(got[0].Summary, "user: first\n") || !strings.Contains(got[0].Summary, "assistant: one") {
+		if got := bodies[footnote.Segmented](r, one.Conversation); len(got) != 1 ||
+			!strings.Contains(got[0].Summary, "user: first\n") || !strings.Contains(got[0].Summary, "assistant: one") {
 			t.Errorf("the segments are %+v", got)
 		}
 		paired(t, model.Requests()[2])
@@ -123,7 +144,8 @@ func TestWithoutAModelAHistoryIsShortenedByRule(t *testing.T) {
 // as the log has it, also after rewinds and when its time is over.
 func TestRecalledEventsAreTheLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"), agenttest.Say("four"))
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"),
+			agenttest.Say("four"))
 		r := newRig(t, model, nil, func(_ *agent.Assistant, o *agent.Options) { o.Recall = time.Minute })
 		one := r.submit(agent.Turn{Text: "first"})
 		r.read(one)
@@ -139,4 +161,91 @@ func TestRecalledEventsAreTheLogs(t *testing.T) {
 			t.Errorf("sent was %s", got)
 		}
 	})
+}
+
+// perMessage is a model whose calls cost 100 for each message they send. It calls a tool where
+// it may.
+type perMessage struct{ asked []string }
+
+func (*perMessage) Most(req model.Request) (int64, footnote.Cost) {
+	return 10, footnote.Cost{MicroUSD: int64(100*len(req.Messages) + 50)}
+}
+
+func (*perMessage) Least(req model.Request, grown int) (int64, footnote.Cost) {
+	return 10, footnote.Cost{MicroUSD: int64(100*len(req.Messages) + grown/300)}
+}
+
+func (m *perMessage) Step(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
+	m.asked = append(m.asked, fmt.Sprintf("%d", len(req.Messages)))
+	if req.NoTools || len(m.asked) > 2 {
+		return say("A summary, or an answer."), nil
+	}
+	m.asked[len(m.asked)-1] += " with tools"
+	return model.Reply{Message: footnote.AssistantMessage{
+		Blocks: agenttest.Call("c", "run_query", `{}`).Blocks, StopReason: model.ToolUse,
+	}}, nil
+}
+
+// TestALongHistoryIsPaidForAsItWillBeSent: a question that its whole history makes too dear, and
+// the summary of that does not, is answered with its tools; also when it has lost a call with its
+// process.
+func TestALongHistoryIsPaidForAsItWillBeSent(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost a call: %t", lost), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, llm := storetest.NewMem(), &perMessage{}
+				longHistory(t, log, lost)
+				r := &rig{t: t, hub: hub.New()}
+				r.start([]tool.Tool{rows("run_query")}, func(a *agent.Assistant, o *agent.Options) {
+					a.Model, a.Summaries, a.Limits.MicroUSD, a.Limits.History = llm, true, 3_000, 4
+					o.Log = log
+				})
+				defer r.engine.Drain(context.Background())
+				if err := r.engine.Recover(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var last footnote.Body
+				for ev := range log.Events(t.Context(), "conv_x", 0) {
+					last = ev.Body
+				}
+				end, ok := last.(footnote.RunFinished)
+				if asked := strings.Join(llm.asked, ", "); !ok || end.Reason != model.EndTurn ||
+					asked != "1, 1 with tools, 3" {
+					t.Errorf("asked with messages %s; ended with %T %+v", asked, last, last)
+				}
+			})
+		})
+	}
+}
+
+// longHistory stores a conversation of ten answered questions and one whose process died, perhaps
+// while it called the model.
+func longHistory(t *testing.T, log store.Store, lost bool) {
+	t.Helper()
+	empty := agent.DigestOf([]byte("[]"))
+	bodies := []footnote.Body{footnote.Opened{Assistant: "analyst", Model: "m", System: empty, Tools: empty}}
+	for i := range 10 {
+		bodies = append(bodies, footnote.UserMessage{Text: fmt.Sprint("question ", i)},
+			footnote.AssistantMessage{Step: 1, Blocks: agenttest.Say("An answer.").Blocks, StopReason: model.EndTurn})
+	}
+	head := footnote.Stream{ID: "conv_x", Kind: "conversation", Org: alice.Org, User: alice.User, Assistant: "analyst"}
+	_, err := log.CreateAppend(t.Context(), head, footnote.Append{
+		Stream: head.ID, Bodies: bodies, Blobs: map[footnote.Digest][]byte{empty: []byte("[]")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := []footnote.Body{footnote.UserMessage{Text: "go"}, footnote.RunStarted{OnDisconnect: agent.Continue}}
+	if lost {
+		begun = append(begun, footnote.StepFailed{
+			Step: 1, Attempt: 1, Code: footnote.ModelUnavailable, Cost: footnote.Cost{MicroUSD: 5}, Lost: true,
+		})
+	}
+	_, err = log.Append(t.Context(), footnote.Append{
+		Stream: head.ID, After: int64(len(bodies)), Run: "run_x", Bodies: begun,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

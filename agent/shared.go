@@ -31,7 +31,8 @@ const (
 	longestLook   = 2 * time.Second
 	heedStops     = 500 * time.Millisecond
 	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
-	elsewhereIn   = 10 * time.Second       // how long a note waits for such a run to park or to end; an answer, also for a tool
+	// how long a note waits for such a run to park or to end; an answer, also for a tool
+	elsewhereIn = 10 * time.Second
 )
 
 // msgTakenOver is what readers are told of a run that another engine has taken over.
@@ -67,7 +68,7 @@ func (e *Engine) heedOnce() {
 	defer cancel()
 	asked, err := e.opts.Shared.StopsAsked(ctx, e.opts.Owner)
 	if err != nil && e.ctx.Err() == nil {
-		e.opts.Logger.WarnContext(ctx, "stops of other servers are not seen", "err", err)
+		e.opts.Logger.WarnContext(ctx, "cannot read stop requests from other servers", "err", err)
 	}
 	for _, a := range asked {
 		if r := e.running(a.Stream); r != nil && r.id == a.Run {
@@ -143,7 +144,7 @@ func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ti
 	}
 	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
 	if err == nil {
-		err = e.mayGoOn(t.Principal, s.opened)
+		err = e.mayGoOn(t.Principal, s)
 	}
 	if err != nil {
 		return Ticket{}, err
@@ -168,7 +169,8 @@ func (e *Engine) raced(err error) bool {
 // takeOver goes on with a run that nothing drives, with events of which the first
 // one takes its lease. The error's code is Conflict when another engine was
 // quicker. The stream must be locked.
-func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool, bodies ...footnote.Body) error {
+func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool,
+	bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
 	r.recovered = recovered
 	lost, settle, err := e.lost(ctx, head.ID, s, true)
@@ -236,7 +238,8 @@ func (r *run) handOver() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.e.opts.Log.Release(ctx, r.stream, r.w.token()); err != nil {
-		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id, "err", err)
+		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id,
+			"err", err)
 	}
 }
 

@@ -16,7 +16,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // common is a log in memory that several engines share.
@@ -95,7 +98,7 @@ func (m *mortal) Unfinished(ctx context.Context, now time.Time, limit int) ([]fo
 }
 
 // replica is one of the engines over a common log.
-func replica(t *testing.T, c *common, model agent.Model, tools ...agent.Tool) (*agent.Engine, *mortal) {
+func replica(t *testing.T, c *common, model model.Model, tools ...tool.Tool) (*agent.Engine, *mortal) {
 	t.Helper()
 	m := &mortal{common: c}
 	return engineOver(t, m, nil, model, tools...), m
@@ -107,13 +110,15 @@ type sharedLog interface {
 	agent.Shared
 }
 
-func engineOver(t *testing.T, log sharedLog, logger *slog.Logger, model agent.Model, tools ...agent.Tool) *agent.Engine {
+func engineOver(t *testing.T, log sharedLog, logger *slog.Logger, model model.Model, tools ...tool.Tool) *agent.Engine {
 	t.Helper()
-	e, err := agent.New(agent.Options{Log: log, Shared: log, Hub: hub.New(), Logger: logger, Assistants: []*agent.Assistant{{
-		Name: "analyst", ModelName: "scripted", Model: model, Tools: tools, Policy: agent.Policy{Approve: []string{"*"}},
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[]`), nil, nil
-		}}}})
+	e, err := agent.New(agent.Options{Log: log, Shared: log, Hub: hub.New(), Logger: logger,
+		Assistants: []*agent.Assistant{{
+			Name: "analyst", ModelName: "scripted", Model: model, Tools: tools,
+			Policy: agent.Policy{Approve: []string{"*"}},
+			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+				return json.RawMessage(`[]`), nil, nil
+			}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,15 +179,19 @@ func (c *common) until(t *testing.T, id, kind string) time.Duration {
 func TestTakeOverOfTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read, written atomic.Int32
-		slow := func(name string, readOnly bool, n *atomic.Int32) agent.Tool {
-			return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: readOnly, Timeout: time.Minute}, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+		slow := func(name string, readOnly bool, n *atomic.Int32) tool.Tool {
+			return agenttest.NewTool(tool.Spec{
+				Name:     name,
+				ReadOnly: readOnly,
+				Timeout:  time.Minute,
+			}, func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 				if n.Add(1) == 1 {
 					time.Sleep(30 * time.Second) // long after the take-over
 				}
-				return agent.Output{Content: name + " done"}, nil
+				return tool.Output{Content: name + " done"}, nil
 			})
 		}
-		tools := []agent.Tool{slow("look", true, &read), slow("change", false, &written)}
+		tools := []tool.Tool{slow("look", true, &read), slow("change", false, &written)}
 		calls := agenttest.Calls(agenttest.CallBlock("a", "look", `{}`), agenttest.CallBlock("b", "change", `{}`))
 		for _, call := range []struct{ id, words string }{{"a", "look done"}, {"b", "may have run"}} {
 			read.Store(0)
@@ -190,7 +199,7 @@ func TestTakeOverOfTools(t *testing.T) {
 			if call.id == "b" {
 				read.Store(1) // it is quick, and change is what hangs
 			}
-			c := &common{Store: store.NewMem()}
+			c := &common{Store: storetest.NewMem()}
 			first, log := replica(t, c, agenttest.Script(calls), tools...)
 			id := begun(t, first, agent.Continue)
 			time.Sleep(time.Second)
@@ -202,11 +211,13 @@ func TestTakeOverOfTools(t *testing.T) {
 			c.until(t, id, "run_finished")
 			time.Sleep(time.Minute)
 			events, kinds := c.bodies(t, id)
-			if strings.Count(kinds, "tool_result") != 2 || strings.Count(kinds, "run_finished") != 1 || strings.Contains(kinds, "run_stopped") {
+			if strings.Count(kinds, "tool_result") != 2 || strings.Count(kinds, "run_finished") != 1 ||
+				strings.Contains(kinds, "run_stopped") {
 				t.Errorf("the events are %s", kinds)
 			}
 			for _, ev := range events {
-				if res, ok := ev.Body.(footnote.ToolResult); ok && res.CallID == call.id && !strings.Contains(res.Content, call.words) {
+				if res, ok := ev.Body.(footnote.ToolResult); ok && res.CallID == call.id &&
+					!strings.Contains(res.Content, call.words) {
 					t.Errorf("the result of %s is %q; want %q", call.id, res.Content, call.words)
 				}
 			}
@@ -224,8 +235,8 @@ func TestTakeOverOfTools(t *testing.T) {
 func TestStopJustBeforeItParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		asks := agenttest.Reply{Wait: gate, Blocks: agenttest.Call("a", "page", `{}`).Blocks, Stop: agent.ToolUse}
-		c := &common{Store: store.NewMem()}
+		asks := agenttest.Reply{Wait: gate, Blocks: agenttest.Call("a", "page", `{}`).Blocks, Stop: model.ToolUse}
+		c := &common{Store: storetest.NewMem()}
 		first, log := replica(t, c, agenttest.Script(asks), client("page"))
 		second, _ := replica(t, c, agenttest.Script(), client("page"))
 		id := begun(t, first, agent.Continue)
@@ -239,7 +250,8 @@ func TestStopJustBeforeItParks(t *testing.T) {
 		if took := c.until(t, id, "run_stopped"); took > 3*time.Second {
 			t.Errorf("stopped after %v", took)
 		}
-		if events, kinds := c.bodies(t, id); events[len(events)-1].Body.(footnote.RunStopped).By != "user" || strings.Count(kinds, "tool_result") != 1 {
+		if events, kinds := c.bodies(t, id); events[len(events)-1].Body.(footnote.RunStopped).By != "user" ||
+			strings.Count(kinds, "tool_result") != 1 {
 			t.Errorf("the events are %s", kinds)
 		}
 	})
@@ -250,7 +262,7 @@ func TestStopJustBeforeItParks(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	for how, end := range map[string]string{agent.Continue: "run_finished", agent.Cancel: "run_stopped"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := &common{Store: store.NewMem()}
+			c := &common{Store: storetest.NewMem()}
 			first, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 			replica(t, c, agenttest.Script(agenttest.Say("done")))
 			id := begun(t, first, how)
@@ -262,7 +274,8 @@ func TestHandOver(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			_, kinds := c.bodies(t, id)
-			if resumed := strings.Contains(kinds, "run_resumed"); resumed != (how == agent.Continue) || strings.Count(kinds, "run_finished")+strings.Count(kinds, "run_stopped") != 1 {
+			if resumed := strings.Contains(kinds, "run_resumed"); resumed != (how == agent.Continue) ||
+				strings.Count(kinds, "run_finished")+strings.Count(kinds, "run_stopped") != 1 {
 				t.Errorf("%s: the events are %s", how, kinds)
 			}
 		})
@@ -273,17 +286,24 @@ func TestHandOver(t *testing.T) {
 // not drive the run, while another call still runs; it is taken once that has ended.
 func TestAnswerBesideALongCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		long := agenttest.NewTool(agent.Spec{Name: "long", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+		long := agenttest.NewTool(tool.Spec{
+			Name:     "long",
+			ReadOnly: true,
+		}, func(context.Context, tool.Call) (tool.Output, error) {
 			time.Sleep(25 * time.Second)
-			return agent.Output{Content: "done"}, nil
+			return tool.Output{Content: "done"}, nil
 		})
-		c := &common{Store: store.NewMem()}
+		c := &common{Store: storetest.NewMem()}
 		calls := agenttest.Calls(agenttest.CallBlock("a", "long", `{}`), agenttest.CallBlock("b", "page", `{}`))
 		first, _ := replica(t, c, agenttest.Script(calls), long, client("page"))
 		second, _ := replica(t, c, agenttest.Script(agenttest.Say("done")), long, client("page"))
 		id := begun(t, first, agent.Continue)
 		c.until(t, id, "assistant_message")
-		ticket, err := second.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: []agent.Answer{{CallID: "b", Content: "42"}}})
+		ticket, err := second.Submit(t.Context(), agent.Turn{
+			Conversation: id,
+			Principal:    alice,
+			Answers:      []tool.Answer{{CallID: "b", Content: "42"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,9 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/history"
 	"github.com/footnotehq/footnote/internal/visible"
+	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // NotAnswered is what the model reads of a call whose user went on without it.
@@ -26,7 +27,7 @@ const NotAnswered = history.Unanswered
 
 // Freeze gives the definitions of the tools a policy offers, as the model is sent
 // them for the whole life of a conversation.
-func Freeze(tools []Tool, p Policy) json.RawMessage {
+func Freeze(tools []tool.Tool, p Policy) json.RawMessage {
 	type definition struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -161,7 +162,8 @@ func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, er
 	if len(names) == 0 {
 		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "The assistant %s has no tiers to choose from.", a.Name)
 	}
-	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; there are %s.", name, strings.Join(names, ", "))
+	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; there are %s.", name,
+		strings.Join(names, ", "))
 }
 
 // claim keeps a client's name for a conversation to one run while its first event
@@ -235,7 +237,8 @@ func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 
 // begin puts the first events of a run and lets it go. In a conversation that
 // exists the stream must be locked.
-func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
+func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte,
+	bodies []footnote.Body) (Ticket, error) {
 	t := &r.turn
 	if t.Where == nil {
 		t.Where = r.s.where()
@@ -246,7 +249,8 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	}
 	bodies = append(bodies,
 		footnote.UserMessage{Text: t.Text, Context: r.context(more), ID: t.MessageID, Where: t.Where},
-		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended, Key: t.Key,
+		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID,
+			Unattended: t.Unattended, Key: t.Key,
 			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
 	ticket := r.ticket()
 	if e.opts.Shared == nil || r.w.fresh && t.ClientID == "" {
@@ -317,7 +321,8 @@ func (a aside) words() string {
 	if a.Replaces != "" {
 		said += ", an edited form of that of " + a.Replaces
 	}
-	return fmt.Sprintf("%s; it gave %d rows, which are result %s: %s", said, a.Result.RowCount, a.Result.ID, strings.Join(strings.Fields(sql), " "))
+	return fmt.Sprintf("%s; it gave %d rows, which are result %s: %s", said, a.Result.RowCount, a.Result.ID,
+		strings.Join(strings.Fields(sql), " "))
 }
 
 // answer takes results and approvals for calls that a run left open.
@@ -372,7 +377,7 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 	}
 	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
 	if err == nil {
-		err = e.mayGoOn(t.Principal, s.opened)
+		err = e.mayGoOn(t.Principal, s)
 	}
 	if err != nil {
 		return Ticket{}, false, err
@@ -429,6 +434,7 @@ func (e *Engine) resume(ctx context.Context, r *run, fresh Turn) (Ticket, error)
 	// One append: answers without the resumption would leave the run parked, and
 	// the client, trying again, would be told that all is well. An answer is
 	// acknowledged only when it cannot be lost any more.
+	r.purse.unknown = true // see keepForPage
 	last, err := r.take(ctx, fresh)
 	if err != nil || !last {
 		r.drop()
@@ -512,11 +518,15 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		usage, cost = usage.Add(b.Usage), cost.Add(b.Cost)
 	}
 	var lost []answer
-	if a := e.byName[s.opened.Assistant]; a != nil {
+	a := e.byName[s.opened.Assistant]
+	if a != nil {
 		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)
 	}
 	for _, c := range s.open() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery", Statements: possiblyRun(c)})
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery",
+			Statements: s.abandon(a, c, footnote.StatementCancelled),
+		})
 	}
 	bodies = append(bodies, withTotals(terminal, s.steps, usage, cost, s.spent()))
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
@@ -635,7 +645,7 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	p := ownTurn(head, s).Principal
 	a, err := e.assistant(p, "", s.opened.Assistant)
 	if err == nil {
-		err = e.mayGoOn(p, s.opened)
+		err = e.mayGoOn(p, s)
 	}
 	orphan := head.RunState == "running"
 	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
@@ -650,7 +660,9 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 // ownTurn is the turn of a run that goes on without one.
 func ownTurn(head footnote.Stream, s *state) Turn {
 	return Turn{
-		Principal: footnote.Principal{Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes}, Key: s.started.Key,
+		Principal: footnote.Principal{
+			Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes,
+		}, Key: s.started.Key,
 		Door: s.started.Door, RequestID: s.started.RequestID,
 	}
 }
@@ -663,10 +675,14 @@ const late = "This call was not answered in time."
 func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
 	var bodies []footnote.Body
 	for _, c := range s.waiting() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery", Statements: possiblyRun(c)})
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery",
+			Statements: s.abandon(a, c, footnote.StatementTimedOut),
+		})
 	}
 	lost := s.abandoned(a, ownTurn(head, s).Principal, head.ID)
-	err := e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
+	err := e.takeOver(ctx, head, a, s, false,
+		append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
 	if err == nil {
 		e.withdraw(lost)
 	}

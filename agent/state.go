@@ -13,12 +13,14 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/unescaped"
+	"github.com/footnotehq/footnote/model"
 )
 
 // state is what a log says about its conversation: a fold over its events.
 type state struct {
 	events     []footnote.Event
 	opened     footnote.Opened
+	openedLost bool   // the event cannot be read
 	run        string // the run that has not ended
 	lastRun    string // the newest run, ended or not
 	started    footnote.RunStarted
@@ -68,10 +70,14 @@ type openCall struct {
 	ID      string
 	Name    string
 	Input   json.RawMessage
-	ordinal int // from 1 within the conversation
-	read    int // how many events came before its message
+	source  string // of the statement in the input; empty: not known, or not one of ours
+	ordinal int    // from 1 within the conversation
+	read    int    // how many events came before its message
 }
 
+// apply adds the next event. It is a flat switch over the kinds of events.
+//
+//gocyclo:ignore
 func (s *state) apply(ev footnote.Event) {
 	s.events = append(s.events, ev)
 	s.clock(ev)
@@ -134,6 +140,7 @@ func (s *state) begin(run string, b footnote.RunStarted) {
 // unreadable takes what is known of an event that cannot be read: its kind.
 func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	s.damaged = true
+	s.openedLost = s.openedLost || ev.Seq == 1 // the first event of a conversation
 	switch {
 	case b.Kind == "run_started":
 		s.begin(ev.Run, unknownStart)
@@ -154,6 +161,11 @@ var unknownStart = footnote.RunStarted{OnDisconnect: Cancel}
 // agree corrects the state of a log that cannot all be read by the head of its stream, which
 // says what goes on.
 func (s *state) agree(head footnote.Stream) {
+	newest := int64(0)
+	if n := len(s.events); n > 0 {
+		newest = s.events[n-1].Seq
+	}
+	s.damaged = s.damaged || newest < head.Last // the newest events are missing
 	if s.opened.Assistant == "" {
 		s.opened.Assistant = head.Assistant
 	}
@@ -206,7 +218,7 @@ func (s *state) replied(m footnote.AssistantMessage) {
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)
 	s.calls = nil
-	if m.StopReason == Refusal {
+	if m.StopReason == model.Refusal {
 		return
 	}
 	if text := answerOf(m.Blocks); text != "" {
@@ -304,7 +316,8 @@ func (s *state) message(seq int64) *said {
 // repeated reports whether a turn's message is one of ours, sent a second time. A turn
 // that rewinds takes the place of such a message.
 func (s *state) repeated(t *Turn) bool {
-	return t.MessageID != "" && !t.rewinds() && slices.ContainsFunc(s.said, func(m said) bool { return m.ID == t.MessageID })
+	return t.MessageID != "" && !t.rewinds() &&
+		slices.ContainsFunc(s.said, func(m said) bool { return m.ID == t.MessageID })
 }
 
 // isAlways reports whether a person has approved all calls of a tool.
@@ -335,7 +348,7 @@ func (s *state) unusedID(id string) string {
 func Text(blocks []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range blocks {
-		if !mayBe(raw, TextBlock) {
+		if !mayBe(raw, model.TextBlock) {
 			continue
 		}
 		if text, ok := plainText(raw); ok {
@@ -346,7 +359,7 @@ func Text(blocks []json.RawMessage) string {
 			Type string `json:"type"`
 			Text string `json:"text"`
 		}
-		if json.Unmarshal(raw, &head) == nil && head.Type == TextBlock {
+		if json.Unmarshal(raw, &head) == nil && head.Type == model.TextBlock {
 			b.WriteString(head.Text)
 		}
 	}
@@ -419,7 +432,7 @@ func mayBe(raw json.RawMessage, kind string) bool {
 func toolCalls(blocks []json.RawMessage) []openCall {
 	var calls []openCall
 	for _, raw := range blocks {
-		if !mayBe(raw, ToolUseBlock) {
+		if !mayBe(raw, model.ToolUseBlock) {
 			continue
 		}
 		var head struct {
@@ -428,7 +441,7 @@ func toolCalls(blocks []json.RawMessage) []openCall {
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
 		}
-		if json.Unmarshal(raw, &head) == nil && head.Type == ToolUseBlock {
+		if json.Unmarshal(raw, &head) == nil && head.Type == model.ToolUseBlock {
 			calls = append(calls, openCall{ID: head.ID, Name: head.Name, Input: head.Input})
 		}
 	}

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,25 +11,38 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // TestTheLogTellsWhatBecameOfStatements checks that the result of a call lists its statements with their outcomes,
 // including those that never ran.
 func TestTheLogTellsWhatBecameOfStatements(t *testing.T) {
-	run := agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Server, ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
+	run := agenttest.NewTool(tool.Spec{
+		Name:     "run_query",
+		Side:     tool.Server,
+		ReadOnly: true,
+	}, func(ctx context.Context, c tool.Call) (tool.Output, error) {
 		footnote.NoteStatement(ctx, footnote.Statement{SQL: "SELECT 2", Outcome: footnote.StatementRefused})
-		return agent.Fail("no"), nil
+		return tool.Fail("no"), nil
 	})
-	quiet := agenttest.NewTool(agent.Spec{Name: "quiet", Side: agent.Server, ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
-		return agent.Output{Content: "1", Rows: &footnote.Result{Columns: []footnote.Column{{Name: "n"}}, Rows: [][]any{{int64(1)}}}, SQL: "SELECT 1", Source: "shop"}, nil
+	quiet := agenttest.NewTool(tool.Spec{
+		Name:     "quiet",
+		Side:     tool.Server,
+		ReadOnly: true,
+	}, func(context.Context, tool.Call) (tool.Output, error) {
+		return tool.Output{
+			Content: "1", Rows: &footnote.Result{Columns: []footnote.Column{{Name: "n"}}, Rows: [][]any{{int64(1)}}},
+			SQL: "SELECT 1", Source: "shop",
+		}, nil
 	})
 	want := "t1: DROP TABLE x not_run 0;\nt2: SELECT 2 refused 0;\nt3: SELECT 1 executed 1;\nt4:\n"
 	model := agenttest.Script(
-		agenttest.Calls(agenttest.CallBlock("t1", "nobody", `{"sql":"DROP TABLE x"}`), agenttest.CallBlock("t2", "run_query", `{"sql":"SELECT 2"}`),
+		agenttest.Calls(agenttest.CallBlock("t1", "nobody", `{"sql":"DROP TABLE x"}`),
+			agenttest.CallBlock("t2", "run_query", `{"sql":"SELECT 2"}`),
 			agenttest.CallBlock("t3", "quiet", `{}`), agenttest.CallBlock("t4", "nobody", `{"query":"words"}`)),
 		agenttest.Say("done"))
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, model, []agent.Tool{run, quiet})
+		r := newRig(t, model, []tool.Tool{run, quiet})
 		ticket := r.submit(agent.Turn{Text: "q"})
 		r.read(ticket)
 		if got := r.statements(ticket.Conversation); got != want {
@@ -57,14 +71,20 @@ func (r *rig) statements(conversation string) string {
 // TestStatementsOfARunThatWasStopped checks that a statement counts as cancelled when it was still running, or when
 // its page never answered.
 func TestStatementsOfARunThatWasStopped(t *testing.T) {
-	slow := agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Server, ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
+	slow := agenttest.NewTool(tool.Spec{
+		Name:     "run_query",
+		Side:     tool.Server,
+		ReadOnly: true,
+	}, func(ctx context.Context, c tool.Call) (tool.Output, error) {
 		<-ctx.Done()
 		footnote.NoteStatement(ctx, footnote.Statement{SQL: "SELECT 1", Outcome: footnote.StatementCancelled})
-		return agent.Output{}, context.Cause(ctx)
+		return tool.Output{}, context.Cause(ctx)
 	})
 	for name, block := range map[string]string{"run_query": "SELECT 1", "in_page": "SELECT 1"} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, agenttest.Script(agenttest.Call("t1", name, `{"sql":"`+block+`"}`)), []agent.Tool{slow, client("in_page")})
+			r := newRig(t, agenttest.Script(agenttest.Call("t1", name, `{"sql":"`+block+`"}`)), []tool.Tool{
+				slow, client("in_page"),
+			})
 			ticket := r.submit(agent.Turn{Text: "q"})
 			synctest.Wait()
 			if err := r.engine.Stop(t.Context(), ticket.Conversation, "user"); err != nil {
@@ -78,6 +98,58 @@ func TestStatementsOfARunThatWasStopped(t *testing.T) {
 	}
 }
 
+// TestStatementsThatDidNotRunNameTheirSource checks that a statement is listed with the source that its call names, or
+// with the only one.
+func TestStatementsThatDidNotRunNameTheirSource(t *testing.T) {
+	deaf := agenttest.NewTool(tool.Spec{
+		Name:     "deaf",
+		ReadOnly: true,
+	}, func(ctx context.Context, _ tool.Call) (tool.Output, error) {
+		<-ctx.Done()
+		return tool.Output{}, context.Cause(ctx)
+	})
+	for _, c := range []struct {
+		sources     []string
+		input, want string
+	}{
+		{[]string{"shop"}, `{"sql":"S"}`, "shop"},
+		{[]string{"shop", "crm"}, `{"sql":"S","source":"CRM"}`, "crm"},
+		{[]string{"shop", "crm"}, `{"sql":"S"}`, ""},
+		{[]string{"shop", "crm"}, `{"sql":"S","source":"none"}`, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("t1", "refused", c.input),
+				agenttest.CallBlock("t2", "deaf", c.input)))
+			refused := agenttest.NewTool(tool.Spec{Name: "refused", ReadOnly: true}, nil)
+			r := newRig(t, model, []tool.Tool{refused, deaf}, func(a *agent.Assistant, o *agent.Options) {
+				a.Policy.Deny = []string{"refused"}
+				opening := a.Opening
+				a.Opening = func(ctx context.Context, p footnote.Principal,
+					names []string) (json.RawMessage, []string, error) {
+					words, _, err := opening(ctx, p, names)
+					return words, c.sources, err
+				}
+			})
+			ticket := r.submit(agent.Turn{Text: "q"})
+			synctest.Wait()
+			if err := r.engine.Stop(t.Context(), ticket.Conversation, "user"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			results := bodies[footnote.ToolResult](r, ticket.Conversation)
+			if len(results) != 2 {
+				t.Fatalf("%d results", len(results))
+			}
+			for _, res := range results {
+				if len(res.Statements) != 1 || res.Statements[0].Source != c.want {
+					t.Errorf("%s of %v: %s %+v, want the source %q", c.input, c.sources, res.Name, res.Statements,
+						c.want)
+				}
+			}
+		})
+	}
+}
+
 // TestAPageTellsWhatBecameOfItsStatements checks that the log takes a page's word for the outcomes of its statements,
 // and that pages which report none keep working.
 func TestAPageTellsWhatBecameOfItsStatements(t *testing.T) {
@@ -85,51 +157,67 @@ func TestAPageTellsWhatBecameOfItsStatements(t *testing.T) {
 	told := func(list ...statement) []statement { return append([]statement{}, list...) }
 	for name, c := range map[string]struct {
 		input  string
-		answer agent.Answer
+		answer tool.Answer
 		want   string
 	}{
 		"refused by the page": {
 			`{"sql":"DROP TABLE t"}`,
-			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "DROP TABLE t", Outcome: "refused"})},
+			tool.Answer{
+				Content:    "no",
+				IsError:    true,
+				Statements: told(statement{SQL: "DROP TABLE t", Outcome: "refused"}),
+			},
 			"DROP TABLE t refused 0 [];",
 		},
 		"statistics that failed": {
 			`{"table":"t","column":"x"}`,
-			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "SUMMARIZE t", Outcome: "failed"})},
+			tool.Answer{
+				Content:    "no",
+				IsError:    true,
+				Statements: told(statement{SQL: "SUMMARIZE t", Outcome: "failed"}),
+			},
 			"SUMMARIZE t failed 0 [];",
 		},
 		"a query that ran": {
 			`{"sql":"SELECT 1"}`,
-			agent.Answer{Rows: table(2), RowCount: 7, Statements: told(statement{SQL: "SELECT 1", Outcome: "executed"})},
+			tool.Answer{Rows: table(2), RowCount: 7, Statements: told(statement{SQL: "SELECT 1", Outcome: "executed"})},
 			"SELECT 1 executed 7 [city n];",
 		},
 		"a transform that computed a query again": {
 			`{"code":"rows"}`,
-			agent.Answer{Rows: table(2), Statements: told(statement{SQL: "SELECT 1", Outcome: "executed", RowCount: 3})},
+			tool.Answer{Rows: table(2), Statements: told(statement{SQL: "SELECT 1", Outcome: "executed", RowCount: 3})},
 			"SELECT 1 executed 3 [];",
 		},
 		"nothing tried": {
-			`{"sql":"SELECT 1"}`, agent.Answer{Content: "no", IsError: true, Statements: told()}, "SELECT 1 not_run 0 [];",
+			`{"sql":"SELECT 1"}`, tool.Answer{
+				Content:    "no",
+				IsError:    true,
+				Statements: told(),
+			}, "SELECT 1 not_run 0 [];",
 		},
 		"another statement than the call's": {
 			`{"sql":"SELECT 1"}`,
-			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "SELECT 2", Outcome: "executed"})},
+			tool.Answer{
+				Content:    "no",
+				IsError:    true,
+				Statements: told(statement{SQL: "SELECT 2", Outcome: "executed"}),
+			},
 			"SELECT 2 executed 0 []; SELECT 1 not_run 0 [];",
 		},
 		"an old page that failed": {
-			`{"sql":"SELECT 1"}`, agent.Answer{Content: "no", IsError: true}, "SELECT 1 failed 0 [];",
+			`{"sql":"SELECT 1"}`, tool.Answer{Content: "no", IsError: true}, "SELECT 1 failed 0 [];",
 		},
 		"an old page with rows": {
-			`{"sql":"SELECT 1"}`, agent.Answer{Rows: table(2)}, "SELECT 1 executed 2 [city n];",
+			`{"sql":"SELECT 1"}`, tool.Answer{Rows: table(2)}, "SELECT 1 executed 2 [city n];",
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			model := agenttest.Script(agenttest.Call("a", "in_page", c.input), agenttest.Say("ok"))
-			r := newRig(t, model, []agent.Tool{client("in_page")})
+			r := newRig(t, model, []tool.Tool{client("in_page")})
 			ticket := r.parked(agent.Turn{Text: "go"})
 			c.answer.CallID = "a"
-			r.must(ticket.Conversation, agent.Turn{Answers: []agent.Answer{c.answer}})
-			again, err := r.post(ticket.Conversation, agent.Turn{Answers: []agent.Answer{c.answer}})
+			r.must(ticket.Conversation, agent.Turn{Answers: []tool.Answer{c.answer}})
+			again, err := r.post(ticket.Conversation, agent.Turn{Answers: []tool.Answer{c.answer}})
 			if err != nil || !again.Duplicate {
 				t.Errorf("%s: the same answer again: %+v, %v", name, again, err)
 			}

@@ -8,7 +8,10 @@ import (
 // FuzzPlainText compares the text of a block that is read in the fast way with what
 // encoding/json reads.
 func FuzzPlainText(f *testing.F) {
-	for _, inner := range []string{``, `In all, 846.`, `a\nb \"c\" \\ \/ \t\b\f\r`, `\u00e9`, `é – 12 %`, `a","citations":[],"x":"b`, `\`, `\\\`, `\x`, "a\x01b", "a\xffb", `\ud83d\ude00`} {
+	for _, inner := range []string{
+		``, `In all, 846.`, `a\nb \"c\" \\ \/ \t\b\f\r`, `\u00e9`, `é – 12 %`, `a","citations":[],"x":"b`, `\`, `\\\`,
+		`\x`, "a\x01b", "a\xffb", `\ud83d\ude00`,
+	} {
 		f.Add(inner)
 	}
 	f.Fuzz(func(t *testing.T, inner string) {

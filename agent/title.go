@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model"
 )
 
 const (
@@ -21,7 +22,8 @@ const (
 // keeps the title it has when it fails. Drain ends it.
 func (r *run) retitle(terminal footnote.Body) {
 	finished, ok := terminal.(footnote.RunFinished)
-	if !ok || finished.Reason == Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 || !r.s.titled.Auto {
+	if !ok || finished.Reason == model.Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 ||
+		!r.s.titled.Auto {
 		return
 	}
 	question, answer, tier := r.s.question(), r.s.answer, r.e.cheapest(r.turn.Principal, r.a, r.s.opened.Model)
@@ -39,12 +41,20 @@ func (r *run) retitle(terminal footnote.Body) {
 	})
 }
 
-func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal, stream string, last int64, question, answer string) error {
-	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven words, in the language of the question, " +
-		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) + "\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
-	m, hold, err := e.aside(ctx, a, footnote.ForTitle, Spending{Conversation: stream, Tier: counts, TTL: titleTime}, Request{
+func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal,
+	stream string, last int64, question, answer string) error {
+	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven " +
+		"words, in the language of the question, " +
+		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) +
+		"\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
+	m, hold, err := e.aside(ctx, a, footnote.ForTitle, Spending{
+		Conversation: stream,
+		Tier:         counts,
+		TTL:          titleTime,
+	}, model.Request{
 		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
-		Messages: []Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens, MaxCost: max(1, a.Limits.MicroUSD/titleShare),
+		Messages: []model.Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens,
+		MaxCost: max(1, a.Limits.MicroUSD/titleShare),
 	})
 	if err != nil {
 		return err
@@ -59,7 +69,8 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 
 // entitle gives a conversation, whose newest event was last when the model was asked,
 // the title that it has said.
-func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64, m footnote.AssistantMessage, hold Hold) error {
+func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64,
+	m footnote.AssistantMessage, hold Hold) error {
 	title := title(strings.Trim(firstLine(Text(m.Blocks)), " \t\"'“”„«»*#."))
 	if title == "" {
 		return errors.New("the model gave no title")

@@ -12,6 +12,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // repairs counts what it is told of torn logs.
@@ -31,8 +33,8 @@ func TestSomebodyIsToldOfATornLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		told := &repairs{}
-		model := agenttest.Script(agenttest.Say("one"), agenttest.Call("b", "run_query", `{}`), agenttest.Say("two"))
-		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
+		llm := agenttest.Script(agenttest.Say("one"), agenttest.Call("b", "run_query", `{}`), agenttest.Say("two"))
+		r := newRig(t, llm, []tool.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) {
 			o.Metrics, o.Logger = told, slog.New(slog.NewTextHandler(&said, nil))
 		})
 		one := r.submit(agent.Turn{Text: "first"})
@@ -45,21 +47,26 @@ func TestSomebodyIsToldOfATornLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.log.Append(t.Context(), footnote.Append{Stream: head.ID, After: head.Last, Run: "run_torn", Bodies: []footnote.Body{
-			footnote.UserMessage{Text: "lost"},
-			footnote.AssistantMessage{Step: 1, Model: "m", StopReason: agent.ToolUse, Blocks: []json.RawMessage{agenttest.CallBlock("x", "run_query", `{}`)}},
-		}}); err != nil {
+		if _, err := r.log.Append(t.Context(),
+			footnote.Append{Stream: head.ID, After: head.Last, Run: "run_torn", Bodies: []footnote.Body{
+				footnote.UserMessage{Text: "lost"},
+				footnote.AssistantMessage{
+					Step: 1, Model: "m", StopReason: model.ToolUse,
+					Blocks: []json.RawMessage{agenttest.CallBlock("x", "run_query", `{}`)},
+				},
+			}}); err != nil {
 			t.Fatal(err)
 		}
 		r.must(one.Conversation, agent.Turn{Text: "second"})
-		if told.runs != 1 || told.things != 1 || strings.Count(said.String(), "is torn") != 1 || !strings.Contains(said.String(), one.Conversation) {
+		if told.runs != 1 || told.things != 1 || strings.Count(said.String(), "is torn") != 1 ||
+			!strings.Contains(said.String(), one.Conversation) {
 			t.Errorf("told %+v, and said %s", told, &said)
 		}
 		for _, want := range []string{"first", "one", "lost", "tool_use", "tool_result", "second"} {
-			if !strings.Contains(sent(model, 1), want) {
-				t.Errorf("%s is not sent: %s", want, sent(model, 1))
+			if !strings.Contains(sent(llm, 1), want) {
+				t.Errorf("%s is not sent: %s", want, sent(llm, 1))
 			}
 		}
-		paired(t, model.Requests()[2])
+		paired(t, llm.Requests()[2])
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Tracer follows runs, for those who look at several systems at once. The contexts that
@@ -14,9 +16,9 @@ type Tracer interface {
 	// the parent of later parts, at whichever server; empty when nothing is kept.
 	Run(ctx context.Context, r Followed) (_ context.Context, own string, end func(RunEnd))
 	// Step follows a model call: of a run, or beside all.
-	Step(ctx context.Context, req *Request) (_ context.Context, end func(*Reply, error))
+	Step(ctx context.Context, req *model.Request) (_ context.Context, end func(*model.Reply, error))
 	// Tool follows a call of a tool of ours.
-	Tool(ctx context.Context, c Call) (_ context.Context, end func(Output, error))
+	Tool(ctx context.Context, c tool.Call) (_ context.Context, end func(tool.Output, error))
 }
 
 // Followed is what a Tracer is told of a run when it begins or goes on.
@@ -48,12 +50,12 @@ func (noTracer) Run(ctx context.Context, _ Followed) (context.Context, string, f
 	return ctx, "", func(RunEnd) {}
 }
 
-func (noTracer) Step(ctx context.Context, _ *Request) (context.Context, func(*Reply, error)) {
-	return ctx, func(*Reply, error) {}
+func (noTracer) Step(ctx context.Context, _ *model.Request) (context.Context, func(*model.Reply, error)) {
+	return ctx, func(*model.Reply, error) {}
 }
 
-func (noTracer) Tool(ctx context.Context, _ Call) (context.Context, func(Output, error)) {
-	return ctx, func(Output, error) {}
+func (noTracer) Tool(ctx context.Context, _ tool.Call) (context.Context, func(tool.Output, error)) {
+	return ctx, func(tool.Output, error) {}
 }
 
 // traced lets the Tracer know of a run that begins or goes on.

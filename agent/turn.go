@@ -10,6 +10,8 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Log is what the loop needs of a store, and no more. The errors are as
@@ -27,6 +29,7 @@ type Log interface {
 	Withdrawn(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
 	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
 	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
+	Expire(ctx context.Context, id string) error
 }
 
 // What a run does when its reader leaves.
@@ -71,7 +74,7 @@ type Turn struct {
 	Regenerate bool
 
 	// Or answers to calls of the parked or running run.
-	Answers   []Answer
+	Answers   []tool.Answer
 	Approvals []Approval
 
 	// Unattended says that the door cannot bring answers: the run never parks, and
@@ -83,29 +86,6 @@ type Turn struct {
 
 // rewinds reports whether the turn takes back what was said.
 func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
-
-// Answer is the result of a client tool.
-type Answer struct {
-	CallID string
-	// Content is what the model reads. With Rows it may be empty: the model then
-	// reads them as it reads those of run_query, cut to the same size.
-	Content string
-	IsError bool
-	// Rows of a query that the client ran, so that footnotes can point at them.
-	// They may be fewer than the query gave: all of them, and no others, are stored
-	// and may be read by the model.
-	Rows *footnote.Result
-	// RowCount is how many rows the query gave; less than len(Rows.Rows) counts as
-	// that many.
-	RowCount int
-	SQL      string // of the query; empty: the sql of the call's input
-	// Statements lists what the client tried to run for the call and what became of each statement. Only SQL, Outcome
-	// and RowCount count. It is nil for a client that does not report them, and empty for one that tried none.
-	Statements []footnote.Statement
-
-	// output is what a Checked tool makes of it; nil for other tools.
-	output *Output
-}
 
 // Approval is a person's decision about a call.
 type Approval struct {
@@ -170,17 +150,18 @@ type Assistant struct {
 	Aliases     []string
 	// Model makes the calls; ModelName is what it is asked for, unless the
 	// conversation was opened with one of the Tiers.
-	Model     Model
+	Model     model.Model
 	ModelName string
 	Tiers     []Tier
 	// Opening gives what a new conversation is frozen with: the array of system
 	// blocks, and the names of its sources. Sources are those that were asked for;
 	// none means all. One that the principal may not use, or that does not exist,
 	// is an error with code InvalidRequest.
-	Opening func(ctx context.Context, p footnote.Principal, sources []string) (system json.RawMessage, names []string, err error)
-	Tools   []Tool
-	Policy  Policy
-	Limits  Limits
+	Opening func(ctx context.Context, p footnote.Principal,
+		sources []string) (system json.RawMessage, names []string, err error)
+	Tools  []tool.Tool
+	Policy Policy
+	Limits Limits
 	// Unavailable says why the assistant cannot work here; turns for it are refused
 	// with these words. Empty when it can.
 	Unavailable string
@@ -236,7 +217,8 @@ func (a *Assistant) message(t *Turn) error {
 		return err
 	}
 	if a.Setting == nil {
-		return footnote.Errorf(footnote.InvalidRequest, "Where a message is asked does not matter to the assistant %s. Leave it out.", a.Name)
+		return footnote.Errorf(footnote.InvalidRequest,
+			"Where a message is asked does not matter to the assistant %s. Leave it out.", a.Name)
 	}
 	where, err := a.Setting.Check(t.Where)
 	t.Where = where
@@ -246,7 +228,8 @@ func (a *Assistant) message(t *Turn) error {
 // message says what is wrong with a message.
 func (l *Limits) message(t *Turn) error {
 	if len(t.Where) > mostWhere {
-		return footnote.Errorf(footnote.TooLarge, "What a message says of where it is asked has at most %d bytes.", mostWhere)
+		return footnote.Errorf(footnote.TooLarge, "What a message says of where it is asked has at most %d bytes.",
+			mostWhere)
 	}
 	if len(t.MessageID) > mostMessageID {
 		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", mostMessageID)
@@ -261,7 +244,8 @@ func (l *Limits) message(t *Turn) error {
 		return footnote.Errorf(footnote.InvalidRequest, "The edited message is empty.")
 	}
 	if n := utf8.RuneCountInString(t.Text); n > l.InputSize {
-		return footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n, l.InputSize)
+		return footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n,
+			l.InputSize)
 	}
 	if strings.TrimSpace(t.Text) == "" && strings.TrimSpace(t.Context) == "" {
 		return footnote.Errorf(footnote.InvalidRequest, "The message is empty.")

@@ -22,8 +22,7 @@ type writer struct {
 	owner  string
 	ttl    time.Duration
 	logger *slog.Logger
-	outage time.Duration   // how long it tries again while the log is away
-	ending <-chan struct{} // closed when the engine has to end
+	outage *outage // of the run
 	failed func(error)
 
 	mu    sync.Mutex // guards below
@@ -83,7 +82,8 @@ func (w *writer) overdue() {
 
 // aside is put for events that are not of the run. It does nothing while something
 // is held, which must stay together with what follows it.
-func (w *writer) aside(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) (seq int64, ok bool) {
+func (w *writer) aside(settle []footnote.Settle, blobs map[footnote.Digest][]byte,
+	bodies ...footnote.Body) (seq int64, ok bool) {
 	w.mu.Lock()
 	held := len(w.queue) > 0 && w.queue[len(w.queue)-1].held
 	w.mu.Unlock()
@@ -147,14 +147,17 @@ func (w *writer) drain() {
 func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event, begun time.Time, err error) {
 	a.ID = rand.Int64()
 	begun = time.Now()
-	tries := newAttempts(w.outage, w.ending)
+	tries := w.outage.attempts()
 	for first := true; ; first = false {
-		events, err = w.attempt(a, fresh, first)
+		tried := time.Now()
+		if events, err = w.attempt(a, fresh, first); !away(err) {
+			w.outage.over()
+		}
 		if !away(err) || a.Take != nil {
 			return events, begun, err
 		}
 		w.waits(err)
-		if !tries.wait(context.Background()) {
+		if !tries.wait(context.Background(), tried) {
 			return events, begun, err
 		}
 	}

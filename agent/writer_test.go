@@ -11,6 +11,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // recorder is a log that remembers what was written together.
@@ -36,29 +38,39 @@ func TestWhatIsWrittenWithACall(t *testing.T) {
 		readOnly bool
 		want     []string
 	}{
-		"quick":   {0, true, []string{"assistant_message tool_result", "assistant_message answered run_finished"}},
-		"slow":    {time.Minute, true, []string{"assistant_message", "tool_result", "assistant_message answered run_finished"}},
+		"quick": {0, true, []string{"assistant_message tool_result", "assistant_message answered run_finished"}},
+		"slow": {
+			time.Minute, true, []string{"assistant_message", "tool_result", "assistant_message answered run_finished"},
+		},
 		"changes": {0, false, []string{"assistant_message", "tool_result", "assistant_message answered run_finished"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log recorder
 				written := 0 // appends when the tool began, and had begun for a while
-				tool := agenttest.NewTool(agent.Spec{Name: "look", ReadOnly: test.readOnly}, func(context.Context, agent.Call) (agent.Output, error) {
+				tl := agenttest.NewTool(tool.Spec{
+					Name:     "look",
+					ReadOnly: test.readOnly,
+				}, func(context.Context, tool.Call) (tool.Output, error) {
 					time.Sleep(test.takes / 2)
 					synctest.Wait()
 					written = len(log.appends)
 					time.Sleep(test.takes / 2)
-					return agent.Output{Content: "42"}, nil
+					return tool.Output{Content: "42"}, nil
 				})
-				model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+				model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 					time.Sleep(time.Second) // what came before is written by then
 					if len(req.Messages) > 1 {
 						return say("It is 42."), nil
 					}
-					return agent.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Call("c1", "look", `{}`).Blocks, StopReason: agent.ToolUse}}, nil
+					return model.Reply{
+						Message: footnote.AssistantMessage{
+							Blocks:     agenttest.Call("c1", "look", `{}`).Blocks,
+							StopReason: model.ToolUse,
+						},
+					}, nil
 				})
-				r := newRig(t, nil, []agent.Tool{tool}, use(model), func(a *agent.Assistant, o *agent.Options) {
+				r := newRig(t, nil, []tool.Tool{tl}, use(model), func(a *agent.Assistant, o *agent.Options) {
 					log.Log = o.Log
 					o.Log = &log
 					a.Policy.Approve, a.Limits.Tool = []string{"*"}, time.Hour
@@ -66,7 +78,8 @@ func TestWhatIsWrittenWithACall(t *testing.T) {
 				ticket := r.submit(agent.Turn{Text: "How many?"})
 				r.read(ticket)
 				synctest.Wait()
-				if results := bodies[footnote.ToolResult](r, ticket.Conversation); len(results) != 1 || results[0].Content != "42" {
+				if results := bodies[footnote.ToolResult](r, ticket.Conversation); len(results) != 1 ||
+					results[0].Content != "42" {
 					t.Errorf("results %+v", results)
 				}
 				if !slices.Equal(log.appends, test.want) || written != len(test.want)-2 {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 )
 
@@ -73,21 +74,24 @@ type Entry struct {
 	Outcome   string `json:"outcome"`         // finished, failed, stopped, or refused before it began
 	Error     string `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
 	// ErrorMessage is what the client was told of a run that failed.
-	ErrorMessage string     `json:"error_message,omitempty"`
-	Question     string     `json:"user_question"`
-	Queries      []string   `json:"sql_queries_executed"`
-	Results      []Summary  `json:"query_results_summary"`
-	Response     string     `json:"final_response"`
-	Incomplete   bool       `json:"final_response_incomplete,omitempty"` // the run broke off: Response is what the log has of what was shown
-	Unresolved   []string   `json:"unresolved_numerals,omitempty"`
-	Unreadable   []int64    `json:"unreadable_events,omitempty"` // events of the run that cannot be read: the line lacks what they say
-	Calls        []ToolCall `json:"tool_calls,omitempty"`        // verbose only
-	Metadata     Metadata   `json:"metadata"`
+	ErrorMessage string    `json:"error_message,omitempty"`
+	Question     string    `json:"user_question"`
+	Queries      []string  `json:"sql_queries_executed"`
+	Results      []Summary `json:"query_results_summary"`
+	Response     string    `json:"final_response"`
+	// the run broke off: Response is what the log has of what was shown
+	Incomplete bool     `json:"final_response_incomplete,omitempty"`
+	Unresolved []string `json:"unresolved_numerals,omitempty"`
+	// events of the run that cannot be read: the line lacks what they say
+	Unreadable []int64    `json:"unreadable_events,omitempty"`
+	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
+	Metadata   Metadata   `json:"metadata"`
 }
 
 // Summary is what became of the statement that stands in the same place of Queries.
 type Summary struct {
-	Table     string   `json:"table"`     // the tables it reads, as its engine's grammar says; empty when that was not asked
+	// the tables it reads, as its engine's grammar says; empty when that was not asked
+	Table     string   `json:"table"`
 	RowCount  int      `json:"row_count"` // rows that were read
 	Columns   []string `json:"columns"`
 	Outcome   string   `json:"outcome"` // a footnote.Statement's
@@ -126,6 +130,7 @@ type Audit struct {
 	lag  map[string]*atomic.Int64
 	at   map[string]*atomic.Int64 // the cursor, as this process left it
 	took map[string]*atomic.Int64 // the number of the next entry of the inbox
+	lost map[string]*atomic.Int64 // entries of the inbox that were dropped since the sink took some last
 	scan func(string) string      // takes secrets out
 }
 
@@ -140,10 +145,18 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, took: map[string]*atomic.Int64{}, scan: without(Replacer(opts.Secrets), opts.Redact)}
+	a := &Audit{
+		opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{},
+		took: map[string]*atomic.Int64{}, lost: map[string]*atomic.Int64{},
+		scan: without(Replacer(opts.Secrets), opts.Redact),
+	}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
-		a.lag[name], a.at[name], a.took[name] = new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)
+		a.lag[name], a.at[name] = new(atomic.Int64), new(atomic.Int64)
+		a.took[name], a.lost[name] = new(atomic.Int64), new(atomic.Int64)
+	}
+	if opts.Inbox != nil {
+		opts.Inbox.wakes(a.Wake)
 	}
 	return a, nil
 }
@@ -211,7 +224,7 @@ func (a *Audit) Run(ctx context.Context, grace time.Duration) {
 	select {
 	case <-done:
 	case <-late.C:
-		a.opts.Logger.Error("an audit sink hangs; it is left behind")
+		a.opts.Logger.Error("an audit sink does not respond; stopping without it")
 	}
 }
 
@@ -223,7 +236,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 	for {
 		err := errors.Join(a.empty(name, sink), a.catchUp(ctx, name, sink, under))
 		if err != nil && ctx.Err() == nil && !failing {
-			a.opts.Logger.Error("the audit is held up", "sink", name, "err", err)
+			a.opts.Logger.Error("cannot write the audit; retrying", "sink", name, "err", err)
 		}
 		failing = err != nil
 		select {
@@ -231,7 +244,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 			defer cancel()
 			if err := errors.Join(a.empty(name, sink), a.catchUp(last, name, sink, under)); err != nil {
-				a.opts.Logger.Error("the audit ends behind the log; it goes on at the next start", "sink", name, "err", err)
+				a.opts.Logger.Error("the audit is incomplete; the next start continues it", "sink", name, "err", err)
 			}
 			return
 		case <-poll.C:
@@ -260,14 +273,15 @@ type underway map[string][]footnote.Event
 // mostUnderway bounds the runs of an underway. More are read again when they end.
 const mostUnderway = 2_000
 
-// empty writes the entries of the inbox that a sink does not have yet.
+// empty writes the entries of the inbox that a sink does not have yet. It logs twice about those that were dropped:
+// when the first is, and how many there are when the sink takes entries again.
 func (a *Audit) empty(name string, sink Sink) error {
 	if a.opts.Inbox == nil {
 		return nil
 	}
 	entries, end, dropped := a.opts.Inbox.after(a.took[name].Load())
-	if dropped > 0 {
-		a.opts.Logger.Error("the audit lost lines, because a sink was away for too long", "sink", name, "lines", dropped)
+	if a.lost[name].Swap(dropped) == 0 && dropped > 0 {
+		a.opts.Logger.Error("audit sink is too far behind; dropping audit lines", "sink", name)
 	}
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
@@ -284,6 +298,9 @@ func (a *Audit) empty(name string, sink Sink) error {
 		if err := sink.Write(lines.Bytes()); err != nil {
 			return err
 		}
+	}
+	if lost := a.lost[name].Swap(0); lost > 0 {
+		a.opts.Logger.Error("audit lines were dropped", "sink", name, "lines", lost)
 	}
 	a.took[name].Store(end)
 	for _, n := range a.took {
@@ -577,7 +594,7 @@ func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawM
 	e.Metadata.Model = cmp.Or(m.Model, e.Metadata.Model)
 	var said strings.Builder
 	for _, b := range agent.Shown(m.Blocks) {
-		if b.Kind == agent.TextBlock {
+		if b.Kind == model.TextBlock {
 			said.WriteString(b.Text)
 		}
 		if b.ID != "" { // also of the call that gives the answer
@@ -589,21 +606,22 @@ func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawM
 }
 
 func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose bool) {
-	var in struct{ SQL, Thought string }
+	var in struct{ SQL, Source, Thought string }
 	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
-	for _, st := range statementsOf(r, in.SQL) {
+	for _, st := range statementsOf(r, in.SQL, in.Source) {
 		e.Statement(st)
 	}
 	if verbose {
 		e.Calls = append(e.Calls, ToolCall{
-			Name: r.Name, Thought: in.Thought, Millis: r.Millis, IsError: r.IsError, By: r.By, Input: string(input), Output: r.Content,
+			Name: r.Name, Thought: in.Thought, Millis: r.Millis, IsError: r.IsError, By: r.By, Input: string(input),
+			Output: r.Content,
 		})
 	}
 }
 
 // statementsOf are the statements of a call. Logs of older programs do not name them:
 // there the stored result and the fault tell.
-func statementsOf(r footnote.ToolResult, sql string) []footnote.Statement {
+func statementsOf(r footnote.ToolResult, sql, source string) []footnote.Statement {
 	switch {
 	case r.Statements != nil:
 		return r.Statements
@@ -617,7 +635,8 @@ func statementsOf(r footnote.ToolResult, sql string) []footnote.Statement {
 	case sql == "":
 		return nil
 	}
-	st := footnote.Statement{SQL: sql, Outcome: cmp.Or(r.Fault, footnote.StatementNotRun)} // a fault is an outcome
+	// a fault is an outcome
+	st := footnote.Statement{SQL: sql, Source: source, Outcome: cmp.Or(r.Fault, footnote.StatementNotRun)}
 	if r.By == "recovery" {
 		st.Outcome = footnote.StatementCancelled
 	}
@@ -676,7 +695,10 @@ func (e *Entry) bound() {
 
 // redact changes every text of an entry that came from a person, a model or a tool.
 func (e *Entry) redact(clean func(string) string) {
-	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question, &e.Response, &e.Metadata.Model} {
+	for _, text := range []*string{
+		&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question,
+		&e.Response, &e.Metadata.Model,
+	} {
 		*text = clean(*text)
 	}
 	for _, list := range [][]string{e.Queries, e.Unresolved} {

@@ -20,6 +20,7 @@ import (
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // sink keeps lines in memory and can refuse them.
@@ -68,26 +69,38 @@ func runs(t *testing.T, text string) (ids []string) {
 
 // question is a run as the loop writes it.
 func question(text, answer, thought string) []footnote.Body {
-	input, _ := json.Marshal(map[string]string{"sql": "select a, n from orders o join \"Line Items\" l on true", "thought": thought})
-	block, _ := json.Marshal(map[string]any{"type": "tool_use", "id": "toolu_1", "name": "run_query", "input": json.RawMessage(input)})
+	input, _ := json.Marshal(map[string]string{
+		"sql":     "select a, n from orders o join \"Line Items\" l on true",
+		"thought": thought,
+	})
+	block, _ := json.Marshal(map[string]any{
+		"type": "tool_use", "id": "toolu_1", "name": "run_query", "input": json.RawMessage(input),
+	})
 	return []footnote.Body{
 		footnote.UserMessage{Text: text},
 		footnote.RunStarted{Door: "openai", RequestID: "req_1"},
 		footnote.AssistantMessage{Step: 1, Model: "claude", Blocks: []json.RawMessage{block}, StopReason: "tool_use"},
-		footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: "…", Millis: 7, Result: &footnote.StoredResult{
-			ID: "r1", SQL: `select a, n from orders o join "Line Items" l on true`, RowCount: 3,
-			Columns: []footnote.Column{{Name: "a"}, {Name: "n", Kind: footnote.KindInteger}}},
-			Statements: []footnote.Statement{{SQL: `select a, n from orders o join "Line Items" l on true`, Source: "shop", Outcome: footnote.StatementExecuted,
+		footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: "…", Millis: 7,
+			Result: &footnote.StoredResult{
+				ID: "r1", SQL: `select a, n from orders o join "Line Items" l on true`, RowCount: 3,
+				Columns: []footnote.Column{{Name: "a"}, {Name: "n", Kind: footnote.KindInteger}}},
+			Statements: []footnote.Statement{{SQL: `select a, n from orders o join "Line Items" l on true`,
+				Source: "shop", Outcome: footnote.StatementExecuted,
 				Tables: []string{"orders", "Line Items"}, Columns: []string{"a", "n"}, RowCount: 3}}},
 		footnote.Answered{Text: answer, Unresolved: []footnote.Unresolved{{Text: "7"}}},
-		footnote.RunFinished{Reason: "end_turn", Steps: 2, Usage: footnote.Usage{Input: 100, CacheRead: 20, Output: 30}, Cost: footnote.Cost{MicroUSD: 1500}, Millis: 2500},
+		footnote.RunFinished{
+			Reason: "end_turn", Steps: 2, Usage: footnote.Usage{Input: 100, CacheRead: 20, Output: 30},
+			Cost: footnote.Cost{MicroUSD: 1500}, Millis: 2500,
+		},
 	}
 }
 
 // put appends a run to a new conversation.
 func put(t *testing.T, log store.Store, run string, bodies ...footnote.Body) {
 	t.Helper()
-	_, err := log.CreateAppend(t.Context(), footnote.Stream{ID: "conv_" + run, Kind: "conversation", Org: "acme", User: "alice"}, footnote.Append{Run: run, Bodies: bodies})
+	_, err := log.CreateAppend(t.Context(), footnote.Stream{
+		ID: "conv_" + run, Kind: "conversation", Org: "acme", User: "alice",
+	}, footnote.Append{Run: run, Bodies: bodies})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,16 +115,17 @@ func follow(t *testing.T, opts audit.Options) *audit.Audit {
 	return a
 }
 
-// once lets an audit write what there is and stop, as a process that ends.
+// once lets an audit write what there is and stop, as a process that ends. It may take its time: the machine may be
+// busy.
 func once(t *testing.T, opts audit.Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	follow(t, opts).Run(ctx, 5*time.Second)
+	follow(t, opts).Run(ctx, 5*time.Minute)
 }
 
 func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
+	log, out := storetest.NewMem(), &sink{}
 	put(t, log, "run_1", question("How many?", "42 <b>", "because")...)
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 	var got map[string]any
@@ -124,15 +138,18 @@ func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
 	}
 	delete(got, "timestamp")
 	want := map[string]any{
-		"type": "audit", "session_id": "conv_run_1", "run_id": "run_1", "org": "acme", "user": "alice", "door": "openai", "request_id": "req_1", "outcome": "finished",
+		"type": "audit", "session_id": "conv_run_1", "run_id": "run_1", "org": "acme", "user": "alice",
+		"door": "openai", "request_id": "req_1", "outcome": "finished",
 		"user_question":        "How many?",
 		"sql_queries_executed": []any{`select a, n from orders o join "Line Items" l on true`},
 		"query_results_summary": []any{map[string]any{
-			"table": "orders, Line Items", "row_count": 3.0, "columns": []any{"a", "n"}, "outcome": "executed", "source": "shop"}},
+			"table": "orders, Line Items", "row_count": 3.0, "columns": []any{"a", "n"}, "outcome": "executed",
+			"source": "shop"}},
 		"final_response":      "42 <b>",
 		"unresolved_numerals": []any{"7"},
-		"metadata": map[string]any{"model": "claude", "prompt_tokens": 120.0, "completion_tokens": 30.0, "cost_estimate_usd": 0.0015,
-			"duration_seconds": 2.5, "tool_call_count": 1.0},
+		"metadata": map[string]any{"model": "claude", "prompt_tokens": 120.0, "completion_tokens": 30.0,
+			"cost_estimate_usd": 0.0015,
+			"duration_seconds":  2.5, "tool_call_count": 1.0},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -140,13 +157,20 @@ func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
 }
 
 func TestRunsThatDidNotFinish(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
-	put(t, log, "run_f", footnote.UserMessage{Text: "q"}, footnote.RunStarted{Door: "d"}, footnote.RunFailed{Code: footnote.AgentTimeout, Message: "slow"})
-	put(t, log, "run_s", footnote.UserMessage{Text: "q"}, footnote.RunStarted{Door: "d"}, footnote.RunStopped{By: "user"})
-	put(t, log, "run_p", footnote.UserMessage{Text: "q"}, footnote.RunStarted{Door: "d"}, footnote.RunParked{Calls: []string{"a"}})
+	log, out := storetest.NewMem(), &sink{}
+	put(t, log, "run_f", footnote.UserMessage{
+		Text: "q",
+	}, footnote.RunStarted{Door: "d"}, footnote.RunFailed{Code: footnote.AgentTimeout, Message: "slow"})
+	put(t, log, "run_s", footnote.UserMessage{
+		Text: "q",
+	}, footnote.RunStarted{Door: "d"}, footnote.RunStopped{By: "user"})
+	put(t, log, "run_p", footnote.UserMessage{
+		Text: "q",
+	}, footnote.RunStarted{Door: "d"}, footnote.RunParked{Calls: []string{"a"}})
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 	lines := strings.Split(strings.TrimSpace(out.text()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], `"outcome":"failed","error":"agent_timeout"`) || !strings.Contains(lines[1], `"outcome":"stopped","error":"user"`) {
+	if len(lines) != 2 || !strings.Contains(lines[0], `"outcome":"failed","error":"agent_timeout"`) ||
+		!strings.Contains(lines[1], `"outcome":"stopped","error":"user"`) {
 		t.Errorf("lines = %s", lines)
 	}
 	for _, line := range lines {
@@ -167,22 +191,60 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 		name, response, model string
 		bodies                []footnote.Body
 	}{
-		{"stopped while it spoke", "There are", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There are"}, stopped}},
+		{
+			"stopped while it spoke", "There are", "claude", []footnote.Body{
+				opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There are"}, stopped,
+			},
+		},
 		{"stopped before it spoke", "", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, stopped}},
-		{"stopped in a tool", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), stopped}},
-		{"stopped after a tool", "I look.\n\nThere", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped}},
-		{"killed while it spoke", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.RunStopped{By: "interrupted"}}},
-		{"tried again", "There\n\n42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There"}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{}}},
-		{"answered at a limit", "I look.\n\nAs far as I got: 42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.Answered{Text: "As far as I got: 42"}, footnote.RunFinished{}}},
-		{"answered with nothing", "x", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{}}},
+		{
+			"stopped in a tool", "I look.", "served", []footnote.Body{
+				opened, footnote.UserMessage{Text: "q"}, said("I look."), stopped,
+			},
+		},
+		{
+			"stopped after a tool", "I look.\n\nThere", "served", []footnote.Body{
+				opened, footnote.UserMessage{
+					Text: "q",
+				}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped,
+			},
+		},
+		{
+			"killed while it spoke", "I look.", "served", []footnote.Body{
+				opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.RunStopped{By: "interrupted"},
+			},
+		},
+		{
+			"tried again", "There\n\n42", "served", []footnote.Body{
+				opened, footnote.UserMessage{
+					Text: "q",
+				}, footnote.StepFailed{
+					Partial: "There",
+				}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{},
+			},
+		},
+		{
+			"answered at a limit", "I look.\n\nAs far as I got: 42", "served", []footnote.Body{
+				opened, footnote.UserMessage{
+					Text: "q",
+				}, said("I look."), footnote.Answered{Text: "As far as I got: 42"}, footnote.RunFinished{},
+			},
+		},
+		{
+			"answered with nothing", "x", "served", []footnote.Body{
+				opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{},
+			},
+		},
 	} {
-		log, out := store.NewMem(), &sink{}
+		log, out := storetest.NewMem(), &sink{}
 		put(t, log, "run_1", tc.bodies...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 		var e audit.Entry
 		_, finished := tc.bodies[len(tc.bodies)-1].(footnote.RunFinished)
-		if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Incomplete == finished || e.Response != tc.response || e.Metadata.Model != tc.model {
-			t.Errorf("%s: response %q (incomplete: %v), model %q, %v; want %q, %q", tc.name, e.Response, e.Incomplete, e.Metadata.Model, err, tc.response, tc.model)
+		if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Incomplete == finished ||
+			e.Response != tc.response || e.Metadata.Model != tc.model {
+			t.Errorf("%s: response %q (incomplete: %v), model %q, %v; want %q, %q", tc.name, e.Response, e.Incomplete,
+				e.Metadata.Model, err, tc.response, tc.model)
 		}
 	}
 }
@@ -190,28 +252,31 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 // TestModelOfALaterRun holds that a run which ended before its model spoke is
 // described with the model that its conversation was opened with.
 func TestModelOfALaterRun(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
+	log, out := storetest.NewMem(), &sink{}
 	put(t, log, "run_1", append([]footnote.Body{footnote.Opened{Model: "claude"}}, question("q", "a", "t")...)...)
 	head, err := log.Get(t.Context(), "conv_run_1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Append(t.Context(), footnote.Append{Stream: head.ID, Run: "run_2", After: head.Last, Bodies: []footnote.Body{
-		footnote.UserMessage{Text: "q"}, footnote.RunFailed{Code: footnote.AgentTimeout}}}); err != nil {
+	if _, err := log.Append(t.Context(),
+		footnote.Append{Stream: head.ID, Run: "run_2", After: head.Last, Bodies: []footnote.Body{
+			footnote.UserMessage{Text: "q"}, footnote.RunFailed{Code: footnote.AgentTimeout}}}); err != nil {
 		t.Fatal(err)
 	}
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
-	if lines := strings.Split(strings.TrimSpace(out.text()), "\n"); len(lines) != 2 || !strings.Contains(lines[1], `"model":"claude"`) {
+	if lines := strings.Split(strings.TrimSpace(out.text()), "\n"); len(lines) != 2 ||
+		!strings.Contains(lines[1], `"model":"claude"`) {
 		t.Errorf("lines = %s", lines)
 	}
 }
 
 func TestVerboseTellsTheCalls(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
-		log, out := store.NewMem(), &sink{}
+		log, out := storetest.NewMem(), &sink{}
 		put(t, log, "run_1", question("q", "a", "because")...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: verbose})
-		want := `"tool_calls":[{"name":"run_query","thought":"because","millis":7,"input":"{\"sql\":\"select a, n from orders o join \\\"Line Items\\\" l on true\",\"thought\":\"because\"}","output":"…"}]`
+		want := `"tool_calls":[{"name":"run_query","thought":"because","millis":7,"input":"{\"sql\":\"select a, n ` +
+			`from orders o join \\\"Line Items\\\" l on true\",\"thought\":\"because\"}","output":"…"}]`
 		if got := strings.Contains(out.text(), want); got != verbose {
 			t.Errorf("verbose %t: %s", verbose, out.text())
 		}
@@ -234,10 +299,12 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	inJSON, _ := json.Marshal(map[string]string{"key": secrets[2]})
 	twice, _ := json.Marshal(string(inJSON))
 	for _, text := range append(secrets, string(inJSON), string(twice)) {
-		log, out := store.NewMem(), &sink{}
+		log, out := storetest.NewMem(), &sink{}
 		bodies := question("q "+text, "a "+text, "t "+text)
-		bodies[3] = footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: strings.Repeat("x", 16<<10-5) + text, Result: &footnote.StoredResult{SQL: "select '" + text + "'", RowCount: 12345,
-			Columns: []footnote.Column{{Name: text}}}}
+		bodies[3] = footnote.ToolResult{CallID: "toolu_1", Name: "run_query",
+			Content: strings.Repeat("x", 16<<10-5) + text,
+			Result: &footnote.StoredResult{SQL: "select '" + text + "'", RowCount: 12345,
+				Columns: []footnote.Column{{Name: text}}}}
 		put(t, log, "run_1", bodies...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: true, Secrets: secrets})
 		var e audit.Entry
@@ -248,7 +315,8 @@ func TestSecretsAreNotWritten(t *testing.T) {
 			t.Errorf("%q: question %q", text, e.Question)
 		}
 		for _, part := range []string{"sk-secret", "and-longer", "ss\\wo", "wo<rd", "wo\\u003crd"} {
-			for _, field := range append(append(e.Queries, e.Results[0].Columns...), e.Question, e.Response, e.Calls[0].Thought, e.Calls[0].Input, e.Calls[0].Output) {
+			for _, field := range append(append(e.Queries, e.Results[0].Columns...), e.Question, e.Response,
+				e.Calls[0].Thought, e.Calls[0].Input, e.Calls[0].Output) {
 				if strings.Contains(field, part) {
 					t.Errorf("%q is written: %s", part, field)
 				}
@@ -262,7 +330,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 
 func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, full, other := store.NewMem(), &sink{}, &sink{}
+		log, full, other := storetest.NewMem(), &sink{}, &sink{}
 		full.fail(errors.New("no space left on device"))
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"full": full, "other": other}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -296,7 +364,7 @@ func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
 
 func TestWhatEndsAtTheEndIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, out := store.NewMem(), &sink{}
+		log, out := storetest.NewMem(), &sink{}
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -317,7 +385,7 @@ func (h hanging) Write([]byte) error { <-h; return nil }
 
 func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, stuck := store.NewMem(), make(hanging)
+		log, stuck := storetest.NewMem(), make(hanging)
 		put(t, log, "run_1", question("q", "a", "t")...)
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"pipe": stuck}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -399,7 +467,7 @@ func (d deleting) Tail(ctx context.Context, after int64, limit int) ([]store.Pos
 }
 
 func TestADeletedConversationIsSkipped(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
+	log, out := storetest.NewMem(), &sink{}
 	put(t, log, "run_gone", question("q", "a", "t")...)
 	batch, err := log.Tail(t.Context(), 0, 100)
 	if err != nil {
@@ -452,7 +520,7 @@ func TestARunIsReadOnce(t *testing.T) {
 	}{{"it goes on", false, 0}, {"it is parked", true, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log, out := &reads{Store: store.NewMem()}, &sink{}
+				log, out := &reads{Store: storetest.NewMem()}, &sink{}
 				a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})
@@ -461,20 +529,26 @@ func TestARunIsReadOnce(t *testing.T) {
 				put(t, log, "run_1", bodies[:3]...)
 				last := int64(3)
 				if c.park {
-					if _, err := log.Append(ctx, footnote.Append{Stream: "conv_run_1", After: last, Run: "run_1", Bodies: []footnote.Body{footnote.RunParked{}, footnote.RunResumed{}}}); err != nil {
+					if _, err := log.Append(ctx, footnote.Append{
+						Stream: "conv_run_1", After: last, Run: "run_1",
+						Bodies: []footnote.Body{footnote.RunParked{}, footnote.RunResumed{}},
+					}); err != nil {
 						t.Fatal(err)
 					}
 					last += 2
 				}
 				time.Sleep(3 * time.Second) // fake: it is followed meanwhile
-				if _, err := log.Append(ctx, footnote.Append{Stream: "conv_run_1", After: last, Run: "run_1", Bodies: bodies[3:]}); err != nil {
+				if _, err := log.Append(ctx, footnote.Append{
+					Stream: "conv_run_1", After: last, Run: "run_1", Bodies: bodies[3:],
+				}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(3 * time.Second)
 				cancel()
 				<-done
 				var e audit.Entry
-				if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Question != "How many?" || e.Metadata.ToolCallCount != 1 || len(e.Queries) != 1 {
+				if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Question != "How many?" ||
+					e.Metadata.ToolCallCount != 1 || len(e.Queries) != 1 {
 					t.Errorf("%v: %s", err, out.text())
 				}
 				if log.n != c.want {

@@ -1,9 +1,11 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,7 +13,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // TestEachSinkHasTheInboxOnce checks that every sink gets each entry of the inbox once, without secrets, also one that
@@ -21,7 +23,7 @@ func TestEachSinkHasTheInboxOnce(t *testing.T) {
 		good, full, inbox := &sink{}, &sink{}, &audit.Inbox{}
 		full.fail(errors.New("the disk is full"))
 		a := follow(t, audit.Options{
-			Log: store.NewMem(), Inbox: inbox, Secrets: []string{"s3cret"},
+			Log: storetest.NewMem(), Inbox: inbox, Secrets: []string{"s3cret"},
 			Sinks: map[string]audit.Sink{"good": good, "full": full},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -46,7 +48,7 @@ func TestEachSinkHasTheInboxOnce(t *testing.T) {
 	})
 }
 
-// TestTheInboxIsBounded checks that the oldest entries are dropped when too many wait, or too large ones.
+// TestTheInboxIsBounded checks that the newest entries are dropped when too many wait, or too large ones.
 func TestTheInboxIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		added, kept int
@@ -58,13 +60,143 @@ func TestTheInboxIsBounded(t *testing.T) {
 		for n := range c.added {
 			inbox.Add(refusal(fmt.Sprint(n, strings.Repeat("x", c.size))))
 		}
-		once(t, audit.Options{Log: store.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+		once(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
 		kept := entries(t, out.text())
-		first := fmt.Sprint(c.added-c.kept, "x")
-		if len(kept) != c.kept || !strings.HasPrefix(kept[0].Question, first) {
-			t.Errorf("%s: %d are kept, from %.10s", name, len(kept), kept[0].Question)
+		last := fmt.Sprint(c.kept-1, "x")
+		if len(kept) != c.kept || !strings.HasPrefix(kept[c.kept-1].Question, last) {
+			t.Errorf("%s: %d are kept, to %.10s", name, len(kept), kept[len(kept)-1].Question)
 		}
 	}
+}
+
+// TestNobodyRemovesTheLineOfAStatement checks that the line of a statement that ran stays, whatever the same person
+// sends
+// before or after it that did not run on the server, and that so do the refused questions of others.
+func TestNobodyRemovesTheLineOfAStatement(t *testing.T) {
+	inBrowser := statement("SELECT 1", footnote.StatementExecuted)
+	inBrowser.Results[0].InBrowser = true
+	for name, test := range map[string]struct {
+		junk audit.Entry
+		n    int
+	}{
+		"many":        {statement("DROP", footnote.StatementRefused), 1100},
+		"large":       {statement(strings.Repeat("<", 1<<20), footnote.StatementRefused), 10},
+		"not run":     {statement("", footnote.StatementNotRun), 1100},
+		"the browser": {inBrowser, 1100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, inbox := &sink{}, &audit.Inbox{}
+			flood := func() {
+				for range test.n {
+					inbox.Add(test.junk)
+				}
+			}
+			inbox.Add(statement("first", footnote.StatementExecuted))
+			flood()
+			inbox.Add(statement("second", footnote.StatementTimedOut))
+			question := refusal("May I?")
+			question.User = "bob"
+			inbox.Add(question)
+			flood()
+			once(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+			got := out.text()
+			for _, want := range []string{`["first"]`, `["second"]`, "May I?"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s was dropped", want)
+				}
+			}
+		})
+	}
+}
+
+// TestStatementsWaitForRoom checks that the line of a statement that ran waits when there is no room, and is dropped
+// only after a while.
+func TestStatementsWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, inbox := &sink{}, &audit.Inbox{}
+		out.fail(errors.New("the disk is full"))
+		a := follow(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.Run(ctx, time.Second); close(ended) }()
+		for range 1000 {
+			inbox.Add(statement("before", footnote.StatementExecuted))
+		}
+		begun := time.Now()
+		inbox.Add(statement("dropped", footnote.StatementExecuted))
+		if time.Since(begun) < time.Second {
+			t.Error("the line did not wait")
+		}
+		time.AfterFunc(time.Second, func() { out.fail(nil) })
+		inbox.Add(statement("kept", footnote.StatementExecuted))
+		cancel()
+		<-ended
+		got := entries(t, out.text())
+		if last := got[len(got)-1].Queries[0]; len(got) != 1001 || last != "kept" {
+			t.Errorf("%d lines, the last is %s", len(got), last)
+		}
+	})
+}
+
+// TestTheInboxWakesTheSinks checks that an entry does not wait for the next look at the log.
+func TestTheInboxWakesTheSinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, inbox := &sink{}, &audit.Inbox{}
+		a := follow(t, audit.Options{
+			Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.Run(ctx, time.Second); close(ended) }()
+		synctest.Wait()
+		inbox.Add(refusal("one"))
+		time.Sleep(time.Second)
+		if got := questions(t, out); got != "one" {
+			t.Errorf("%q", got)
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// TestDroppedEntriesAreLoggedTwice checks that a sink which fails for long does not fill the log: it has one line when
+// the first entry is dropped, and one with their number when the sink takes entries again.
+func TestDroppedEntriesAreLoggedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, inbox, logged := &sink{}, &audit.Inbox{}, &bytes.Buffer{}
+		out.fail(errors.New("the disk is full"))
+		a := follow(t, audit.Options{
+			Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out},
+			Logger: slog.New(slog.NewTextHandler(logged, nil)),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.Run(ctx, time.Second); close(ended) }()
+		for range 5 {
+			for n := range 300 {
+				inbox.Add(refusal(fmt.Sprint(n)))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		out.fail(nil)
+		time.Sleep(10 * time.Second)
+		cancel()
+		<-ended
+		if n := strings.Count(logged.String(), "dropp"); n != 2 || !strings.Contains(logged.String(), "lines=500") {
+			t.Errorf("%d lines:\n%s", n, logged)
+		}
+		if kept := len(entries(t, out.text())); kept != 1000 {
+			t.Errorf("%d entries are kept", kept)
+		}
+	})
+}
+
+// statement returns the entry of a person's statement.
+func statement(sql, outcome string) audit.Entry {
+	e := audit.NewEntry("query", time.Now())
+	e.User = "ada"
+	e.Statement(footnote.Statement{SQL: sql, Outcome: outcome})
+	return e
 }
 
 // refusal returns the entry of a question that was refused.
@@ -91,7 +223,7 @@ func questions(t *testing.T, s *sink) string {
 // TestCallsBesideRunsHaveALine checks that a title which the model gave has a line, and a title or summary that failed,
 // too. A title without a model call has none, and neither has a call whose caller tells the audit.
 func TestCallsBesideRunsHaveALine(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
+	log, out := storetest.NewMem(), &sink{}
 	usage, cost := footnote.Usage{Input: 10, Output: 2}, footnote.Cost{MicroUSD: 30}
 	put(t, log, "", footnote.Titled{Title: "How many", Auto: true},
 		footnote.Titled{Title: "Orders", Auto: true, Usage: usage, Cost: cost, Model: "claude", Millis: 500},
@@ -101,10 +233,12 @@ func TestCallsBesideRunsHaveALine(t *testing.T) {
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 	var got []string
 	for _, e := range entries(t, out.text()) {
-		if e.Metadata.Model != "claude" || *e.Metadata.PromptTokens != 10 || *e.Metadata.CostUSD != 0.00003 || e.User != "alice" {
+		if e.Metadata.Model != "claude" || *e.Metadata.PromptTokens != 10 || *e.Metadata.CostUSD != 0.00003 ||
+			e.User != "alice" {
 			t.Errorf("%+v", e)
 		}
-		got = append(got, fmt.Sprint(e.Type, " ", e.SessionID, " ", e.Outcome, " ", e.Response, " ", e.Metadata.DurationSeconds))
+		got = append(got, fmt.Sprint(e.Type, " ", e.SessionID, " ", e.Outcome, " ", e.Response, " ",
+			e.Metadata.DurationSeconds))
 	}
 	if got := strings.Join(got, "; "); got != "title conv_ finished Orders 0.5; summary conv_1 failed  0" {
 		t.Error(got)

@@ -13,14 +13,14 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // TestServersShareTheAudit: of servers on one log each has a part of the runs, whole
 // and once, also when a run's events were seen by several of them.
 func TestServersShareTheAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
+		log := storetest.NewMem()
 		var lock sync.Mutex
 		lead := func(context.Context, string) (func(), bool, error) {
 			ok := lock.TryLock()
@@ -30,7 +30,10 @@ func TestServersShareTheAudit(t *testing.T) {
 		var servers sync.WaitGroup
 		var sinks [3]sink
 		for i := range sinks {
-			a := follow(t, audit.Options{Log: log, Lead: lead, Sinks: map[string]audit.Sink{"s": &sinks[i]}, Poll: time.Duration(i+2) * 300 * time.Millisecond})
+			a := follow(t, audit.Options{
+				Log: log, Lead: lead, Sinks: map[string]audit.Sink{"s": &sinks[i]},
+				Poll: time.Duration(i+2) * 300 * time.Millisecond,
+			})
 			servers.Go(func() { a.Run(ctx, 5*time.Second) })
 		}
 		var want []string

@@ -10,13 +10,15 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // callOf is a message that calls a tool with a statement.
 func callOf(id, tool, sql string) footnote.AssistantMessage {
 	input, _ := json.Marshal(map[string]string{"sql": sql})
-	block, _ := json.Marshal(map[string]any{"type": "tool_use", "id": id, "name": tool, "input": json.RawMessage(input)})
+	block, _ := json.Marshal(map[string]any{
+		"type": "tool_use", "id": id, "name": tool, "input": json.RawMessage(input),
+	})
 	return footnote.AssistantMessage{Blocks: []json.RawMessage{block}}
 }
 
@@ -24,7 +26,9 @@ func callOf(id, tool, sql string) footnote.AssistantMessage {
 // place, also where an older program wrote the log.
 func TestEachStatementHasItsOutcome(t *testing.T) {
 	with := func(outcome string) footnote.ToolResult {
-		return footnote.ToolResult{Statements: []footnote.Statement{{SQL: "S", Outcome: outcome, Tables: []string{"a", "b"}}}}
+		return footnote.ToolResult{
+			Statements: []footnote.Statement{{SQL: "S", Outcome: outcome, Tables: []string{"a", "b"}}},
+		}
 	}
 	stored := &footnote.StoredResult{SQL: "S", RowCount: 2, Columns: []footnote.Column{{Name: "n"}}}
 	for name, tc := range map[string]struct {
@@ -43,7 +47,8 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 	} {
 		tc.result.CallID = "c"
 		e := audit.Describe([]footnote.Event{{Body: callOf("c", "any", "S")}, {Body: tc.result}}, false)
-		if len(e.Queries) != 1 || len(e.Results) != 1 || e.Queries[0] != "S" || e.Results[0].Outcome+" "+e.Results[0].Table != tc.want {
+		if len(e.Queries) != 1 || len(e.Results) != 1 || e.Queries[0] != "S" ||
+			e.Results[0].Outcome+" "+e.Results[0].Table != tc.want {
 			t.Errorf("%s: %q, %+v; want %s", name, e.Queries, e.Results, tc.want)
 		}
 	}
@@ -55,7 +60,7 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 func TestOneLineForEachRun(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		log, out := store.NewMem(), &sink{}
+		log, out := storetest.NewMem(), &sink{}
 		var want []string
 		asked := 0
 		type chat struct {
@@ -78,8 +83,12 @@ func TestOneLineForEachRun(t *testing.T) {
 			}
 			switch r.IntN(7) {
 			case 0:
-				bodies = append(bodies, callOf(fmt.Sprint("c", n), "run_query", "S"), footnote.ToolResult{CallID: fmt.Sprint("c", n), Statements: []footnote.Statement{
-					{SQL: "S", Outcome: footnote.StatementRefused}, {SQL: "T", Outcome: footnote.StatementExecuted}}[:r.IntN(3)]})
+				bodies = append(bodies, callOf(fmt.Sprint("c", n), "run_query", "S"),
+					footnote.ToolResult{CallID: fmt.Sprint("c", n), Statements: []footnote.Statement{
+						{
+							SQL:     "S",
+							Outcome: footnote.StatementRefused,
+						}, {SQL: "T", Outcome: footnote.StatementExecuted}}[:r.IntN(3)]})
 			case 1:
 				bodies = append(bodies, footnote.RunParked{}, footnote.RunResumed{})
 			case 2:
@@ -99,7 +108,9 @@ func TestOneLineForEachRun(t *testing.T) {
 				a := footnote.Append{Stream: id, After: c.last, Run: run, Bodies: bodies}
 				var err error
 				if c.last == 0 {
-					_, err = log.CreateAppend(t.Context(), footnote.Stream{ID: id, Kind: "conversation", Org: "o", User: "u"}, a)
+					_, err = log.CreateAppend(t.Context(), footnote.Stream{
+						ID: id, Kind: "conversation", Org: "o", User: "u",
+					}, a)
 				} else {
 					_, err = log.Append(t.Context(), a)
 				}
@@ -144,11 +155,15 @@ func TestOneLineForEachRun(t *testing.T) {
 
 // TestVerboseIsBounded holds how much of a run's calls a line keeps.
 func TestVerboseIsBounded(t *testing.T) {
-	log, out := store.NewMem(), &sink{}
+	log, out := storetest.NewMem(), &sink{}
 	bodies := []footnote.Body{footnote.UserMessage{Text: "q"}}
 	for i := range 100 {
 		id := fmt.Sprint("c", i)
-		bodies = append(bodies, callOf(id, "Bash", strings.Repeat("é", 20_000)), footnote.ToolResult{CallID: id, Name: "Bash", Content: strings.Repeat("y", 50_000)})
+		bodies = append(bodies, callOf(id, "Bash", strings.Repeat("é", 20_000)), footnote.ToolResult{
+			CallID:  id,
+			Name:    "Bash",
+			Content: strings.Repeat("y", 50_000),
+		})
 	}
 	put(t, log, "run_1", append(bodies, footnote.RunFinished{})...)
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: true})

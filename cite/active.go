@@ -121,7 +121,8 @@ func (r *resolver) activeCells(k, back int, a *active) {
 			if d < 0 || d > back {
 				continue
 			}
-			if c := r.found[j]; c != nil && c.formula == "" && r.tables[c.table].cols[c.col].role == roleNumber && !r.numerals[j].year {
+			if c := r.found[j]; c != nil && c.formula == "" && r.tables[c.table].cols[c.col].role == roleNumber &&
+				!r.numerals[j].year {
 				a.cells = append(a.cells, cellRef{c.table, c.row, c.col})
 				a.cols[dim{c.table, c.col}] = true
 			}

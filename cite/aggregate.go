@@ -16,7 +16,8 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
 		return r.wholeShare(k)
 	}
-	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k) || len(r.bindings[k]) == 0 && r.columnsOf[k].strong
+	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k) ||
+		len(r.bindings[k]) == 0 && r.columnsOf[k].strong
 	wantAvg := r.averaged(n) || r.perRow(k)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
 	free := n.telling() && !n.percent && !r.boundAlone(k)
@@ -70,7 +71,8 @@ func (r *resolver) aggregate(k int) *candidate {
 // averaged: a word for average speaks of this number and no other.
 func (r *resolver) averaged(n *numeral) bool {
 	p := r.prose
-	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].sentence == p.tokens[n.from].sentence && r.numeralAt[i] < 0; i-- {
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
+		r.numeralAt[i] < 0; i-- {
 		if averageCues[p.low(i)] {
 			return true
 		}
@@ -94,7 +96,8 @@ func (r *resolver) wholeShare(k int) *candidate {
 	return &candidate{table: t, formula: sum + " / " + sum, value: "1", conf: 0.7}
 }
 
-func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64, keep func(*candidate)) {
+func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64,
+	keep func(*candidate)) {
 	if v == nil {
 		return
 	}
@@ -139,7 +142,9 @@ func (r *resolver) perRow(k int) bool {
 		if !strings.HasPrefix(x.c.formula, "sum(") {
 			continue
 		}
-		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) || n.fractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 || periodNames[noun] && r.series(x.c.table) {
+		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) ||
+			n.fractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
+			periodNames[noun] && r.series(x.c.table) {
 			return true
 		}
 	}

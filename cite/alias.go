@@ -119,7 +119,10 @@ func rangeForms(label string) []string {
 		return []string{m[1] + " to " + m[2], m[1] + " and " + m[2]}
 	}
 	if m := openLabel.FindStringSubmatch(label); m != nil {
-		return []string{"over " + m[1], "above " + m[1], m[1] + " and over", m[1] + " or older", m[1] + " and older", m[1] + " plus"}
+		return []string{
+			"over " + m[1], "above " + m[1], m[1] + " and over", m[1] + " or older", m[1] + " and older",
+			m[1] + " plus",
+		}
 	}
 	return nil
 }

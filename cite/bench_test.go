@@ -27,7 +27,9 @@ func BenchmarkAnswer(b *testing.B) {
 	var text strings.Builder
 	for i := range 4 {
 		r := t.Result.Rows[i]
-		fmt.Fprintf(&text, "The shop in %v did well over the period that you asked about and earned revenue of €%v, which came from %v orders placed by %v customers, most of whom had already bought something from us in an earlier season. ", r[0], r[1], r[2], r[3])
+		fmt.Fprintf(&text, "The shop in %v did well over the period that you asked about and earned revenue of €%v, "+
+			"which came from %v orders placed by %v customers, most of whom had already bought something from us in "+
+			"an earlier season. ", r[0], r[1], r[2], r[3])
 	}
 	b.Run("none", func(b *testing.B) {
 		for b.Loop() {

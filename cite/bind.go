@@ -117,7 +117,8 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 		out.rows = rows
 		out.by = append(out.by, p.m)
 	}
-	if d := (dim{t, ps[0].h.col}); level == said && out.by[0] == ps[0].m && len(ps) == 1 && !r.saysSentence(n, changeVerbs) {
+	if d := (dim{t, ps[0].h.col}); level == said && out.by[0] == ps[0].m && len(ps) == 1 &&
+		!r.saysSentence(n, changeVerbs) {
 		if rows := r.span(ps[0].m, d); rows != nil {
 			out.rows, out.group = rows, rows
 			return out
@@ -312,7 +313,8 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		return next
 	}
 	behind := r.behindWhole(n)
-	free := next != nil && !r.numeralBetween(behind, next.from) && !r.comparand(next) && !r.leavesBracket(n.to, next.from)
+	free := next != nil && !r.numeralBetween(behind, next.from) && !r.comparand(next) &&
+		!r.leavesBracket(n.to, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
 		return next
@@ -320,7 +322,8 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if prev != nil {
 		return prev
 	}
-	if next != nil && !r.comparand(next) && (free || !r.numeralBetween(behind, next.from) || r.onlyPercents(behind, next.from)) {
+	if next != nil && !r.comparand(next) &&
+		(free || !r.numeralBetween(behind, next.from) || r.onlyPercents(behind, next.from)) {
 		return next
 	}
 	return nil
@@ -360,7 +363,8 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 	for i := n.to; i < m.from; i++ {
 		t := p.tokens[i]
 		switch {
-		case !t.word && t.low != "'" && t.low != "’" && t.low != "-" && t.low != "°" && t.low != "²" && t.low != "\"" && t.low != "€" && t.low != "$" && t.low != "£":
+		case !t.word && t.low != "'" && t.low != "’" && t.low != "-" && t.low != "°" && t.low != "²" && t.low != "\"" &&
+			t.low != "€" && t.low != "$" && t.low != "£":
 			return false
 		case r.numeralAt[i] >= 0, conjunctions[t.low]:
 			return false
@@ -382,7 +386,8 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 	if words > 5 || !linkWords[link] || r.possessiveNumber(m) {
 		return false
 	}
-	return link != "against" && (link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
+	return link != "against" &&
+		(link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
 }
 
 // extreme: best, quietest.
@@ -411,7 +416,8 @@ func (r *resolver) onlyPercents(from, to int) bool {
 func (m *mention) startsOwnFigure(r *resolver) bool {
 	p := r.prose
 	i := m.to
-	for i < len(p.tokens) && i < m.to+2 && (p.low(i) == "(" || p.low(i) == "at" || p.low(i) == "with" || p.low(i) == ":") {
+	for i < len(p.tokens) && i < m.to+2 &&
+		(p.low(i) == "(" || p.low(i) == "at" || p.low(i) == "with" || p.low(i) == ":") {
 		i++
 	}
 	return i > m.to && i < len(p.tokens) && r.numeralAt[i] >= 0
@@ -445,15 +451,19 @@ func (r *resolver) numeralBetween(from, to int) bool {
 }
 
 var (
-	comparandWords = set("than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells above below overtaken overtook overtakes overtaking outpaced outpacing")
-	comparedWords  = set("compared comparison relative")
+	comparandWords = set(
+		"than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells " +
+			"above below overtaken overtook overtakes overtaking outpaced outpacing")
+	comparedWords = set("compared comparison relative")
 )
 
 // comparand says whether a label is only what something is measured against.
 func (r *resolver) comparand(m *mention) bool {
 	p := r.prose
 	i := m.from - 1
-	for i >= 0 && p.tokens[i].sentence == p.tokens[m.from].sentence && (articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" || !p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
+	for i >= 0 && p.tokens[i].sentence == p.tokens[m.from].sentence &&
+		(articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" ||
+			!p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
 		i--
 	}
 	if i >= 0 && p.tokens[i].sentence != p.tokens[m.from].sentence {
@@ -466,7 +476,8 @@ func (r *resolver) comparand(m *mention) bool {
 	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
 		return false // ", which …": spoken of after all
 	}
-	return comparandWords[w] || w == "of" && r.timesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
+	return comparandWords[w] || w == "of" && r.timesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" ||
+		w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
 }
 
 // timesThat: the "of" at token i is that of "ten times that of Enterprise".
@@ -484,7 +495,8 @@ func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 	if r.prose.low(m.to) == "," && r.timesThat(m.from-1) {
 		return false // "ten times that of Enterprise, 19.5 h"
 	}
-	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") || d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
+	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") ||
+		d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
 }
 
 // leavesBracket: a bracket closes between two tokens that did not open there.

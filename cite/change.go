@@ -17,7 +17,9 @@ func (r *resolver) siblings(k int) *candidate {
 					if op.name == "ratio" {
 						continue
 					}
-					if c := r.try(k, op, cellRef{row.table, row.col, y}, cellRef{row.table, row.col, x}, 0.8); c != nil {
+					if c := r.try(k, op, cellRef{
+						row.table, row.col, y,
+					}, cellRef{row.table, row.col, x}, 0.8); c != nil {
 						return c
 					}
 				}
@@ -58,8 +60,9 @@ func columnEnd(name []string) (end int, base string) {
 var (
 	averagedVerbs = set("averaged averages averaging")
 	wholeWords    = set("the all our these those")
-	byVerbs       = set("shrank shrunk grew grown fell fallen rose risen dropped declined decreased increased slipped climbed jumped")
-	changeNames   = set("change diff difference delta growth variance increase decrease gap")
+	byVerbs       = set(
+		"shrank shrunk grew grown fell fallen rose risen dropped declined decreased increased slipped climbed jumped")
+	changeNames = set("change diff difference delta growth variance increase decrease gap")
 )
 
 // changedBy: "shrank by 7".

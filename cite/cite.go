@@ -60,7 +60,9 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 		if n.quiet && r.reasons[i] == "" && !(r.strictly(i) && n.kind == number && (r.measured(n) || n.percent)) {
 			continue
 		}
-		open = append(open, footnote.Unresolved{Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i)})
+		open = append(open, footnote.Unresolved{
+			Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i),
+		})
 	}
 	open = append(open, r.beyond(text)...)
 	return cites, open
@@ -95,7 +97,9 @@ func (r *resolver) beyond(text string) []footnote.Unresolved {
 			i++
 			continue
 		}
-		out = append(out, footnote.Unresolved{Start: i, End: i + k, Text: text[i : i+k], Reason: "the answer is too long to check"})
+		out = append(out, footnote.Unresolved{
+			Start: i, End: i + k, Text: text[i : i+k], Reason: "the answer is too long to check",
+		})
 		i += k
 	}
 	return out
@@ -195,8 +199,9 @@ type candidate struct {
 }
 
 func newResolver(text string, results []Table, question string) *resolver {
-	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{}, rootHeads: map[string]bool{},
-		group: map[*mention][]*mention{}, paired: map[int]*mention{}}
+	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{},
+		rootHeads: map[string]bool{},
+		group:     map[*mention][]*mention{}, paired: map[int]*mention{}}
 	r.numerals, r.more = scanNumerals(r.prose)
 	if len(r.numerals) == 0 {
 		return r // nothing can rest on anything

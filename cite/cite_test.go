@@ -14,11 +14,19 @@ import (
 
 func regions() []cite.Table {
 	return []cite.Table{{
-		ID: "r1", SQL: "SELECT region, revenue, orders, since FROM regions WHERE orders > 5 ORDER BY revenue DESC", RowCount: 3,
+		ID: "r1", SQL: "SELECT region, revenue, orders, since FROM regions WHERE orders > 5 ORDER BY revenue DESC",
+		RowCount: 3,
 		Result: footnote.Result{
-			Columns: []footnote.Column{{Name: "region", Kind: footnote.KindText}, {Name: "revenue", Kind: footnote.KindDecimal},
+			Columns: []footnote.Column{{
+				Name: "region",
+				Kind: footnote.KindText,
+			}, {Name: "revenue", Kind: footnote.KindDecimal},
 				{Name: "orders", Kind: footnote.KindInteger}, {Name: "since", Kind: footnote.KindDate}},
-			Rows: [][]any{{"Berlin", "1204.50", int64(120), "2021-03-05"}, {"Hamburg", "980.25", int64(98), "2022-11-30"}, {"Bremen", "0.1", int64(7), nil}},
+			Rows: [][]any{
+				{
+					"Berlin", "1204.50", int64(120), "2021-03-05",
+				}, {"Hamburg", "980.25", int64(98), "2022-11-30"}, {"Bremen", "0.1", int64(7), nil},
+			},
 		},
 	}}
 }
@@ -29,7 +37,8 @@ func TestResolveGivesTheCell(t *testing.T) {
 		t.Fatalf("Resolve = %v, %v", cites, open)
 	}
 	c := cites[0]
-	if c.Result != "r1" || c.Row == nil || *c.Row != 0 || c.Column != "revenue" || c.Value != "1204.5" || c.Confidence != 1 && c.Confidence < 0.9 {
+	if c.Result != "r1" || c.Row == nil || *c.Row != 0 || c.Column != "revenue" || c.Value != "1204.5" ||
+		c.Confidence != 1 && c.Confidence < 0.9 {
 		t.Errorf("cite = %+v", c)
 	}
 }
@@ -40,7 +49,8 @@ func TestHiddenCharactersDoNotHideTheCell(t *testing.T) {
 	tables := regions()
 	tables[0].Result.Rows[0][0] = "Ber\u200blin \U000e0041West"
 	cites, open := cite.Resolve("Ber<U+200B>lin <U+E0041>West made 1,204.50 with 120 orders.", tables, "")
-	if len(cites) != 2 || len(open) != 0 || *cites[0].Row != 0 || cites[0].Column != "revenue" || cites[1].Column != "orders" {
+	if len(cites) != 2 || len(open) != 0 || *cites[0].Row != 0 || cites[0].Column != "revenue" ||
+		cites[1].Column != "orders" {
 		t.Errorf("Resolve = %+v, %v", cites, open)
 	}
 }
@@ -88,8 +98,10 @@ func TestNumerals(t *testing.T) {
 
 func TestDecimalsAreExact(t *testing.T) {
 	tables := []cite.Table{{ID: "r1", Result: footnote.Result{
-		Columns: []footnote.Column{{Name: "entity", Kind: footnote.KindText}, {Name: "balance", Kind: footnote.KindDecimal}},
-		Rows:    [][]any{{"Holding", "12345678901234567890.12"}, {"Trading", "0.10"}, {"Rest", "0.20"}},
+		Columns: []footnote.Column{
+			{Name: "entity", Kind: footnote.KindText}, {Name: "balance", Kind: footnote.KindDecimal},
+		},
+		Rows: [][]any{{"Holding", "12345678901234567890.12"}, {"Trading", "0.10"}, {"Rest", "0.20"}},
 	}}}
 	for text, ok := range map[string]bool{
 		"Holding has 12,345,678,901,234,567,890.12.":  true,
@@ -107,7 +119,9 @@ func TestDecimalsAreExact(t *testing.T) {
 }
 
 func TestTruncatedResultsHaveNoTotals(t *testing.T) {
-	for _, text := range []string{"In total, revenue is 2,184.85.", "There are 3 regions.", "On average, revenue is 728.28."} {
+	for _, text := range []string{
+		"In total, revenue is 2,184.85.", "There are 3 regions.", "On average, revenue is 728.28.",
+	} {
 		if _, open := cite.Resolve(text, regions(), ""); len(open) != 0 {
 			t.Errorf("Resolve(%q): unresolved = %v", text, open)
 		}
@@ -148,7 +162,11 @@ func TestVerify(t *testing.T) {
 			t.Errorf("Verify(%+v) = %v, want one problem", c, got)
 		}
 	}
-	good := []footnote.Cite{{Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue * (3 - 2)"}, {Start: 12, End: 20, Text: "1,204.50", Formula: "max(r1.revenue)"}}
+	good := []footnote.Cite{
+		{
+			Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue * (3 - 2)",
+		}, {Start: 12, End: 20, Text: "1,204.50", Formula: "max(r1.revenue)"},
+	}
 	if got := cite.Verify(text, good, regions()); len(got) != 0 {
 		t.Errorf("Verify = %v, want none", got)
 	}
@@ -183,7 +201,8 @@ func sound(t *testing.T, text string, tables []cite.Table, question string) {
 			if p.start < at || p.end <= p.start || p.end > len(text) || text[p.start:p.end] != p.text {
 				t.Fatalf("piece %+v of %d bytes, after %d", p, len(text), at)
 			}
-			if utf8.ValidString(text) && !utf8.RuneStart(text[p.start]) || utf8.ValidString(text) && p.end < len(text) && !utf8.RuneStart(text[p.end]) {
+			if utf8.ValidString(text) && !utf8.RuneStart(text[p.start]) ||
+				utf8.ValidString(text) && p.end < len(text) && !utf8.RuneStart(text[p.end]) {
 				t.Fatalf("piece %+v splits a rune", p)
 			}
 			if taken[p.start] {
@@ -259,7 +278,14 @@ var hostileTexts = map[string]func(n int) string{
 // The cost of hostile text grows with its length and no faster: eight times the
 // text may not cost three times as much a byte.
 func TestHostileInputIsBounded(t *testing.T) {
-	big := cite.Table{ID: "r1", Result: footnote.Result{Columns: []footnote.Column{{Name: "name"}, {Name: "a"}, {Name: "b"}, {Name: "day", Kind: footnote.KindDate}}}}
+	big := cite.Table{
+		ID: "r1",
+		Result: footnote.Result{
+			Columns: []footnote.Column{
+				{Name: "name"}, {Name: "a"}, {Name: "b"}, {Name: "day", Kind: footnote.KindDate},
+			},
+		},
+	}
 	for i := range 20000 {
 		big.Result.Rows = append(big.Result.Rows, []any{"Berlin", int64(i), float64(i) / 7, "2024-01-02"})
 	}
@@ -293,8 +319,10 @@ func indented(n int) string {
 func TestPercentInAHeading(t *testing.T) {
 	const text = "| Name | FTE % |\n| --- | --- |\n| Ada | 80 |\n| Bob | 50 |\n"
 	table := []cite.Table{{ID: "r1", RowCount: 2, Result: footnote.Result{
-		Columns: []footnote.Column{{Name: "Name", Kind: footnote.KindText}, {Name: "FTE %", Kind: footnote.KindInteger}},
-		Rows:    [][]any{{"Ada", int64(80)}, {"Bob", int64(50)}},
+		Columns: []footnote.Column{
+			{Name: "Name", Kind: footnote.KindText}, {Name: "FTE %", Kind: footnote.KindInteger},
+		},
+		Rows: [][]any{{"Ada", int64(80)}, {"Bob", int64(50)}},
 	}}}
 	cites, open := cite.Resolve(text, table, "")
 	if len(cites) != 2 || len(open) != 0 {
@@ -318,8 +346,25 @@ func TestOddTables(t *testing.T) {
 	for _, tables := range [][]cite.Table{
 		nil,
 		{{}},
-		{{ID: "r1", RowCount: 5, Result: footnote.Result{Columns: []footnote.Column{{Name: "a"}}, Rows: [][]any{{}, {nil}, {"1e99999999"}, {true}}}}},
-		{{ID: "r1", Result: footnote.Result{Columns: []footnote.Column{{Name: ""}, {Name: `x "y" z`}}, Rows: [][]any{{"q", int64(5)}, {"Ünï", int64(6)}}}}},
+		{
+			{
+				ID:       "r1",
+				RowCount: 5,
+				Result: footnote.Result{
+					Columns: []footnote.Column{{Name: "a"}},
+					Rows:    [][]any{{}, {nil}, {"1e99999999"}, {true}},
+				},
+			},
+		},
+		{
+			{
+				ID: "r1",
+				Result: footnote.Result{
+					Columns: []footnote.Column{{Name: ""}, {Name: `x "y" z`}},
+					Rows:    [][]any{{"q", int64(5)}, {"Ünï", int64(6)}},
+				},
+			},
+		},
 		{{ID: "r1", Result: footnote.Result{Rows: [][]any{{int64(1)}}}}},
 	} {
 		sound(t, "Total of 5 and 6, q has 5 and Ünï 6, 1e9 %, in total 11 on 2024-01-01.", tables, "5?")
@@ -351,9 +396,15 @@ func FuzzVerifyFormula(f *testing.F) {
 
 func benchTable(rows int) cite.Table {
 	t := cite.Table{ID: "r1", SQL: "SELECT * FROM shops ORDER BY m0 DESC"}
-	t.Result.Columns = append(t.Result.Columns, footnote.Column{Name: "shop", Kind: footnote.KindText}, footnote.Column{Name: "opened", Kind: footnote.KindDate})
+	t.Result.Columns = append(t.Result.Columns, footnote.Column{
+		Name: "shop",
+		Kind: footnote.KindText,
+	}, footnote.Column{Name: "opened", Kind: footnote.KindDate})
 	for c := range 8 {
-		t.Result.Columns = append(t.Result.Columns, footnote.Column{Name: fmt.Sprintf("metric_%c", 'a'+c), Kind: footnote.KindNumber})
+		t.Result.Columns = append(t.Result.Columns, footnote.Column{
+			Name: fmt.Sprintf("metric_%c", 'a'+c),
+			Kind: footnote.KindNumber,
+		})
 	}
 	for i := range rows {
 		row := []any{fmt.Sprintf("Shop %c%d", 'A'+i%26, i), fmt.Sprintf("20%02d-%02d-%02d", i%25, 1+i%12, 1+i%28)}
@@ -371,7 +422,8 @@ func BenchmarkResolve(b *testing.B) {
 		var text strings.Builder
 		for i := 0; text.Len() < 2048; i++ {
 			r := tables[0].Result.Rows[i%20]
-			fmt.Fprintf(&text, "%s reached a metric a of %.1f and a metric b of %.2f, which is %d %% more than before. ", r[0], r[2], r[3], i)
+			fmt.Fprintf(&text, "%s reached a metric a of %.1f and a metric b of %.2f, which is %d %% more than "+
+				"before. ", r[0], r[2], r[3], i)
 		}
 		b.Run(fmt.Sprintf("%drows", rows), func(b *testing.B) {
 			for b.Loop() {

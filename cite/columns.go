@@ -18,7 +18,9 @@ type columnBinding struct {
 func (r *resolver) bindColumn(n *numeral) columnBinding {
 	b := r.namedColumns(n)
 	if n.currency {
-		b.cols = slices.DeleteFunc(slices.Clone(b.cols), func(c colRef) bool { return r.tables[c.table].cols[c.col].percent })
+		b.cols = slices.DeleteFunc(slices.Clone(b.cols), func(c colRef) bool {
+			return r.tables[c.table].cols[c.col].percent
+		})
 		b.strong = b.strong && len(b.cols) > 0
 	}
 	measured := r.unitColumns(n)
@@ -63,7 +65,9 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 		if cols := r.sameUnit(next); len(cols) > 1 {
 			return columnBinding{append(r.predicate(n, next), cols...), false}
 		}
-		return columnBinding{append(r.predicate(n, next), next.cols...), !next.vague && (!r.partOf(n) || r.wholeOfPercent(n))}
+		return columnBinding{
+			append(r.predicate(n, next), next.cols...), !next.vague && (!r.partOf(n) || r.wholeOfPercent(n)),
+		}
 	}
 	if next != nil && next.period && next.from <= n.to+2 && p.low(n.to) == "in" {
 		return columnBinding{next.cols, true}
@@ -78,7 +82,9 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 	case prev != nil:
 		return columnBinding{prev.cols, !prev.vague && !r.partOf(n) && !r.hasPart(n)}
 	case far != nil:
-		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.hasPart(n) && !r.ownNoun(n)}
+		return columnBinding{
+			far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.hasPart(n) && !r.ownNoun(n),
+		}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
 	}
@@ -100,7 +106,8 @@ func (r *resolver) sameUnit(m *columnMention) []colRef {
 	var out []colRef
 	for t := range r.tables {
 		for ci := range r.tables[t].cols {
-			if c := &r.tables[t].cols[ci]; c.role == roleNumber && c.unit.factor != nil && c.unit.dimension == u.dimension {
+			if c := &r.tables[t].cols[ci]; c.role == roleNumber && c.unit.factor != nil &&
+				c.unit.dimension == u.dimension {
 				out = append(out, colRef{t, ci})
 			}
 		}
@@ -113,7 +120,8 @@ func (r *resolver) sameUnit(m *columnMention) []colRef {
 func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
-		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) && r.onlyCopula(unit.to, m.from) {
+		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) &&
+			r.onlyCopula(unit.to, m.from) {
 			return append([]colRef{}, m.cols...)
 		}
 	}
@@ -224,7 +232,8 @@ func sameColumns(a, b []colRef) bool {
 // ownNoun: the number counts things no column is called after.
 func (r *resolver) ownNoun(n *numeral) bool {
 	w := r.prose.low(n.to)
-	return n.to < len(r.prose.tokens) && r.prose.tokens[n.to].word && !measures[w] && !linkWords[w] && !conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
+	return n.to < len(r.prose.tokens) && r.prose.tokens[n.to].word && !measures[w] && !linkWords[w] &&
+		!conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
 }
 
 var (
@@ -309,11 +318,14 @@ func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	words := 0
 	for i := n.to; i < m.from; i++ {
 		t := p.tokens[i]
-		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 || r.named(i) {
+		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 ||
+			r.named(i) {
 			return false
 		}
 		if t.word {
-			if t.low == "per" || t.low == "of" && (n.percent || n.times) || t.low == "more" || t.low == "than" || clauseWords[t.low] || conjunctions[t.low] || t.low == "on" || t.low == "from" || t.low == "at" || t.low == "to" {
+			if t.low == "per" || t.low == "of" && (n.percent || n.times) || t.low == "more" || t.low == "than" ||
+				clauseWords[t.low] || conjunctions[t.low] || t.low == "on" || t.low == "from" || t.low == "at" ||
+				t.low == "to" {
 				return false
 			}
 			words++
@@ -372,7 +384,8 @@ func (r *resolver) headerWords(from, to int) []colRef {
 		var cols []colRef
 		for ci, c := range r.tables[t].cols {
 			name := c.words
-			if c.role == roleNumber && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(name, w) }) {
+			if c.role == roleNumber &&
+				!slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(name, w) }) {
 				cols = append(cols, colRef{t, ci})
 			}
 		}

@@ -63,7 +63,8 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 	// A paragraph goes on about what the one before it was about.
 	if bi > 0 && p.blocks[bi].kind == paragraph && level == inherited {
 		sp := p.blocks[bi-1].span
-		if sp.to > sp.from && p.blocks[bi-1].kind == paragraph && r.subject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
+		if sp.to > sp.from && p.blocks[bi-1].kind == paragraph &&
+			r.subject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
 			return carried
 		}
 	}
@@ -123,7 +124,8 @@ func (r *resolver) otherOf(from, s int, picks map[dim]*mention) bool {
 		for _, m := range r.bySentence[q] {
 			for _, h := range m.hits {
 				d := dim{h.table, h.col}
-				if len(h.rows) != 1 || slices.ContainsFunc(rows[d], func(o *mention) bool { return slices.Equal(o.hit(d).rows, h.rows) }) {
+				if len(h.rows) != 1 ||
+					slices.ContainsFunc(rows[d], func(o *mention) bool { return slices.Equal(o.hit(d).rows, h.rows) }) {
 					continue
 				}
 				rows[d] = append(rows[d], m)

@@ -122,7 +122,8 @@ func (tr *transcript) parse(marked string) {
 	tr.text = b.String()
 }
 
-var csvKinds = map[string]string{"t": footnote.KindText, "i": footnote.KindInteger, "n": footnote.KindNumber, "d": footnote.KindDecimal,
+var csvKinds = map[string]string{"t": footnote.KindText, "i": footnote.KindInteger, "n": footnote.KindNumber,
+	"d":    footnote.KindDecimal,
 	"date": footnote.KindDate, "ts": footnote.KindTimestamp, "b": footnote.KindBoolean}
 
 func loadCSV(t testing.TB, data string) footnote.Result {
@@ -266,7 +267,8 @@ func (tr *transcript) truth(spec string) (truth, error) {
 	f := strings.Fields(spec)
 	out := truth{class: f[0], value: math.NaN()}
 	v := make([]float64, max(2, len(f)-1))
-	if len(f) > 1 && f[0] != "count" && f[0] != "sum" && f[0] != "avg" && f[0] != "min" && f[0] != "max" && f[0] != "days" {
+	if len(f) > 1 && f[0] != "count" && f[0] != "sum" && f[0] != "avg" && f[0] != "min" && f[0] != "max" &&
+		f[0] != "days" {
 		for i, a := range f[1:] {
 			x, rows, err := tr.operand(a)
 			if err != nil {
@@ -343,7 +345,9 @@ func (tr *transcript) aggregate(f []string, out *truth) error {
 	for _, x := range xs {
 		sum += x
 	}
-	out.value = map[string]float64{"sum": sum, "avg": sum / float64(len(xs)), "min": slices.Min(xs), "max": slices.Max(xs)}[f[0]]
+	out.value = map[string]float64{
+		"sum": sum, "avg": sum / float64(len(xs)), "min": slices.Min(xs), "max": slices.Max(xs),
+	}[f[0]]
 	return nil
 }
 
@@ -435,7 +439,8 @@ func TestCorpusIsTrue(t *testing.T) {
 // digits written, in the unit that stands there or in a header of the answer.
 func plausible(text string, want truth, answer string) bool {
 	raw := strings.TrimRight(plainNumber.FindString(text), "., ")
-	if raw == "" || math.IsNaN(want.value) || hoursAndMinutes.MatchString(text) || strings.ContainsAny(fmt.Sprint(want.cellV), ":") || strings.LastIndex(fmt.Sprint(want.cellV), "-") > 0 {
+	if raw == "" || math.IsNaN(want.value) || hoursAndMinutes.MatchString(text) ||
+		strings.ContainsAny(fmt.Sprint(want.cellV), ":") || strings.LastIndex(fmt.Sprint(want.cellV), "-") > 0 {
 		return true
 	}
 	scale := 1.0
@@ -446,7 +451,11 @@ func plausible(text string, want truth, answer string) bool {
 	for _, s := range []struct {
 		w string
 		f float64
-	}{{"million", 1e6}, {"milh", 1e6}, {"mio", 1e6}, {"billion", 1e9}, {" mil", 1e3}, {"tsd", 1e3}, {"m", 1e6}, {"k", 1e3}} {
+	}{
+		{
+			"million", 1e6,
+		}, {"milh", 1e6}, {"mio", 1e6}, {"billion", 1e9}, {" mil", 1e3}, {"tsd", 1e3}, {"m", 1e6}, {"k", 1e3},
+	} {
 		if strings.Contains(low, s.w) {
 			scale = s.f
 			break
@@ -489,8 +498,9 @@ func plausible(text string, want truth, answer string) bool {
 func unitFactors(text, answer string) []float64 {
 	var out []float64
 	for unit, factors := range map[string][]float64{
-		"million": {1e3}, "€": {1e3, 0.01}, "$": {0.01}, "min": {1.0 / 60000}, "seconds": {1e-3}, " s": {1e-3}, "hours": {1.0 / 60},
-		"MWh": {1e-3}, "GWh": {1e-6}, "tonnes": {1e-3}, "cents": {100},
+		"million": {1e3}, "€": {1e3, 0.01}, "$": {0.01}, "min": {1.0 / 60000}, "seconds": {1e-3}, " s": {1e-3},
+		"hours": {1.0 / 60},
+		"MWh":   {1e-3}, "GWh": {1e-6}, "tonnes": {1e-3}, "cents": {100},
 	} {
 		if strings.Contains(text, unit) {
 			out = append(out, factors...)
@@ -558,7 +568,8 @@ func (tr *transcript) same(want truth, c footnote.Cite) bool {
 		col := slices.IndexFunc(got.Columns, func(x footnote.Column) bool { return x.Name == c.Column })
 		cell := got.Rows[*c.Row][col]
 		if want.class == "cell=" { // the same value in the same row counts
-			return c.Result == tr.results[want.cell[0]].ID && *c.Row == want.cell[1] && fmt.Sprint(cell) == fmt.Sprint(want.cellV)
+			return c.Result == tr.results[want.cell[0]].ID && *c.Row == want.cell[1] &&
+				fmt.Sprint(cell) == fmt.Sprint(want.cellV)
 		}
 		if want.class == "cell" || want.class == "q" || want.class == "sql" {
 			return true
@@ -619,7 +630,8 @@ func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
 			s.numerals++
 			s.verdicts[v]++
 			if v != right && misses != nil {
-				misses(fmt.Sprintf("%s: {%s|%s}: %s %s", tr.name, tr.text[m.start:m.end], m.spec, [...]string{"", "OTHER", "FLAGGED", "SILENT"}[v], why))
+				misses(fmt.Sprintf("%s: {%s|%s}: %s %s", tr.name, tr.text[m.start:m.end], m.spec,
+					[...]string{"", "OTHER", "FLAGGED", "SILENT"}[v], why))
 			}
 			for _, w := range m.wrong {
 				text := tr.text[:m.start] + w.text + tr.text[m.end:]
@@ -631,7 +643,8 @@ func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
 				if v == flagged {
 					n[1]++
 				} else if misses != nil {
-					misses(fmt.Sprintf("%s: {%s→%s:%s}: NOT FLAGGED %d %s", tr.name, tr.text[m.start:m.end], w.text, w.class, v, why))
+					misses(fmt.Sprintf("%s: {%s→%s:%s}: NOT FLAGGED %d %s", tr.name, tr.text[m.start:m.end], w.text,
+						w.class, v, why))
 				}
 				s.plants[w.class] = n
 			}
@@ -687,7 +700,11 @@ func TestCorpus(t *testing.T) {
 	for _, split := range []struct {
 		pattern     string
 		right, over float64 // at least, at most
-	}{{"tune-*.txtar", 0.985, 0.01}, {"held-*.txtar", 0.985, 0.01}, {"blind-[ab].txtar", 0.985, 0.01}, {"fresh-*.txtar", 0.93, 0.07}} {
+	}{
+		{
+			"tune-*.txtar", 0.985, 0.01,
+		}, {"held-*.txtar", 0.985, 0.01}, {"blind-[ab].txtar", 0.985, 0.01}, {"fresh-*.txtar", 0.93, 0.07},
+	} {
 		name, _, _ := strings.Cut(split.pattern, "-")
 		t.Run(name, func(t *testing.T) {
 			s := scoreCorpus(t, split.pattern, func(miss string) {
@@ -708,7 +725,8 @@ func TestCorpus(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("together: %d numerals, %.1f %% right, %.1f %% flagged though right", numerals, 100*float64(good)/float64(numerals), 100*float64(over)/float64(numerals))
+	t.Logf("together: %d numerals, %.1f %% right, %.1f %% flagged though right", numerals,
+		100*float64(good)/float64(numerals), 100*float64(over)/float64(numerals))
 	if float64(good) < 0.95*float64(numerals) || float64(over) > 0.02*float64(numerals) {
 		t.Errorf("%d of %d right, want 95 %%; %d flagged though right, want at most 2 %%", good, numerals, over)
 	}

@@ -46,7 +46,8 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	if !r.strictlyBefore(k) {
 		for j := max(0, k-2); j < len(r.numerals) && j <= k+3; j++ {
 			m := &r.numerals[j]
-			if j == k || r.prose.tokens[m.from].sentence != s || len(m.readings) == 0 || j < k && r.found[j] != nil && r.found[j].formula == "" {
+			if j == k || r.prose.tokens[m.from].sentence != s || len(m.readings) == 0 ||
+				j < k && r.found[j] != nil && r.found[j].formula == "" {
 				continue
 			}
 			for _, op := range r.comparison(m) {
@@ -70,9 +71,13 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	}
 	for _, m := range r.near(n) {
 		for _, h := range m.hits {
-			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want && !h.wide && distance(m, n) <= 6 {
+			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want &&
+				!h.wide && distance(m, n) <= 6 {
 				label, _ := tab.rows[h.rows[0]][h.col].(string)
-				return &candidate{table: t, formula: fmt.Sprintf("count(%s = %s)", r.ref(t, -1, tab.cols[h.col].name), strconv.Quote(label)), value: strconv.Itoa(want), conf: 0.8}
+				return &candidate{
+					table: t, formula: fmt.Sprintf("count(%s = %s)", r.ref(t, -1, tab.cols[h.col].name),
+						strconv.Quote(label)), value: strconv.Itoa(want), conf: 0.8,
+				}
 			}
 		}
 	}
@@ -128,7 +133,8 @@ func (r *resolver) countSides(k, t, want int) *candidate {
 	}
 	for x := range tab.cols {
 		for y := range tab.cols {
-			if tab.order(x, y) <= 0 && !(tab.order(x, y) == 0 && (r.budgeted(t, x, y) || r.limitNamed(n, t, x, y))) || !r.spend(len(tab.rows)) {
+			if tab.order(x, y) <= 0 && !(tab.order(x, y) == 0 && (r.budgeted(t, x, y) || r.limitNamed(n, t, x, y))) ||
+				!r.spend(len(tab.rows)) {
 				continue
 			}
 			found := 0
@@ -150,7 +156,9 @@ func (r *resolver) countSides(k, t, want int) *candidate {
 // budgeted: y is what was planned of x.
 func (r *resolver) budgeted(t, x, y int) bool {
 	a, b := &r.tables[t].cols[x], &r.tables[t].cols[y]
-	return a.role == roleNumber && b.role == roleNumber && hasAny(b.words, plannedWords) && !hasAny(a.words, plannedWords) && r.comparableColumns(t, x, y) && (hasAny(a.words, laterWords) || r.similar(t, x, y))
+	return a.role == roleNumber && b.role == roleNumber && hasAny(b.words, plannedWords) &&
+		!hasAny(a.words, plannedWords) && r.comparableColumns(t, x, y) &&
+		(hasAny(a.words, laterWords) || r.similar(t, x, y))
 }
 
 // limitNamed: "above their reorder points": y is the column named behind the word.
@@ -176,7 +184,8 @@ func (r *resolver) limitNamed(n *numeral, t, x, y int) bool {
 func (r *resolver) similar(t, x, y int) bool {
 	a, b := r.totalOf(t, x).sum(), r.totalOf(t, y).sum()
 	three := big.NewRat(3, 1)
-	return a.Sign() > 0 && b.Sign() > 0 && a.Cmp(new(big.Rat).Mul(b, three)) < 0 && b.Cmp(new(big.Rat).Mul(a, three)) < 0
+	return a.Sign() > 0 && b.Sign() > 0 && a.Cmp(new(big.Rat).Mul(b, three)) < 0 &&
+		b.Cmp(new(big.Rat).Mul(a, three)) < 0
 }
 
 // countAny: "rain fell on five days" counts the rows that have any.
@@ -225,8 +234,10 @@ var (
 	closeWords  = set("just barely slightly marginally narrowly hair")
 	shareWords  = set("share as rate conversion converts converted")
 	reachedCues = set("met hit reached")
-	profitCues  = set("above up rose risen profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded beat beats met hit reached")
-	lossCues    = set("below down missed missing loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
+	profitCues  = set("above up rose risen profit profitable positive grew gained growth increase increased rose " +
+		"gains surplus black over overspent exceeded beat beats met hit reached")
+	lossCues = set("below down missed missing loss losses negative fell declined decline dropped decreased shrank " +
+		"deficit red lost under underspent")
 )
 
 // comparison reads the words before a threshold.
@@ -295,7 +306,10 @@ func holds(cmp int, op string) bool {
 }
 
 func (r *resolver) countIf(t, ci int, cond string, want int, conf float64) *candidate {
-	return &candidate{table: t, formula: fmt.Sprintf("count(%s %s)", r.ref(t, -1, r.tables[t].cols[ci].name), cond), value: strconv.Itoa(want), conf: conf}
+	return &candidate{
+		table: t, formula: fmt.Sprintf("count(%s %s)", r.ref(t, -1, r.tables[t].cols[ci].name), cond),
+		value: strconv.Itoa(want), conf: conf,
+	}
 }
 
 // threshold: "Echo has fewer than 500 orders", "all regions exceed 10,000": a
@@ -309,7 +323,8 @@ func (r *resolver) threshold(k int) *candidate {
 	v := n.readings[0].val
 	near := func(x *big.Rat) bool { // within a factor of two
 		if r.within(n, closeWords, 4) {
-			return x.Cmp(new(big.Rat).Mul(v, big.NewRat(104, 100))) <= 0 && new(big.Rat).Mul(x, big.NewRat(104, 100)).Cmp(v) >= 0
+			return x.Cmp(new(big.Rat).Mul(v, big.NewRat(104, 100))) <= 0 &&
+				new(big.Rat).Mul(x, big.NewRat(104, 100)).Cmp(v) >= 0
 		}
 		return x.Cmp(new(big.Rat).Mul(v, ratTwo)) <= 0 && new(big.Rat).Mul(x, ratTwo).Cmp(v) >= 0
 	}
@@ -322,7 +337,10 @@ func (r *resolver) threshold(k int) *candidate {
 			x, ok := cellRat(r.tables[b.table].rows[b.rows[0]][ci])
 			if ok && near(x) && holds(x.Cmp(v), ops[0]) {
 				name := r.ref(b.table, int(b.rows[0]), r.tables[b.table].cols[ci].name)
-				return &candidate{table: b.table, formula: fmt.Sprintf("%s %s %s", name, ops[0], ratText(v)), value: ratText(x), conf: 0.6, rows: b.rows}
+				return &candidate{
+					table: b.table, formula: fmt.Sprintf("%s %s %s", name, ops[0], ratText(v)), value: ratText(x),
+					conf: 0.6, rows: b.rows,
+				}
 			}
 		}
 	}

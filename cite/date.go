@@ -60,17 +60,21 @@ func (d date) valid() bool {
 	return true
 }
 
-const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)?|märz|março|apr(?:il)?|abril|may|mai|maio|june?|juni|junho|july?|juli|julho|aug(?:ust)?|agosto|sept?(?:ember)?|setembro|o[ck]t(?:ober)?|outubro|nov(?:ember)?|novembro|de[cz](?:ember)?|dezembro)\.?`
+const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)?|märz|março|apr(?:il)?|abril|may|` +
+	`mai|maio|june?|juni|junho|july?|juli|julho|aug(?:ust)?|agosto|sept?(?:ember)?|setembro|o[ck]t(?:ober)?|outubro|` +
+	`nov(?:ember)?|novembro|de[cz](?:ember)?|dezembro)\.?`
 
 // The written forms of dates, each anchored at the start of what is left.
 var (
-	isoDay    = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
-	isoMonth  = regexp.MustCompile(`^(\d{4})-(\d{2})(?:$|[^\d-])`)
-	isoQuart  = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])(?:$|\W)`)
-	slashDay  = regexp.MustCompile(`^(\d{4})/(\d{1,2})/(\d{1,2})(?:$|\D)`)
-	dotDay    = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:$|\D)`)
-	shortDay  = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})(?:$|\D)`)
-	dayMonth  = regexp.MustCompile(`^(?i)(\d{1,2})(?:st|nd|rd|th|\.|º)?[ \x{a0}](?:of |de )?` + monthWord + `(?:(?:,? | de )(\d{4})\b)?(?:$|[^\pL])`)
+	isoDay = regexp.MustCompile(
+		`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
+	isoMonth = regexp.MustCompile(`^(\d{4})-(\d{2})(?:$|[^\d-])`)
+	isoQuart = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])(?:$|\W)`)
+	slashDay = regexp.MustCompile(`^(\d{4})/(\d{1,2})/(\d{1,2})(?:$|\D)`)
+	dotDay   = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:$|\D)`)
+	shortDay = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})(?:$|\D)`)
+	dayMonth = regexp.MustCompile(`^(?i)(\d{1,2})(?:st|nd|rd|th|\.|º)?[ \x{a0}](?:of |de )?` + monthWord +
+		`(?:(?:,? | de )(\d{4})\b)?(?:$|[^\pL])`)
 	monthDay  = regexp.MustCompile(`^(?i)` + monthWord + ` (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:$|[^\d\pL])`)
 	monthYear = regexp.MustCompile(`^(?i)` + monthWord + `(?:,? | de )(\d{4})(?:$|[^\d\pL])`)
 	quartYear = regexp.MustCompile(`^(?i)q([1-4])(?: |-|/|'| of )(\d{4})(?:$|[^\d\pL])`)
@@ -102,11 +106,14 @@ func beginsDate(s string) bool {
 	}
 	switch c := s[k]; k {
 	case 4:
-		return c == '-' || c == '/' || c == 'q' || c == 'Q' || c == ' ' && k+1 < len(s) && (s[k+1] == 'q' || s[k+1] == 'Q')
+		return c == '-' || c == '/' || c == 'q' || c == 'Q' ||
+			c == ' ' && k+1 < len(s) && (s[k+1] == 'q' || s[k+1] == 'Q')
 	case 1, 2:
 		switch c {
 		case ' ':
-			return k+1 < len(s) && (months[letterRun(s[k+1:])] > 0 || strings.HasPrefix(s[k+1:], "of ") || strings.HasPrefix(s[k+1:], "de ") || s[k+1]|0x20 == 'a' || s[k+1]|0x20 == 'p')
+			return k+1 < len(s) &&
+				(months[letterRun(s[k+1:])] > 0 || strings.HasPrefix(s[k+1:], "of ") ||
+					strings.HasPrefix(s[k+1:], "de ") || s[k+1]|0x20 == 'a' || s[k+1]|0x20 == 'p')
 		case ',', ')', '%', ';', '|', '\n':
 			return false
 		}

@@ -46,7 +46,9 @@ func (r *resolver) daysOf(k int) *candidate {
 				if unit > 1 {
 					formula += fmt.Sprintf(" / %d", unit)
 				}
-				return &candidate{table: x.table, formula: formula, value: ratText(v), conf: 0.85 * q, rows: rowsOf(x, y)}
+				return &candidate{
+					table: x.table, formula: formula, value: ratText(v), conf: 0.85 * q, rows: rowsOf(x, y),
+				}
 			}
 		}
 	}
@@ -64,7 +66,8 @@ func (r *resolver) firstAndLast() []cellRef {
 	for t := range r.tables {
 		for ci, c := range r.tables[t].cols {
 			rows := r.tables[t].rows
-			if c.role != roleDate || len(rows) < 2 || len(rows) > maxNumbered || !r.tables[t].whole || !r.spend(len(rows)) {
+			if c.role != roleDate || len(rows) < 2 || len(rows) > maxNumbered || !r.tables[t].whole ||
+				!r.spend(len(rows)) {
 				continue
 			}
 			first, last := cellRef{t, -1, ci}, cellRef{t, -1, ci}

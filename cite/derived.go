@@ -60,7 +60,11 @@ func (r *resolver) derived() {
 			r.better(k, c)
 			continue
 		}
-		for _, try := range []func(int) *candidate{r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told, r.remainder, r.ofWhole, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely, r.loose} {
+		for _, try := range []func(int) *candidate{
+			r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told,
+			r.remainder, r.ofWhole, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely,
+			r.loose,
+		} {
 			if r.work <= 0 {
 				return
 			}
@@ -132,7 +136,8 @@ func (r *resolver) boundAlone(k int) bool {
 func (r *resolver) strictlyBefore(k int) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
-		if b.strength == said && len(b.rows) == 1 && len(b.by) > 0 && b.by[0].to <= n.from && r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
+		if b.strength == said && len(b.rows) == 1 && len(b.by) > 0 && b.by[0].to <= n.from &&
+			r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
 			return true
 		}
 	}
@@ -235,7 +240,8 @@ func (r *resolver) operations(k int) []operation {
 // its clause, or right after it.
 func (r *resolver) differs(n *numeral) bool {
 	p := r.prose
-	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause && r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause &&
+		r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
 		if diffCues[p.low(i)] && !r.named(i) && !(p.low(i) == "by" && r.passive(i)) {
 			return true
 		}
@@ -247,7 +253,8 @@ func (r *resolver) differs(n *numeral) bool {
 	if p.low(from) == "(" {
 		from = r.behindWhole(n)
 	}
-	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] && (p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
+	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] &&
+		(p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
 		if diffCues[p.low(i)] && !r.named(i) {
 			return true
 		}
@@ -258,7 +265,8 @@ func (r *resolver) differs(n *numeral) bool {
 // besideDifference: "180 hours more (15 %)", "190 MWh or 5.5 % less".
 func (r *resolver) besideDifference(k int) bool {
 	w := r.prose.low(r.numerals[k].from - 1)
-	return k > 0 && r.found[k-1] != nil && strings.Contains(r.found[k-1].formula, " - ") && !strings.HasPrefix(r.found[k-1].formula, "1") && (w == "(" || w == "or" || w == ",")
+	return k > 0 && r.found[k-1] != nil && strings.Contains(r.found[k-1].formula, " - ") &&
+		!strings.HasPrefix(r.found[k-1].formula, "1") && (w == "(" || w == "or" || w == ",")
 }
 
 // passive: the "by" of "named by 74 people" says who, not how much.

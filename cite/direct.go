@@ -71,7 +71,8 @@ func (r *resolver) namesOther(k int, h hit) bool {
 			continue
 		}
 		near := m.from >= n.to && r.tied(n, m) ||
-			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause && !r.numeralBetween(m.to, n.from)
+			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause &&
+				!r.numeralBetween(m.to, n.from)
 		if near && len(intersect(b.rows, h.rows)) == 0 {
 			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
 			return true
@@ -103,8 +104,10 @@ func (r *resolver) identifier(k int) {
 				if !r.spend(1) {
 					return
 				}
-				if s, ok := row[ci].(string); ok && len(s) > len(n.prefix) && strings.EqualFold(s[:len(n.prefix)], n.prefix) && strings.ContainsAny(s, "0123456789") {
-					r.reasons[k] = fmt.Sprintf("no row is called %s-%s", strings.ToUpper(n.prefix), r.prose.text[n.start:n.end])
+				if s, ok := row[ci].(string); ok && len(s) > len(n.prefix) &&
+					strings.EqualFold(s[:len(n.prefix)], n.prefix) && strings.ContainsAny(s, "0123456789") {
+					r.reasons[k] = fmt.Sprintf("no row is called %s-%s", strings.ToUpper(n.prefix),
+						r.prose.text[n.start:n.end])
 					return
 				}
 			}
@@ -287,15 +290,20 @@ func (r *resolver) numbered(k int) {
 	}
 }
 
-var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker cheaper mehr weniger")
+var comparativeWords = set(
+	"more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker " +
+		"cheaper mehr weniger")
 
 // comparedWith: "five more than", "308 units behind".
 func (r *resolver) comparedWith(n *numeral) bool {
 	p := r.prose
-	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") && (p.low(n.to) == "than" || p.low(n.to+1) == "than") {
+	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") &&
+		(p.low(n.to) == "than" || p.low(n.to+1) == "than") {
 		return true // "mais 7,9% do que"
 	}
-	return comparativeWords[p.low(n.to)] || !r.labelAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] && comparativeWords[p.low(n.to+1)]
+	return comparativeWords[p.low(n.to)] ||
+		!r.labelAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] &&
+			comparativeWords[p.low(n.to+1)]
 }
 
 // labelAt: a label begins at token i.
@@ -332,7 +340,8 @@ func (r *resolver) topN(n *numeral) *candidate {
 	if w == "full" || w == "the" {
 		w = p.low(n.from - 2)
 	}
-	if w != "top" && w != "bottom" && w != "latest" && w != "first" && w != "last" || n.percent || n.scaled || len(n.readings) == 0 {
+	if w != "top" && w != "bottom" && w != "latest" && w != "first" && w != "last" || n.percent || n.scaled ||
+		len(n.readings) == 0 {
 		return nil
 	}
 	if c := r.echoNumber(n); c != nil {
@@ -348,7 +357,9 @@ func (r *resolver) topN(n *numeral) *candidate {
 			continue
 		}
 		if c := v.Num().Int64(); c >= 1 && c <= int64(len(r.tables[t].rows)) {
-			return &candidate{table: t, formula: fmt.Sprintf("top(%s, %d)", r.tables[t].id, c), value: v.Num().String(), conf: 0.7}
+			return &candidate{
+				table: t, formula: fmt.Sprintf("top(%s, %d)", r.tables[t].id, c), value: v.Num().String(), conf: 0.7,
+			}
 		}
 	}
 	return nil
@@ -359,7 +370,9 @@ func (r *resolver) counted(k int) *candidate {
 	n := &r.numerals[k]
 	p := r.prose
 	v := n.readings[0].val
-	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 || n.hedge != exactly && !(r.prose.low(n.from-1) == "over" && periodNames[stem(r.prose.low(n.to))]) || r.comparedWith(n) {
+	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 ||
+		n.hedge != exactly && !(r.prose.low(n.from-1) == "over" && periodNames[stem(r.prose.low(n.to))]) ||
+		r.comparedWith(n) {
 		return nil
 	}
 	count := int(v.Num().Int64())
@@ -387,7 +400,8 @@ func (r *resolver) counted(k int) *candidate {
 			if c.role != roleText && c.role != roleDate && !(c.key && c.unique && !c.integerID()) {
 				continue
 			}
-			if !mentions(c.words, w) && !(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAll(n)) {
+			if !mentions(c.words, w) &&
+				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAll(n)) {
 				continue
 			}
 			if c.role == roleDate && measured {
@@ -397,7 +411,10 @@ func (r *resolver) counted(k int) *candidate {
 				return r.countOf(t, 0.95)
 			}
 			if c.role == roleText && c.distinct == count && tab.whole {
-				return &candidate{table: t, formula: fmt.Sprintf("count(distinct %s)", r.ref(t, -1, tab.cols[ci].name)), value: strconv.Itoa(count), conf: 0.9}
+				return &candidate{
+					table: t, formula: fmt.Sprintf("count(distinct %s)", r.ref(t, -1, tab.cols[ci].name)),
+					value: strconv.Itoa(count), conf: 0.9,
+				}
 			}
 		}
 		if tab.rowCount != count || r.truncated(t) || len(tab.rows) < 2 && count != 1 || measured {
@@ -438,7 +455,8 @@ func (r *resolver) allOfThem(n *numeral, count int) *candidate {
 	return nil
 }
 
-var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd degrees percent points times weeks years units tickets")
+var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd " +
+	"degrees percent points times weeks years units tickets")
 
 func (r *resolver) unitWord(w string) bool { return measures[w] }
 
@@ -470,7 +488,10 @@ func (r *resolver) truncated(t int) bool {
 }
 
 func (r *resolver) countOf(t int, conf float64) *candidate {
-	return &candidate{table: t, formula: fmt.Sprintf("count(%s)", r.tables[t].id), value: strconv.Itoa(r.tables[t].rowCount), conf: conf}
+	return &candidate{
+		table: t, formula: fmt.Sprintf("count(%s)", r.tables[t].id), value: strconv.Itoa(r.tables[t].rowCount),
+		conf: conf,
+	}
 }
 
 // nounAfter is the token of the noun a number counts: "the 3 (best) customers",

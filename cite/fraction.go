@@ -8,13 +8,16 @@ import (
 // Numbers that are words of their own kind: "a quarter of", "two thirds", "one in
 // five", "half the", "twice", "doubled".
 
-var fractionNames = map[string]int64{"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5,
+var fractionNames = map[string]int64{"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
+	"fifth": 5, "fifths": 5,
 	"sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10}
 
 // multiples are words that are ratios by themselves; the verbs are so alone, the
 // others before what is multiplied ("double the figure of").
-var multiples = map[string]int64{"twice": 2, "thrice": 3, "doubled": 2, "doubles": 2, "doubling": 2, "tripled": 3, "triples": 3, "trebled": 3,
-	"quadrupled": 4, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10, "double": 2, "triple": 3, "treble": 3, "quadruple": 4}
+var multiples = map[string]int64{"twice": 2, "thrice": 3, "doubled": 2, "doubles": 2, "doubling": 2, "tripled": 3,
+	"triples": 3, "trebled": 3,
+	"quadrupled": 4, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10, "double": 2,
+	"triple": 3, "treble": 3, "quadruple": 4}
 
 var (
 	multiplied = set("the that of what as its their those from last this our")
@@ -66,7 +69,8 @@ func (p *prose) countedParts(n *numeral, v int64, i int) bool {
 		j++
 	}
 	below, ok := fractionNames[p.low(j)]
-	if !ok || v >= below || v > 1 != strings.HasSuffix(p.low(j), "s") || v > 1 && below == 4 && p.low(j+1) != "of" && !p.adjacent(j-1, "-") {
+	if !ok || v >= below || v > 1 != strings.HasSuffix(p.low(j), "s") ||
+		v > 1 && below == 4 && p.low(j+1) != "of" && !p.adjacent(j-1, "-") {
 		return false // "three quarters" are often of a year
 	}
 	n.end = p.tokens[j].end

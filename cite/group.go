@@ -88,8 +88,11 @@ func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone b
 	case n.percent:
 		return nil
 	}
-	if q, ok := n.fitsColumn(v, col, true); ok && (v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.saysNegative(n, g.table, ci)) {
-		return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col}
+	if q, ok := n.fitsColumn(v, col, true); ok &&
+		(v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.saysNegative(n, g.table, ci)) {
+		return &candidate{
+			table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col,
+		}
 	}
 	return nil
 }
@@ -177,7 +180,8 @@ func (r *resolver) bestRows(k int) []rowGroup {
 		if p.tokens[m.from].sentence != p.tokens[n.from].sentence {
 			break
 		}
-		if m.kind != number || m.percent || m.currency || len(m.readings) == 0 || !m.readings[0].val.IsInt() || m.readings[0].val.Cmp(big.NewRat(maxGroup, 1)) > 0 {
+		if m.kind != number || m.percent || m.currency || len(m.readings) == 0 || !m.readings[0].val.IsInt() ||
+			m.readings[0].val.Cmp(big.NewRat(maxGroup, 1)) > 0 {
 			continue
 		}
 		first, last := r.superlative(m)
@@ -400,7 +404,10 @@ func (r *resolver) remainder(k int) *candidate {
 			said = new(big.Rat).Mul(v, ratHundred)
 		}
 		if q, ok := n.fits(said, true); ok {
-			return &candidate{table: x.c.table, formula: ratText(whole) + " - " + r.term(x.c), value: ratText(v), conf: 0.75 * q, rows: x.c.rows}
+			return &candidate{
+				table: x.c.table, formula: ratText(whole) + " - " + r.term(x.c), value: ratText(v), conf: 0.75 * q,
+				rows: x.c.rows,
+			}
 		}
 	}
 	return nil

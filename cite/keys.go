@@ -106,7 +106,8 @@ func (p *prose) ordinalDay(n *numeral) date {
 		return noTime
 	}
 	v := n.readings[0].val
-	if !v.IsInt() || v.Sign() <= 0 || v.Cmp(big.NewRat(31, 1)) > 0 || superlatives[p.low(n.to)] || strings.HasSuffix(p.low(n.to), "est") {
+	if !v.IsInt() || v.Sign() <= 0 || v.Cmp(big.NewRat(31, 1)) > 0 || superlatives[p.low(n.to)] ||
+		strings.HasSuffix(p.low(n.to), "est") {
 		return noTime
 	}
 	d := noTime
@@ -129,10 +130,13 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 		}
 	}
 	for _, n := range r.numerals {
-		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word && !(r.tables[ti].cols[ci].axis && (r.prose.low(n.from-1) == "after" || r.prose.low(n.from-1) == "a")) || n.to-n.from > 2 {
+		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency ||
+			n.word && !(r.tables[ti].cols[ci].axis &&
+				(r.prose.low(n.from-1) == "after" || r.prose.low(n.from-1) == "a")) || n.to-n.from > 2 {
 			continue
 		}
-		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) && (r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
+		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) &&
+			(r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
 			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
 		}
 	}
@@ -217,7 +221,8 @@ func (r *resolver) onAxis(n *numeral, col *column) bool {
 	p := r.prose
 	s := p.tokens[n.from].sentence
 	for i := max(0, n.from-3); i < n.to+2 && i < len(p.tokens); i++ {
-		if p.tokens[i].sentence == s && p.tokens[i].word && mentions(col.words, stem(p.low(i))) && !r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
+		if p.tokens[i].sentence == s && p.tokens[i].word && mentions(col.words, stem(p.low(i))) &&
+			!r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
 			return true
 		}
 	}

@@ -31,7 +31,8 @@ func (r *resolver) loose(k int) *candidate {
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
 			q *= 0.9
-		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues), r.says(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
+		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues),
+			r.says(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
 			continue
 		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradicts(n, h):
 			continue
@@ -57,7 +58,8 @@ func (r *resolver) lone(k int) *candidate {
 	}
 	var best *candidate
 	for _, h := range r.hits[k] {
-		if len(r.tables[h.table].rows) != 1 || !boundIn(r.columnsOf[k], h.table)[h.col] || r.superseded(k, h.table, h.col) || r.ofOther(n, h.table) {
+		if len(r.tables[h.table].rows) != 1 || !boundIn(r.columnsOf[k], h.table)[h.col] ||
+			r.superseded(k, h.table, h.col) || r.ofOther(n, h.table) {
 			continue
 		}
 		if q, _ := r.matchCell(n, h); best == nil || q > best.conf {

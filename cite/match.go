@@ -109,7 +109,8 @@ func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 		case n.hedge != exactly:
 			d := new(big.Rat).Sub(a, rd.val)
 			side := d.Sign()
-			if d.Abs(d).Cmp(n.tolerance(rd)) <= 0 && (n.hedge == about || n.hedge == nearly && side < 0 || n.hedge == over && side > 0) {
+			if d.Abs(d).Cmp(n.tolerance(rd)) <= 0 &&
+				(n.hedge == about || n.hedge == nearly && side < 0 || n.hedge == over && side > 0) {
 				return q * 0.85, true
 			}
 		}
@@ -174,7 +175,9 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 // saysNegative: an amount without a sign can stand for a negative cell when the
 // words say which way, or when the whole column is kept below zero (refunds).
 func (r *resolver) saysNegative(n *numeral, t, ci int) bool {
-	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.says(n, earlyWords) || r.says(n, downCues) || r.saysSentence(n, downCues) && !r.saysSentence(n, upCues) || r.totalOf(t, ci).n > 0 && r.totalOf(t, ci).maxF <= 0
+	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.says(n, earlyWords) || r.says(n, downCues) ||
+		r.saysSentence(n, downCues) && !r.saysSentence(n, upCues) ||
+		r.totalOf(t, ci).n > 0 && r.totalOf(t, ci).maxF <= 0
 }
 
 // window is how far cues are looked for on either side of a numeral.
@@ -231,10 +234,12 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 	from, to := p.headerCell(b.parent, p.cellOf(n.from))
 	for i := from; i < to; i++ {
-		inUnit := p.low(i-1) == "(" || p.low(i-1) == "in" || p.low(i-1) == "€" || p.low(i-1) == "$" || p.low(i+1) == "€" || p.low(i+1) == "." && p.low(i+2) == "€"
+		inUnit := p.low(i-1) == "(" || p.low(i-1) == "in" || p.low(i-1) == "€" || p.low(i-1) == "$" ||
+			p.low(i+1) == "€" || p.low(i+1) == "." && p.low(i+2) == "€"
 		if s := scales[p.low(i)]; s >= 3 && s <= 9 && inUnit && !n.scaled && len(n.readings) > 0 {
 			n.rescale(s)
-		} else if u := unitNamed(p.low(i)); u.factor != nil && i > from && inUnit && n.unit.factor == nil && !perCues[p.low(i+1)] && p.low(i+1) != "/" && p.low(i-1) != "/" {
+		} else if u := unitNamed(p.low(i)); u.factor != nil && i > from && inUnit && n.unit.factor == nil &&
+			!perCues[p.low(i+1)] && p.low(i+1) != "/" && p.low(i-1) != "/" {
 			n.unit = u
 		}
 		if p.low(i) == "%" {

@@ -354,10 +354,12 @@ func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey
 func (r *resolver) names(at wordKey, cell string) bool {
 	p := r.prose
 	for i := at.from; i < at.to; i++ {
-		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == calendar && (r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
+		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == calendar &&
+			(r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
 			return false // the 2023 of 30.06.2023
 		}
-		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == number && !r.numerals[k].percent && (r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
+		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == number && !r.numerals[k].percent &&
+			(r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
 			return false // the 2022 of 2022,0
 		}
 	}
@@ -381,11 +383,14 @@ func (r *resolver) names(at wordKey, cell string) bool {
 
 // functional words begin sentences for reasons of their own.
 func functional(w string) bool {
-	return stop[w] || linkWords[w] || articles[w] || pronouns[w] || conjunctions[w] || w == "no" || w == "all" || w == "most" || w == "other"
+	return stop[w] || linkWords[w] || articles[w] || pronouns[w] || conjunctions[w] || w == "no" || w == "all" ||
+		w == "most" || w == "other"
 }
 
 func common(w string) bool {
-	return len(w) < 2 || stop[w] || linkWords[w] || articles[w] || totalCues[w] || months[w] > 0 || generic[w] || maxCues[w] || minCues[w] || pronouns[w] || conjunctions[w] || upCues[w] || downCues[w] || w == "other" || w == "new" || w == "no" || w == "yes"
+	return len(w) < 2 || stop[w] || linkWords[w] || articles[w] || totalCues[w] || months[w] > 0 || generic[w] ||
+		maxCues[w] || minCues[w] || pronouns[w] || conjunctions[w] || upCues[w] || downCues[w] || w == "other" ||
+		w == "new" || w == "no" || w == "yes"
 }
 
 func (p *prose) firstWord(i int) bool {

@@ -154,7 +154,8 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	related := byWord[r.rootKey(first)]
 	if len(related) > 0 && len(byWord[first]) > 0 && !common(p.tokens[i].low) {
 		alone := r.fit(i, i+1, map[string]bool{first: true}, byWord[first], words)
-		if m := r.fit(i, i+1, map[string]bool{first: true}, related, words); m != nil && m.full && (alone == nil || !alone.full) {
+		if m := r.fit(i, i+1, map[string]bool{first: true}, related, words); m != nil && m.full &&
+			(alone == nil || !alone.full) {
 			return m // "delays" are those of delayed, not of avg_delay_min
 		}
 	}
@@ -228,7 +229,8 @@ func (r *resolver) rootKey(w string) string {
 }
 
 // fit keeps the columns whose names the words cover best.
-func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
+func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef,
+	words map[colRef]map[string]bool) *columnMention {
 	m := &columnMention{from: from, to: to}
 	got, telling := 0, false
 	for w := range seen {

@@ -151,7 +151,8 @@ func scanNumerals(p *prose) (found []numeral, more bool) {
 func (p *prose) dayRanges(found []numeral) {
 	for k := range found[:max(len(found)-1, 0)] {
 		n, m := &found[k], &found[k+1]
-		if n.kind != number || m.kind != calendar || m.date.day == 0 || m.date.month == 0 || m.from-n.to != 1 || n.percent || n.currency || n.word || !rangeLinks[p.low(n.to)] || !n.readings[0].val.IsInt() {
+		if n.kind != number || m.kind != calendar || m.date.day == 0 || m.date.month == 0 || m.from-n.to != 1 ||
+			n.percent || n.currency || n.word || !rangeLinks[p.low(n.to)] || !n.readings[0].val.IsInt() {
 			continue
 		}
 		v := n.readings[0].val.Num().Int64()
@@ -187,9 +188,11 @@ func (p *prose) durations(found []numeral) []numeral {
 // hoursBefore: n is in whole hours and m in minutes below sixty.
 func (n *numeral) hoursBefore(m *numeral) bool {
 	whole := func(n *numeral) bool {
-		return n.kind == number && !n.word && len(n.readings) == 1 && n.unit.dimension == "time" && n.readings[0].val.IsInt()
+		return n.kind == number && !n.word && len(n.readings) == 1 && n.unit.dimension == "time" &&
+			n.readings[0].val.IsInt()
 	}
-	return whole(n) && whole(m) && n.unit.factor.Cmp(big.NewRat(3600, 1)) == 0 && m.unit.factor.Cmp(big.NewRat(60, 1)) == 0 &&
+	return whole(n) && whole(m) && n.unit.factor.Cmp(big.NewRat(3600, 1)) == 0 &&
+		m.unit.factor.Cmp(big.NewRat(60, 1)) == 0 &&
 		m.hedge == exactly && m.readings[0].val.Cmp(big.NewRat(60, 1)) < 0
 }
 
@@ -211,7 +214,8 @@ var rangeLinks = set("to and – - until through bis")
 
 // perMany: the 100 of "litres per 100 km" is a part of the unit.
 func (p *prose) perMany(n *numeral) bool {
-	return n.kind == number && n.sig == 1 && !n.currency && !n.percent && (p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
+	return n.kind == number && n.sig == 1 && !n.currency && !n.percent &&
+		(p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
 }
 
 // numberWords are those that a numeral can begin with.
@@ -258,7 +262,8 @@ func (p *prose) prefix(i int) string {
 		return ""
 	}
 	sep, w := p.tokens[i-1], p.tokens[i-2]
-	if (sep.low == "-" || sep.low == "_" || sep.low == "/") && sep.end == p.tokens[i].start && w.word && w.end == sep.start && !isDigits(w.low) {
+	if (sep.low == "-" || sep.low == "_" || sep.low == "/") && sep.end == p.tokens[i].start && w.word &&
+		w.end == sep.start && !isDigits(w.low) {
 		return w.low
 	}
 	return ""
@@ -286,7 +291,8 @@ func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 	if n.prefix == "" {
 		p.before(&n, i)
 	}
-	if v := n.readings[0].val; n.kind == number && run.plain && run.digits == 4 && !n.percent && !n.times && !n.scaled && v.IsInt() {
+	if v := n.readings[0].val; n.kind == number && run.plain && run.digits == 4 && !n.percent && !n.times &&
+		!n.scaled && v.IsInt() {
 		y := int(v.Num().Int64())
 		if n.year = y >= 1900 && y <= 2100; n.year {
 			n.date = date{year: y, hour: -1, minute: -1}
@@ -708,10 +714,12 @@ func (p *prose) meansRank(i int) bool {
 	if superlatives[next] {
 		return true
 	}
-	if next == "of" && !strings.HasPrefix(p.low(i-1), "rank") && p.low(i-1) != "place" && p.low(i-1) != "came" || next == "quarter" || next == "half" || next == "time" {
+	if next == "of" && !strings.HasPrefix(p.low(i-1), "rank") && p.low(i-1) != "place" && p.low(i-1) != "came" ||
+		next == "quarter" || next == "half" || next == "time" {
 		return false
 	}
-	return i > 0 && rankCues[p.low(i-1)] && p.tokens[i-1].sentence == p.tokens[i].sentence && (next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")
+	return i > 0 && rankCues[p.low(i-1)] && p.tokens[i-1].sentence == p.tokens[i].sentence &&
+		(next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")
 }
 
 // low is the token's text, or nothing outside the text.
@@ -725,7 +733,8 @@ func (p *prose) low(i int) string {
 // hedging looks for the words before a number that make it inexact.
 func (p *prose) hedging(n *numeral) {
 	i := n.from - 1
-	for i >= 0 && !p.tokens[i].word && p.tokens[i].low != "~" && p.tokens[i].low != "≈" && p.tokens[i].blck == p.tokens[n.from].blck {
+	for i >= 0 && !p.tokens[i].word && p.tokens[i].low != "~" && p.tokens[i].low != "≈" &&
+		p.tokens[i].blck == p.tokens[n.from].blck {
 		if strings.ContainsAny(p.tokens[i].low, ",.;:()") {
 			return
 		}

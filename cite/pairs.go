@@ -46,7 +46,8 @@ func (r *resolver) pairCells(k int, op operation, a active, conf float64) *candi
 			x, y := a.cells[i], a.cells[j]
 			sameCol := x.col == y.col && x.table == y.table
 			sameRow := x.row == y.row && x.table == y.table
-			if sameCol == sameRow && x.table == y.table || op.name == "ratio" && r.numerals[k].percent && sameCol && !r.shareTalk(k) {
+			if sameCol == sameRow && x.table == y.table ||
+				op.name == "ratio" && r.numerals[k].percent && sameCol && !r.shareTalk(k) {
 				continue
 			}
 			if c := r.try(k, op, x, y, conf); c != nil {
@@ -123,7 +124,8 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 func (r *resolver) limitBehind(n *numeral, t int) int {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
-		if m.from < n.to || m.from > n.to+7 || len(m.cols) != 1 || m.cols[0].table != t || r.numeralBetween(n.to, m.from) {
+		if m.from < n.to || m.from > n.to+7 || len(m.cols) != 1 || m.cols[0].table != t ||
+			r.numeralBetween(n.to, m.from) {
 			continue
 		}
 		i := m.from - 1
@@ -184,7 +186,8 @@ func (r *resolver) pairTables(k int, op operation, a active, conf float64) *cand
 			}
 			for xi, xc := range r.tables[x.table].cols {
 				for yi, yc := range r.tables[y.table].cols {
-					if xc.role != roleNumber || yc.role != roleNumber || op.name != "ratio" && xc.name != yc.name || xi > maxColumns || yi > maxColumns {
+					if xc.role != roleNumber || yc.role != roleNumber || op.name != "ratio" && xc.name != yc.name ||
+						xi > maxColumns || yi > maxColumns {
 						continue
 					}
 					if c := r.try(k, op, cellRef{x.table, x.col, xi}, cellRef{y.table, y.col, yi}, conf); c != nil {
@@ -295,8 +298,12 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 			wrongWay = true // the larger first; the words say who is ahead
 		}
 		if v != nil && !wrongWay {
-			if q, ok := r.fitsDerived(n, v, x, y); ok && !(op.name == "ratio" && n.times && !n.word && v.Cmp(ratOne) < 0) {
-				c := &candidate{table: x.table, formula: fmt.Sprintf(op.text, r.refOf(x), r.refOf(y)), value: ratText(v), conf: conf * q, rows: rowsOf(x, y)}
+			if q, ok := r.fitsDerived(n, v, x, y); ok &&
+				!(op.name == "ratio" && n.times && !n.word && v.Cmp(ratOne) < 0) {
+				c := &candidate{
+					table: x.table, formula: fmt.Sprintf(op.text, r.refOf(x), r.refOf(y)), value: ratText(v),
+					conf: conf * q, rows: rowsOf(x, y),
+				}
 				if op.name == "ratio" {
 					n.inItsUnit(c, v, &r.tables[x.table].cols[x.col], &r.tables[y.table].cols[y.col])
 				}
@@ -314,7 +321,8 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 // likely computes in floating point whether a formula can come near the text;
 // only then is it worth computing exactly.
 func (r *resolver) likely(k int, op operation, x, y cellRef) bool {
-	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].rateConversion(c.unit) != nil || r.numerals[k].subunit() {
+	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].rateConversion(c.unit) != nil ||
+		r.numerals[k].subunit() {
 		return true
 	}
 	a, ok1 := cellFloat(r.tables[x.table].rows[x.row][x.col])
@@ -360,8 +368,11 @@ func (r *resolver) involves(k int, x, y cellRef) bool {
 }
 
 var (
-	changeVerbs  = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk increased decreased improved climbed jumped growth slipped slid surged soared plunged sank edged crept expanded contracted doubled tripled halved went cut raised lowered")
-	comparatives = set("than above below ahead behind over compared versus vs more less higher lower exceeded exceeds fewer")
+	changeVerbs = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk " +
+		"increased decreased improved climbed jumped growth slipped slid surged soared plunged sank edged crept " +
+		"expanded contracted doubled tripled halved went cut raised lowered")
+	comparatives = set("than above below ahead behind over compared versus vs more less higher lower exceeded " +
+		"exceeds fewer")
 )
 
 // comparable: what "grew" has grown over time, so two rows must be two times;
@@ -386,7 +397,8 @@ func (r *resolver) comparable(n *numeral, x, y cellRef) bool {
 
 // pointsFit: percentage points are differences of percents.
 func (r *resolver) pointsFit(x, y cellRef) bool {
-	return x.table == y.table && x.col == y.col || r.tables[x.table].cols[x.col].percent && r.tables[y.table].cols[y.col].percent
+	return x.table == y.table && x.col == y.col ||
+		r.tables[x.table].cols[x.col].percent && r.tables[y.table].cols[y.col].percent
 }
 
 func (r *resolver) fitsDerived(n *numeral, v *big.Rat, x, y cellRef) (float64, bool) {
@@ -395,10 +407,12 @@ func (r *resolver) fitsDerived(n *numeral, v *big.Rat, x, y cellRef) (float64, b
 			return q, true
 		}
 	}
-	if u := r.tables[x.table].cols[x.col].unit; n.rateConversion(u) != nil && r.tables[y.table].cols[y.col].unit.dimension != u.dimension {
+	if u := r.tables[x.table].cols[x.col].unit; n.rateConversion(u) != nil &&
+		r.tables[y.table].cols[y.col].unit.dimension != u.dimension {
 		return n.fits(new(big.Rat).Mul(v, n.rateConversion(u)), true) // 18 cents a kWh, 2 hours each
 	}
-	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil && r.tables[y.table].cols[y.col].unit.dimension == u.dimension {
+	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil &&
+		r.tables[y.table].cols[y.col].unit.dimension == u.dimension {
 		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true)
 	}
 	if n.subunit() && x.col != y.col {

@@ -102,7 +102,8 @@ func (r *resolver) slotOf(k int) (slot, bool) {
 // listOf is the first item of the run of items that a block is in.
 func (r *resolver) listOf(bi int) int {
 	bs := r.prose.blocks
-	for i := bi - 1; i >= 0 && i > bi-maxParallel && bs[i].kind == item && bs[i].parent == bs[bi].parent && bs[i].indent == bs[bi].indent; i-- {
+	for i := bi - 1; i >= 0 && i > bi-maxParallel && bs[i].kind == item && bs[i].parent == bs[bi].parent &&
+		bs[i].indent == bs[bi].indent; i-- {
 		bi = i
 	}
 	return bi
@@ -192,7 +193,8 @@ func (r *resolver) rowFormulas(k, t int) []rowFormula {
 	for _, op := range ops {
 		for _, x := range r.amounts(t) {
 			for _, y := range r.amounts(t) {
-				if x == y || op.name != "ratio" && !r.comparableColumns(t, x, y) || op.name == "growth" && r.tables[t].order(x, y) < 0 {
+				if x == y || op.name != "ratio" && !r.comparableColumns(t, x, y) ||
+					op.name == "growth" && r.tables[t].order(x, y) < 0 {
 					continue
 				}
 				out = append(out, rowFormula{op, t, x, y, 1})
@@ -292,7 +294,8 @@ func (r *resolver) againTotals(k int) *candidate {
 	}
 	tried := map[[3]int]bool{}
 	for j, c := range r.found {
-		if c == nil || c.over == nil || r.numerals[j].form() != n.form() && (n.percent || r.numerals[j].percent) || !r.tables[c.table].whole {
+		if c == nil || c.over == nil || r.numerals[j].form() != n.form() && (n.percent || r.numerals[j].percent) ||
+			!r.tables[c.table].whole {
 			continue
 		}
 		key := [3]int{c.table, c.over[0], c.over[1]}

@@ -9,9 +9,16 @@ import (
 
 func salesTable() cite.Table {
 	return cite.Table{ID: "r1", SQL: "SELECT channel, orders, revenue FROM sales", RowCount: 4, Result: footnote.Result{
-		Columns: []footnote.Column{{Name: "channel", Kind: footnote.KindText}, {Name: "orders", Kind: footnote.KindInteger}, {Name: "revenue", Kind: footnote.KindNumber}},
+		Columns: []footnote.Column{
+			{
+				Name: "channel",
+				Kind: footnote.KindText,
+			}, {Name: "orders", Kind: footnote.KindInteger}, {Name: "revenue", Kind: footnote.KindNumber},
+		},
 		Rows: [][]any{
-			{"Web", int64(8204), 612838.80}, {"App", int64(9911), 581775.70}, {"Store", int64(4120), 370388.00}, {"Phone", int64(610), 79910.00},
+			{
+				"Web", int64(8204), 612838.80,
+			}, {"App", int64(9911), 581775.70}, {"Store", int64(4120), 370388.00}, {"Phone", int64(610), 79910.00},
 		},
 	}}
 }
@@ -30,7 +37,8 @@ func formulas(t *testing.T, text string, table cite.Table) map[string]string {
 }
 
 func TestParallelFigures(t *testing.T) {
-	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131\n\nOver all channels it is €72.00."
+	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131\n\nOver all channels it " +
+		"is €72.00."
 	got := formulas(t, list, salesTable())
 	for text, want := range map[string]string{
 		"€58.70": "r1[1].revenue / r1[1].orders",
@@ -58,8 +66,15 @@ func TestParallelFiguresOfOtherRows(t *testing.T) {
 
 func TestPercentagesBesideTheirParts(t *testing.T) {
 	table := cite.Table{ID: "r1", SQL: "SELECT line, trips, on_time FROM lines", RowCount: 3, Result: footnote.Result{
-		Columns: []footnote.Column{{Name: "line", Kind: footnote.KindText}, {Name: "trips", Kind: footnote.KindInteger}, {Name: "on_time", Kind: footnote.KindInteger}},
-		Rows:    [][]any{{"S1", int64(4120), int64(3831)}, {"S5", int64(2110), int64(1561)}, {"S7", int64(1655), int64(1572)}},
+		Columns: []footnote.Column{
+			{
+				Name: "line",
+				Kind: footnote.KindText,
+			}, {Name: "trips", Kind: footnote.KindInteger}, {Name: "on_time", Kind: footnote.KindInteger},
+		},
+		Rows: [][]any{
+			{"S1", int64(4120), int64(3831)}, {"S5", int64(2110), int64(1561)}, {"S7", int64(1655), int64(1572)},
+		},
 	}}
 	for text, want := range map[string]string{
 		"On S5 549 of 2,110 trips (about 26%) were late.": "(r1[1].trips - r1[1].on_time) / r1[1].trips",
@@ -79,15 +94,21 @@ func TestPercentagesBesideTheirParts(t *testing.T) {
 }
 
 func TestRatesAreInTheUnitOfTheText(t *testing.T) {
-	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2, Result: footnote.Result{
-		Columns: []footnote.Column{{Name: "plant", Kind: footnote.KindText}, {Name: "downtime_min", Kind: footnote.KindInteger},
-			{Name: "incidents", Kind: footnote.KindInteger}, {Name: "cost_eur", Kind: footnote.KindNumber}},
-		Rows: [][]any{{"Gdansk", int64(4980), int64(41), 20.5}, {"Porto", int64(3312), int64(58), 19.1}},
-	}}
-	if f := formulas(t, "Gdansk's 41 incidents took about 2 hours each (83 hours of downtime).", table)["2"]; f != "r1[0].downtime_min / r1[0].incidents / 60" {
+	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2,
+		Result: footnote.Result{
+			Columns: []footnote.Column{{
+				Name: "plant",
+				Kind: footnote.KindText,
+			}, {Name: "downtime_min", Kind: footnote.KindInteger},
+				{Name: "incidents", Kind: footnote.KindInteger}, {Name: "cost_eur", Kind: footnote.KindNumber}},
+			Rows: [][]any{{"Gdansk", int64(4980), int64(41), 20.5}, {"Porto", int64(3312), int64(58), 19.1}},
+		}}
+	if f := formulas(t, "Gdansk's 41 incidents took about 2 hours each (83 hours of downtime).", table)["2"]; f !=
+		"r1[0].downtime_min / r1[0].incidents / 60" {
 		t.Errorf("formula of 2 = %q", f)
 	}
-	got := formulas(t, "Gdansk had 83 hours of downtime over 41 incidents, i.e. about 2 hours each, or 50 cents per incident.", table)
+	got := formulas(t, "Gdansk had 83 hours of downtime over 41 incidents, i.e. about 2 hours each, or 50 cents per "+
+		"incident.", table)
 	for text, want := range map[string]string{
 		"2":  "r1[0].downtime_min / r1[0].incidents / 60",
 		"50": "r1[0].cost_eur / r1[0].incidents * 100",

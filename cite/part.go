@@ -18,7 +18,8 @@ func (r *resolver) ofBeside(k int) *candidate {
 	if k >= 2 && r.opensBracket(n) && r.isPart(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
 		return r.ratioOfFound(k, k-2, k-1)
 	}
-	if k+2 < len(r.numerals) && r.isPart(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) && r.numerals[k+1].from-n.to <= 10 {
+	if k+2 < len(r.numerals) && r.isPart(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) &&
+		r.numerals[k+1].from-n.to <= 10 {
 		return r.ratioOfFound(k, k+1, k+2)
 	}
 	return nil
@@ -37,7 +38,8 @@ func (r *resolver) opensBracket(n *numeral) bool {
 func (r *resolver) isPart(j, k int) bool {
 	n, m := &r.numerals[j], &r.numerals[k]
 	t := r.prose.tokens
-	return t[n.from].sentence == t[m.from].sentence && !n.percent && !m.percent && n.kind == number && m.kind == number && m.from-n.to <= 4 && r.partOf(m)
+	return t[n.from].sentence == t[m.from].sentence && !n.percent && !m.percent && n.kind == number &&
+		m.kind == number && m.from-n.to <= 4 && r.partOf(m)
 }
 
 // ratioOfFound divides the figures of two numerals that are resolved already.
@@ -63,11 +65,13 @@ func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 // only is true when the part is known too, and nothing else will do.
 func (r *resolver) ofSum(k int) (c *candidate, only bool) {
 	n := &r.numerals[k]
-	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.speaksOfGroup(k) || r.saysSentence(n, groupCues) {
+	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.speaksOfGroup(k) ||
+		r.saysSentence(n, groupCues) {
 		return nil, false
 	}
 	m := &r.numerals[k+1]
-	if m.percent || !r.plainFigure(m) || m.from-n.to > 7 || r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause {
+	if m.percent || !r.plainFigure(m) || m.from-n.to > 7 ||
+		r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause {
 		return nil, false
 	}
 	if r.isOpen(k + 1) {
@@ -111,14 +115,16 @@ func (r *resolver) ofWhole(k int) *candidate {
 		return nil
 	}
 	m, c := &r.numerals[k-1], r.found[k-1]
-	if w := r.prose.low(n.from - 1); w != "or" && w != "(" || n.from-m.to > 4 || m.percent || c.measure == nil || !strings.HasPrefix(c.formula, "sum(") || !r.tables[c.table].whole {
+	if w := r.prose.low(n.from - 1); w != "or" && w != "(" || n.from-m.to > 4 || m.percent || c.measure == nil ||
+		!strings.HasPrefix(c.formula, "sum(") || !r.tables[c.table].whole {
 		return nil
 	}
 	for x := range r.tables[c.table].cols {
 		if &r.tables[c.table].cols[x] != c.measure {
 			continue
 		}
-		if wholes := r.wholesOf(c.table, x, r.amounts(c.table)); len(wholes) == 1 && c.formula == "sum("+r.ref(c.table, -1, c.measure.name)+")" {
+		if wholes := r.wholesOf(c.table, x, r.amounts(c.table)); len(wholes) == 1 &&
+			c.formula == "sum("+r.ref(c.table, -1, c.measure.name)+")" {
 			return r.divideTotals(k, ratioOp, c.table, x, wholes[0])
 		}
 	}
@@ -132,7 +138,8 @@ func (r *resolver) ofCounted(k int) *candidate {
 		return nil
 	}
 	t := r.found[k-1].table
-	if v := n.readings[0].val; t < 0 || r.truncated(t) || !v.IsInt() || v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
+	if v := n.readings[0].val; t < 0 || r.truncated(t) || !v.IsInt() ||
+		v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
 		return nil
 	}
 	return r.countOf(t, 0.85)

@@ -29,7 +29,8 @@ func (r *resolver) saysPeriodBefore(n *numeral) bool {
 			break
 		}
 	}
-	for i := n.to; i < n.to+5 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence && r.numeralAt[i] < 0; i++ {
+	for i := n.to; i < n.to+5 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
+		r.numeralAt[i] < 0; i++ {
 		if beforeWords[p.low(i)] && periodNames[p.low(i+1)] || periodNames[p.low(i)] && priorWords[p.low(i+1)] {
 			return true
 		}
@@ -54,7 +55,8 @@ func (r *resolver) periodBefore(t, row int) int {
 		}
 		best, key := -1, 0
 		for i := range tab.rows {
-			if k, ok := periodKey(tab.rows[i][ci]); ok && k < at && (c.unique || tab.differsIn(ci, i, row)) && (best < 0 || k > key) {
+			if k, ok := periodKey(tab.rows[i][ci]); ok && k < at && (c.unique || tab.differsIn(ci, i, row)) &&
+				(best < 0 || k > key) {
 				best, key = i, k
 			}
 		}

@@ -288,12 +288,14 @@ func (p *prose) endsSentence(i, to int) bool {
 		return false // 1.5, e.g.
 	}
 	if t.low == "." && i > 0 && p.tokens[i-1].end == t.start {
-		if prev := p.tokens[i-1].low; abbreviations[prev] || len(prev) == 1 && prev[0] > '9' && (i < 2 || p.tokens[i-2].low != "°") {
+		if prev := p.tokens[i-1].low; abbreviations[prev] ||
+			len(prev) == 1 && prev[0] > '9' && (i < 2 || p.tokens[i-2].low != "°") {
 			return false
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[next.start:])
-	named := i+2 < to && p.tokens[i+2].start == next.end && (p.tokens[i+2].low == "-" || p.tokens[i+2].low == "_") // db-01
+	// db-01
+	named := i+2 < to && p.tokens[i+2].start == next.end && (p.tokens[i+2].low == "-" || p.tokens[i+2].low == "_")
 	return next.code || named || !unicode.IsLower(r) || t.low != "."
 }
 
@@ -381,7 +383,8 @@ func (p *prose) usesComma() bool {
 				score--
 			}
 		}
-		if i+2 < len(p.tokens) && t.word && isDigits(t.low) && p.tokens[i+1].start == t.end && p.tokens[i+2].start == p.tokens[i+1].end {
+		if i+2 < len(p.tokens) && t.word && isDigits(t.low) && p.tokens[i+1].start == t.end &&
+			p.tokens[i+2].start == p.tokens[i+1].end {
 			frac := p.tokens[i+2].low
 			if isDigits(frac) && len(frac) != 3 && len(frac) < 9 {
 				switch p.tokens[i+1].low {

@@ -25,7 +25,8 @@ func (r *resolver) ranked(k int) {
 			if t.cols[ci].role != roleNumber {
 				continue
 			}
-			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].words) && v.Cmp(n.readings[0].val) == 0 {
+			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].words) &&
+				v.Cmp(n.readings[0].val) == 0 {
 				r.better(k, r.cell(b.table, row, ci, 1))
 			}
 		}
@@ -42,11 +43,16 @@ func (r *resolver) ranked(k int) {
 				formula = fmt.Sprintf("rank(%s, ascending)", r.ref(b.table, row, t.cols[ci].name))
 			}
 			if formula != "" {
-				r.better(k, &candidate{table: b.table, formula: formula, value: strconv.Itoa(rank), conf: conf, rows: b.rows})
+				r.better(k, &candidate{
+					table: b.table, formula: formula, value: strconv.Itoa(rank), conf: conf, rows: b.rows,
+				})
 			}
 		}
 		if r.found[k] == nil && t.ordered && row+1 == rank {
-			r.better(k, &candidate{table: b.table, formula: fmt.Sprintf("row(%s[%d])", t.id, row), value: strconv.Itoa(rank), conf: 0.85, rows: b.rows})
+			r.better(k, &candidate{
+				table: b.table, formula: fmt.Sprintf("row(%s[%d])", t.id, row), value: strconv.Itoa(rank), conf: 0.85,
+				rows: b.rows,
+			})
 		}
 		if r.found[k] == nil && r.reasons[k] == "" {
 			r.reasons[k] = fmt.Sprintf("%s is not number %d", r.rowName(b.table, row), rank)

@@ -12,7 +12,8 @@ func (r *resolver) reason(k int) string {
 	if c := r.conflict[k]; c != nil {
 		for _, b := range r.bindings[k] {
 			if b.table == c.table && len(b.rows) > 0 {
-				return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(c.table, c.row), r.rowName(b.table, int(b.rows[0])))
+				return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(c.table, c.row),
+					r.rowName(b.table, int(b.rows[0])))
 			}
 		}
 	}
@@ -23,13 +24,15 @@ func (r *resolver) reason(k int) string {
 			}
 			name := r.rowName(b.table, int(b.rows[0]))
 			if contains(b.rows, h.row) {
-				return fmt.Sprintf("%s is the %s of %s, not %s", text, r.tables[h.table].cols[h.col].name, name, r.wanted(k, h.table))
+				return fmt.Sprintf("%s is the %s of %s, not %s", text, r.tables[h.table].cols[h.col].name, name,
+					r.wanted(k, h.table))
 			}
 			return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(h.table, h.row), name)
 		}
 	}
 	if len(r.hits[k]) > 0 && len(r.bindings[k]) == 0 {
-		return fmt.Sprintf("%s is a cell of %s, but the text does not say it is about it", text, r.tables[r.hits[k][0].table].id)
+		return fmt.Sprintf("%s is a cell of %s, but the text does not say it is about it", text,
+			r.tables[r.hits[k][0].table].id)
 	}
 	return fmt.Sprintf("no cell and no formula of the results gives %s", text)
 }
@@ -57,7 +60,8 @@ func contains(rows []int32, row int) bool {
 func (r *resolver) doubtParts() {
 	for k := 0; k+1 < len(r.numerals); k++ {
 		a, b := r.found[k], r.found[k+1]
-		if a == nil || b == nil || a.formula != "" || (a.table != b.table || a.row != b.row || a.col != b.col || b.formula != "") {
+		if a == nil || b == nil || a.formula != "" ||
+			(a.table != b.table || a.row != b.row || a.col != b.col || b.formula != "") {
 			continue
 		}
 		n, m := &r.numerals[k], &r.numerals[k+1]
@@ -67,7 +71,8 @@ func (r *resolver) doubtParts() {
 			}
 			for _, j := range []int{k, k + 1} {
 				r.found[j] = nil
-				r.reasons[j] = fmt.Sprintf("%s would be a part of itself", r.prose.text[r.numerals[j].start:r.numerals[j].end])
+				r.reasons[j] = fmt.Sprintf("%s would be a part of itself",
+					r.prose.text[r.numerals[j].start:r.numerals[j].end])
 			}
 		}
 	}
@@ -79,8 +84,10 @@ func (r *resolver) doubtSame() {
 	for k := 0; k+1 < len(r.numerals); k++ {
 		a, b := r.found[k], r.found[k+1]
 		n, m := &r.numerals[k], &r.numerals[k+1]
-		if a == nil || b == nil || a.formula != "" || b.formula != "" || a.table != b.table || a.row != b.row || a.col != b.col ||
-			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.opposed(n, m) || r.elsewhere(k, a) || r.elsewhere(k+1, b) {
+		if a == nil || b == nil || a.formula != "" || b.formula != "" || a.table != b.table || a.row != b.row ||
+			a.col != b.col ||
+			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.opposed(n, m) || r.elsewhere(k, a) ||
+			r.elsewhere(k+1, b) {
 			continue
 		}
 		named := [2]bool{r.tellsColumn(n, a), r.tellsColumn(m, b)}
@@ -89,7 +96,8 @@ func (r *resolver) doubtSame() {
 				continue // the other one is of another column
 			}
 			r.found[j] = nil
-			r.reasons[j] = fmt.Sprintf("%s is compared with itself", r.prose.text[r.numerals[j].start:r.numerals[j].end])
+			r.reasons[j] = fmt.Sprintf("%s is compared with itself",
+				r.prose.text[r.numerals[j].start:r.numerals[j].end])
 		}
 	}
 }
@@ -103,7 +111,8 @@ func (r *resolver) opposed(n, m *numeral) bool {
 	w, _ := r.wordBefore(n)
 	for i := n.to; i < m.from; i++ {
 		switch low := p.low(i); {
-		case low == "vs", low == "versus", low == "against", low == "than", low == "instead", low == "compared", low == "previously", low == "to" && w == "from":
+		case low == "vs", low == "versus", low == "against", low == "than", low == "instead", low == "compared",
+			low == "previously", low == "to" && w == "from":
 			return true
 		}
 	}
@@ -154,9 +163,11 @@ func (r *resolver) doubtDates() {
 				continue
 			}
 			for _, m := range b.by {
-				if j := r.numeralAt[m.from]; j >= 0 && r.found[j] != nil && r.found[j].formula == "" && distance(m, n) < 8 {
+				if j := r.numeralAt[m.from]; j >= 0 && r.found[j] != nil && r.found[j].formula == "" &&
+					distance(m, n) < 8 {
 					if !contains(b.rows, r.hits[k][0].row) {
-						r.reasons[j] = fmt.Sprintf("%s beside it is in the row of %s", r.prose.text[n.start:n.end], r.rowName(r.hits[k][0].table, r.hits[k][0].row))
+						r.reasons[j] = fmt.Sprintf("%s beside it is in the row of %s", r.prose.text[n.start:n.end],
+							r.rowName(r.hits[k][0].table, r.hits[k][0].row))
 						r.found[j] = nil
 					}
 				}

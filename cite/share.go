@@ -30,7 +30,10 @@ func (r *resolver) shareOf(k int) *candidate {
 			share := new(big.Rat).Quo(v, sum)
 			if q, ok := n.fitsValue(share); ok {
 				name := r.tables[b.table].cols[ci].name
-				return &candidate{table: b.table, formula: r.ref(b.table, int(b.rows[0]), name) + " / sum(" + r.ref(b.table, -1, name) + ")", value: ratText(share), conf: 0.8 * q, rows: b.rows}
+				return &candidate{
+					table: b.table, formula: r.ref(b.table, int(b.rows[0]), name) + " / sum(" + r.ref(b.table, -1,
+						name) + ")", value: ratText(share), conf: 0.8 * q, rows: b.rows,
+				}
 			}
 		}
 	}
@@ -45,7 +48,8 @@ func (r *resolver) shareBeside(k int) *candidate {
 		return nil
 	}
 	c, m := r.found[k-1], &r.numerals[k-1]
-	if c == nil || c.formula != "" || m.percent || m.kind != number || c.conf < minConfidence || n.from-m.to > 4 || !r.tables[c.table].whole || !r.strictly(k-1) {
+	if c == nil || c.formula != "" || m.percent || m.kind != number || c.conf < minConfidence || n.from-m.to > 4 ||
+		!r.tables[c.table].whole || !r.strictly(k-1) {
 		return nil
 	}
 	if w := r.prose.low(n.from - 1); w != "or" && w != "(" && w != "," {
@@ -62,7 +66,10 @@ func (r *resolver) shareBeside(k int) *candidate {
 		return nil
 	}
 	name := r.tables[c.table].cols[c.col].name
-	return &candidate{table: c.table, formula: r.ref(c.table, c.row, name) + " / sum(" + r.ref(c.table, -1, name) + ")", value: ratText(share), conf: 0.8 * q, rows: []int32{int32(c.row)}}
+	return &candidate{
+		table: c.table, formula: r.ref(c.table, c.row, name) + " / sum(" + r.ref(c.table, -1, name) + ")",
+		value: ratText(share), conf: 0.8 * q, rows: []int32{int32(c.row)},
+	}
 }
 
 // parallel: the other percentages of the sentence are cells, or ratios of two
@@ -72,7 +79,8 @@ func (r *resolver) parallel(k int) bool {
 	same, other := 0, 0
 	for j := max(0, k-6); j < min(len(r.numerals), k+7); j++ {
 		c := r.found[j]
-		if j == k || c == nil || !r.numerals[j].percent || r.prose.tokens[r.numerals[j].from].sentence != s || len(r.bindings[j]) == 0 {
+		if j == k || c == nil || !r.numerals[j].percent || r.prose.tokens[r.numerals[j].from].sentence != s ||
+			len(r.bindings[j]) == 0 {
 			continue
 		}
 		if strings.Contains(c.formula, "sum(") || strings.Contains(c.formula, " - ") {
@@ -100,7 +108,8 @@ func (r *resolver) ratioOf(k int) *candidate {
 		return nil
 	}
 	below := r.denominators(n)
-	if len(below) == 0 && (!r.saysSentence(n, perCues) || n.sig < 3 && !r.says(n, perCues) || n.sig < 2) && !((n.currency || n.unit.factor != nil) && r.averaged(n) && r.strictly(k)) {
+	if len(below) == 0 && (!r.saysSentence(n, perCues) || n.sig < 3 && !r.says(n, perCues) || n.sig < 2) &&
+		!((n.currency || n.unit.factor != nil) && r.averaged(n) && r.strictly(k)) {
 		return nil
 	}
 	if !r.strictly(k) {
@@ -119,7 +128,8 @@ func (r *resolver) ratioOf(k int) *candidate {
 			xs = r.amounts(row.table)
 		}
 		for ci, c := range r.tables[row.table].cols[:min(len(r.tables[row.table].cols), maxColumns)] {
-			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension && !slices.Contains(xs, ci) {
+			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension &&
+				!slices.Contains(xs, ci) {
 				xs = append(xs, ci) // cents of a column of euros, though nothing names it
 			}
 		}
@@ -129,7 +139,9 @@ func (r *resolver) ratioOf(k int) *candidate {
 				if x == y {
 					continue
 				}
-				if c := r.try(k, ratioOp, cellRef{row.table, row.col, x}, cellRef{row.table, row.col, y}, 0.75); c != nil {
+				if c := r.try(k, ratioOp, cellRef{
+					row.table, row.col, x,
+				}, cellRef{row.table, row.col, y}, 0.75); c != nil {
 					return c
 				}
 			}
@@ -227,7 +239,8 @@ func (r *resolver) again(k int) *candidate {
 	tried := map[[3]int]bool{}
 	for j := range r.found {
 		c := r.found[j]
-		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent || r.numerals[j].currency != n.currency && !n.fractional() {
+		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent ||
+			r.numerals[j].currency != n.currency && !n.fractional() {
 			continue
 		}
 		for _, b := range r.bindings[k] {
@@ -237,7 +250,9 @@ func (r *resolver) again(k int) *candidate {
 			}
 			tried[key] = true
 			row := int(b.rows[0])
-			if out := r.try(k, ratioOp, cellRef{c.table, row, c.over[0]}, cellRef{c.table, row, c.over[1]}, 0.85); out != nil && r.found[j].table == out.table {
+			if out := r.try(k, ratioOp, cellRef{
+				c.table, row, c.over[0],
+			}, cellRef{c.table, row, c.over[1]}, 0.85); out != nil && r.found[j].table == out.table {
 				return out
 			}
 		}
@@ -253,15 +268,19 @@ func (r *resolver) isLevel(n *numeral) bool {
 
 // fractional: written with a decimal point, in two digits or more.
 func (n *numeral) fractional() bool {
-	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 && n.readings[0].unit.Cmp(ratOne) < 0
+	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 &&
+		n.readings[0].unit.Cmp(ratOne) < 0
 }
 
-var lackVerbs = set("lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left remaining unresolved rejected unfilled absent fehlen fehlten")
+var lackVerbs = set(
+	"lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left " +
+		"remaining unresolved rejected unfilled absent fehlen fehlten")
 
 // complement: "5 of its 25 failed" when the row counts those who passed.
 func (r *resolver) complement(k int) *candidate {
 	n := &r.numerals[k]
-	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.partOf(&r.numerals[k+1]) || !r.says(&r.numerals[k+1], lackVerbs) {
+	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.partOf(&r.numerals[k+1]) ||
+		!r.says(&r.numerals[k+1], lackVerbs) {
 		return nil
 	}
 	whole := r.found[k+1]
@@ -273,7 +292,9 @@ func (r *resolver) complement(k int) *candidate {
 		if ci == whole.col || !r.tables[whole.table].cols[ci].integer {
 			continue
 		}
-		if c := r.try(k, diffOp, cellRef{whole.table, whole.row, whole.col}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
+		if c := r.try(k, diffOp, cellRef{
+			whole.table, whole.row, whole.col,
+		}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
 			return c
 		}
 	}

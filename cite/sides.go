@@ -11,7 +11,8 @@ import (
 // around a number say which is meant: "from A to B", "B instead of A", "B, up 7 %".
 
 var (
-	earlierWords = set("last previous prior old before start opening prev first initial budget budgeted plan planned forecast expected vorjahr vormonat anterior")
+	earlierWords = set("last previous prior old before start opening prev first initial budget budgeted plan planned " +
+		"forecast expected vorjahr vormonat anterior")
 	seasons      = map[string]int{"spring": 4, "summer": 7, "autumn": 10}
 	plannedWords = set("budget budgeted plan planned forecast expected target")
 	laterWords   = set("this current new after end closing latest now actual actuals real spent final")
@@ -130,7 +131,10 @@ func (r *resolver) likeTables(t int) []int {
 		}
 		for i := range r.tables {
 			for j := range r.tables {
-				if i != j && times[i] != 0 && times[j] != 0 && times[i] != times[j] && slices.EqualFunc(r.tables[i].cols, r.tables[j].cols, func(a, b column) bool { return a.name == b.name }) {
+				if i != j && times[i] != 0 && times[j] != 0 && times[i] != times[j] &&
+					slices.EqualFunc(r.tables[i].cols, r.tables[j].cols, func(a, b column) bool {
+						return a.name == b.name
+					}) {
 					r.like[i] = append(r.like[i], j)
 				}
 			}
@@ -156,7 +160,8 @@ func (r *resolver) ofOther(n *numeral, t int) bool {
 		return false
 	}
 	said := r.periodOf(n)
-	return said != 0 && !isOf(r.tableTime(t), said) && slices.ContainsFunc(like, func(u int) bool { return isOf(r.tableTime(u), said) })
+	return said != 0 && !isOf(r.tableTime(t), said) &&
+		slices.ContainsFunc(like, func(u int) bool { return isOf(r.tableTime(u), said) })
 }
 
 // isOf says whether a period is the one said, as far as that goes.
@@ -246,7 +251,8 @@ func (r *resolver) side(k int) int {
 	}
 	if k > 0 && r.prose.low(n.from-1) == "(" { // "135 more units (3,515)"
 		m := &r.numerals[k-1]
-		if n.from-m.to <= 6 && r.prose.tokens[m.from].sentence == r.prose.tokens[n.from].sentence && r.comparedWith(m) && r.nounAfter(m) >= 0 {
+		if n.from-m.to <= 6 && r.prose.tokens[m.from].sentence == r.prose.tokens[n.from].sentence &&
+			r.comparedWith(m) && r.nounAfter(m) >= 0 {
 			return 1
 		}
 	}
@@ -306,7 +312,8 @@ func (r *resolver) pairedBy(w string, n *numeral) bool {
 // followedBy: w and another numeral come next.
 func (r *resolver) followedBy(w string, n *numeral) bool {
 	p := r.prose
-	for i := n.to; i < n.to+9 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence && r.numeralAt[i] < 0; i++ {
+	for i := n.to; i < n.to+9 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
+		r.numeralAt[i] < 0; i++ {
 		if p.low(i) == w {
 			return r.numeralBetween(i+1, min(i+5, len(p.tokens)))
 		}
@@ -380,7 +387,9 @@ func (r *resolver) saysPast(n *numeral, t, age int) bool {
 	sp := p.sentences[p.tokens[n.from].sentence]
 	for i := max(sp.from, n.from-2*window); i < sp.to && i < n.to+2*window; i++ {
 		low := p.low(i)
-		if k := r.numeralAt[i]; k >= 0 && (r.numerals[k].year && r.numerals[k].date.year*100 != r.tableTime(t) || r.numerals[k].kind == calendar) || months[low] > 0 || pastWords[low] {
+		if k := r.numeralAt[i]; k >= 0 &&
+			(r.numerals[k].year && r.numerals[k].date.year*100 != r.tableTime(t) || r.numerals[k].kind == calendar) ||
+			months[low] > 0 || pastWords[low] {
 			return true
 		}
 		near := p.tokens[i].clause == p.tokens[n.from].clause || i < sp.from+4 || i >= n.to && i < n.to+4
@@ -397,7 +406,8 @@ var pastWords = set("vs versus against compared ago since between respectively")
 // other, so that they and not the order of the figures decide.
 func (r *resolver) tellsApart(n *numeral, t, x, y int) bool {
 	for _, m := range r.nearColumns(n) {
-		if r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause || m.to < n.from-8 || m.from > n.to+5 || m.to <= n.from && r.numeralBetween(m.to, n.from) {
+		if r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause || m.to < n.from-8 || m.from > n.to+5 ||
+			m.to <= n.from && r.numeralBetween(m.to, n.from) {
 			continue
 		}
 		a, b := slices.Contains(m.cols, colRef{t, x}), slices.Contains(m.cols, colRef{t, y})

@@ -48,5 +48,6 @@ func (r *resolver) spans(first, last *mention) bool {
 // inOrder: the labels of a column follow each other in time.
 func (r *resolver) inOrder(d dim) bool {
 	c := &r.tables[d.table].cols[d.col]
-	return r.series(d.table) || c.role == roleDate || c.axis || hasAny(c.words, periodNames) || hasAny(c.words, weekNames)
+	return r.series(d.table) || c.role == roleDate || c.axis || hasAny(c.words, periodNames) ||
+		hasAny(c.words, weekNames)
 }

@@ -29,7 +29,8 @@ func (r *resolver) claims(k, back int) []claim {
 			}
 			d := s - p.tokens[r.numerals[j].from].sentence
 			c := r.found[j]
-			if d < 0 || d > back || c == nil || c.conf < minConfidence || c.table < 0 || r.numerals[j].kind != number || !r.figure(c) {
+			if d < 0 || d > back || c == nil || c.conf < minConfidence || c.table < 0 || r.numerals[j].kind != number ||
+				!r.figure(c) {
 				continue
 			}
 			if v, ok := parseRat(c.value); ok {
@@ -49,7 +50,8 @@ func (r *resolver) figure(c *candidate) bool {
 	if strings.Contains(c.formula, " - ") {
 		return false // a difference is not gone on from
 	}
-	return strings.Contains(c.formula, "[") || strings.HasPrefix(c.formula, "sum(") || strings.HasPrefix(c.formula, "count(") || strings.HasPrefix(c.formula, "avg(")
+	return strings.Contains(c.formula, "[") || strings.HasPrefix(c.formula, "sum(") ||
+		strings.HasPrefix(c.formula, "count(") || strings.HasPrefix(c.formula, "avg(")
 }
 
 // term writes a claim as a part of a formula.
@@ -84,7 +86,8 @@ func (r *resolver) told(k int) *candidate {
 			}
 			paired := r.pairedCells(x, y)
 			for _, op := range ops {
-				if paired && !(each && op.name == "ratio" && x.c.row == y.c.row && r.involves(k, x.c.ref(), y.c.ref())) {
+				if paired && !(each && op.name == "ratio" && x.c.row == y.c.row &&
+					r.involves(k, x.c.ref(), y.c.ref())) {
 					continue
 				}
 				if c := r.combine(k, op, x, y); c != nil {
@@ -120,7 +123,9 @@ func (r *resolver) ofNext(k int) (c *candidate, only bool) {
 		}
 	}
 	for _, ci := range r.numbersOf(whole.table) {
-		if c := r.try(k, ratioOp, cellRef{whole.table, whole.row, ci}, cellRef{whole.table, whole.row, whole.col}, 0.75); c != nil && ci != whole.col {
+		if c := r.try(k, ratioOp, cellRef{
+			whole.table, whole.row, ci,
+		}, cellRef{whole.table, whole.row, whole.col}, 0.75); c != nil && ci != whole.col {
 			return c, true
 		}
 	}
@@ -245,7 +250,8 @@ func (r *resolver) fromToChange(k int) (*candidate, bool) {
 		return nil, false
 	}
 	a, b := &r.numerals[k-2], &r.numerals[k-1]
-	if !r.fromTo(k-2, k-1) || n.from-b.to > 8 || b.from-a.to > 12 || p.tokens[a.from].sentence != p.tokens[n.from].sentence {
+	if !r.fromTo(k-2, k-1) || n.from-b.to > 8 || b.from-a.to > 12 ||
+		p.tokens[a.from].sentence != p.tokens[n.from].sentence {
 		return nil, false
 	}
 	cs := r.claims(k, 0)
@@ -274,7 +280,8 @@ func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
 	if x.k > y.k {
 		x, y = y, x
 	}
-	if op.name == "ratio" && (n.percent && x.val.Cmp(y.val) > 0 || n.times && x.val.Cmp(y.val) < 0) || op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
+	if op.name == "ratio" && (n.percent && x.val.Cmp(y.val) > 0 || n.times && x.val.Cmp(y.val) < 0) ||
+		op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
 		x, y = y, x // the part first; the later first; the larger first
 	}
 	if dim := n.rateDimension(); op.name == "ratio" && dim != "" && measuredIn(y.c, dim) && !measuredIn(x.c, dim) {
@@ -393,7 +400,8 @@ func (r *resolver) ofOneColumn(k int, row dim) bool {
 
 // telling: three digits, as they stand.
 func (n *numeral) telling() bool {
-	return n.sig >= 3 || n.hedge == exactly && !n.scaled && !n.word && !n.percent && n.readings[0].val.Cmp(ratHundred) >= 0
+	return n.sig >= 3 ||
+		n.hedge == exactly && !n.scaled && !n.word && !n.percent && n.readings[0].val.Cmp(ratHundred) >= 0
 }
 
 // measuredByOne: the noun behind the number is the name of one column.
@@ -415,7 +423,8 @@ func (r *resolver) comparableColumns(t, x, y int) bool {
 // isChange: the percentage is said to be how much something has changed.
 func (r *resolver) isChange(n *numeral) bool {
 	w, before := r.wordBefore(n)
-	return n.sign > 0 || r.changedBy(n) || r.comparedWith(n) || w == "of" && changeNouns[before] || riseWords[w] && !makeVerbs[before]
+	return n.sign > 0 || r.changedBy(n) || r.comparedWith(n) || w == "of" && changeNouns[before] ||
+		riseWords[w] && !makeVerbs[before]
 }
 
 var makeVerbs = set("make makes made making")

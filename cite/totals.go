@@ -55,14 +55,16 @@ func (r *resolver) ofTotals(k int) *candidate {
 func (r *resolver) divideTotals(k int, op operation, t, x, y int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
-	if tab.cols[x].percent || tab.cols[y].percent || n.percent && !r.alike(cellRef{t, 0, x}, cellRef{t, 0, y}) || !n.percent && op.name == "ratio" && !tab.cols[y].integer {
+	if tab.cols[x].percent || tab.cols[y].percent || n.percent && !r.alike(cellRef{t, 0, x}, cellRef{t, 0, y}) ||
+		!n.percent && op.name == "ratio" && !tab.cols[y].integer {
 		return nil
 	}
 	if op.name != "ratio" && !r.comparableColumns(t, x, y) {
 		return nil
 	}
 	v := op.eval(r.totalOf(t, x).sum(), r.totalOf(t, y).sum())
-	if v == nil || op.name == "diff" && v.Sign() < 0 || op.name == "ratio" && n.percent && v.Cmp(ratOne) > 0 || op.name == "growth" && (r.wrongWay(n, v) || tab.order(x, y) < 0) {
+	if v == nil || op.name == "diff" && v.Sign() < 0 || op.name == "ratio" && n.percent && v.Cmp(ratOne) > 0 ||
+		op.name == "growth" && (r.wrongWay(n, v) || tab.order(x, y) < 0) {
 		return nil
 	}
 	said := v
@@ -84,7 +86,9 @@ func (n *numeral) precise() bool {
 
 // ofOneRow: the words name one row that the numeral is about.
 func (r *resolver) ofOneRow(k int) bool {
-	return slices.ContainsFunc(r.bindings[k], func(b binding) bool { return b.strength >= inherited && len(b.rows) == 1 })
+	return slices.ContainsFunc(r.bindings[k], func(b binding) bool {
+		return b.strength >= inherited && len(b.rows) == 1
+	})
 }
 
 // spokenColumns are the numeric columns that the sentence or the one before it
@@ -94,7 +98,8 @@ func (r *resolver) spokenColumns(k, t int) []int {
 	n := &r.numerals[k]
 	var cols []int
 	add := func(ci int) {
-		if c := &r.tables[t].cols[ci]; c.role == roleNumber && !c.key && len(cols) < maxColumns && !slices.Contains(cols, ci) {
+		if c := &r.tables[t].cols[ci]; c.role == roleNumber && !c.key && len(cols) < maxColumns &&
+			!slices.Contains(cols, ci) {
 			cols = append(cols, ci)
 		}
 	}
@@ -154,7 +159,9 @@ func (r *resolver) across(k int) *candidate {
 			terms = append(terms, r.ref(b.table, int(b.rows[0]), c.name))
 		}
 		if q, ok := n.fitsValue(sum); ok && len(terms) > 2 {
-			return &candidate{table: b.table, formula: strings.Join(terms, " + "), value: ratText(sum), conf: 0.75 * q, rows: b.rows}
+			return &candidate{
+				table: b.table, formula: strings.Join(terms, " + "), value: ratText(sum), conf: 0.75 * q, rows: b.rows,
+			}
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ type unit struct {
 }
 
 var units = readUnits(map[string]string{
-	"time":   "ms 1/1000 millisecond 1/1000 msec 1/1000 s 1 sec 1 second 1 min 60 minute 60 h 3600 hr 3600 hour 3600 day 86400 week 604800",
+	"time": "ms 1/1000 millisecond 1/1000 msec 1/1000 s 1 sec 1 second 1 min 60 minute 60 h 3600 hr 3600 hour 3600 " +
+		"day 86400 week 604800",
 	"energy": "wh 1 kwh 1000 mwh 1000000 gwh 1000000000",
 	"power":  "kw 1000 mw 1000000 gw 1000000000",
 	"mass":   "mg 1/1000 g 1 gram 1 kg 1000 kilogram 1000 kilo 1000 t 1000000 tonne 1000000 ton 1000000",
@@ -25,7 +26,8 @@ var units = readUnits(map[string]string{
 	"data":   "byte 1 kb 1000 mb 1000000 gb 1000000000 tb 1000000000000",
 	"volume": "ml 1/1000 l 1 liter 1 litre 1 hl 100 m3 1000 cbm 1000",
 	"area":   "sqm 1 m2 1 ha 10000 hectare 10000 km2 1000000",
-	"money":  "cent 1/100 pence 1/100 eur 1 euro 1 usd 1 dollar 1 gbp 1 pound 1 chf 1 keur 1 teur 1 meur 1 kusd 1 musd 1",
+	"money": "cent 1/100 pence 1/100 eur 1 euro 1 usd 1 dollar 1 gbp 1 pound 1 chf 1 keur 1 teur 1 meur 1 kusd 1 " +
+		"musd 1",
 })
 
 func readUnits(lists map[string]string) map[string]unit {
@@ -156,7 +158,8 @@ func (n *numeral) inItsUnit(c *candidate, v *big.Rat, x, y *column) {
 
 // subunit: cents, pence.
 func (n *numeral) subunit() bool {
-	return n.unit.dimension == "money" && n.unit.factor.Cmp(ratOne) < 0 || n.per.dimension == "money" && n.per.factor.Cmp(ratOne) < 0
+	return n.unit.dimension == "money" && n.unit.factor.Cmp(ratOne) < 0 ||
+		n.per.dimension == "money" && n.per.factor.Cmp(ratOne) < 0
 }
 
 // conversions are those that the columns of the results ask for.

@@ -55,7 +55,8 @@ type verifier struct {
 }
 
 func (v *verifier) check(text string, c footnote.Cite) string {
-	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) || text[c.Start:c.End] != c.Text {
+	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) ||
+		text[c.Start:c.End] != c.Text {
 		return "the offsets are not those of the text"
 	}
 	n := v.numerals[c.Start]
@@ -110,7 +111,8 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 		if said := string(labelKey(nil, c.Text)); said != "" && strings.Contains(key, said) {
 			return ""
 		}
-		if d, ok := cellDate(cell); ok && n != nil && (!n.date.isZero() && n.date.covers(d) || d.day > 0 && v.prose.ordinalDay(n).day == d.day) {
+		if d, ok := cellDate(cell); ok && n != nil &&
+			(!n.date.isZero() && n.date.covers(d) || d.day > 0 && v.prose.ordinalDay(n).day == d.day) {
 			return ""
 		}
 		return fmt.Sprintf("the cell is %q", s)
@@ -374,7 +376,8 @@ func (e *evaluator) factor() (*big.Rat, error) {
 func (e *evaluator) number() (*big.Rat, error) {
 	e.skip()
 	start := e.at
-	for e.at < len(e.in) && (e.in[e.at] >= '0' && e.in[e.at] <= '9' || e.in[e.at] == '.' || e.at == start && e.in[e.at] == '-') {
+	for e.at < len(e.in) &&
+		(e.in[e.at] >= '0' && e.in[e.at] <= '9' || e.in[e.at] == '.' || e.at == start && e.in[e.at] == '-') {
 		e.at++
 	}
 	v, ok := parseRat(e.in[start:e.at])

@@ -54,8 +54,10 @@ var foreignCardinals = map[string]int64{
 
 // nounOf leads from the verb an answer uses to the noun a funnel's step is called.
 var nounOf = map[string]string{
-	"paid": "payment", "bought": "purchase", "purchased": "purchase", "visited": "visit", "viewed": "view", "clicked": "click",
-	"registered": "registration", "subscribed": "subscription", "ordered": "order", "converted": "conversion", "installed": "install",
+	"paid": "payment", "bought": "purchase", "purchased": "purchase", "visited": "visit", "viewed": "view",
+	"clicked":    "click",
+	"registered": "registration", "subscribed": "subscription", "ordered": "order", "converted": "conversion",
+	"installed": "install",
 	"activated": "activation",
 }
 
@@ -97,43 +99,74 @@ var months = map[string]int{
 // nothing else.
 var smallMonths = set("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro")
 
-var weekdays = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
+var weekdays = map[string]int{
+	"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7,
+}
 
 var (
-	hedgeAbout = set("about around approximately approx roughly circa ca some ~ ≈ close rund etwa ungefähr cerca aproximadamente environ")
+	hedgeAbout = set("about around approximately approx roughly circa ca some ~ ≈ close rund etwa ungefähr cerca " +
+		"aproximadamente environ")
 	hedgeUnder = set("nearly almost under below fast knapp quase")
 	hedgeOver  = set("over above exceeding exceeds exceed über mais")
 
-	commaStyle = set("der die das und mit von wurden waren insgesamt sich auf den eine der um für dos das foram com em uma não vendas les des est avec pour dans los las con por una")
-	dotStyle   = set("the of and with was were is has have in to from by at for")
+	commaStyle = set("der die das und mit von wurden waren insgesamt sich auf den eine der um für dos das foram com " +
+		"em uma não vendas les des est avec pour dans los las con por una")
+	dotStyle = set("the of and with was were is has have in to from by at for")
 
 	percentWords = set("% percent pct prozent percentage")
 	timesWords   = set("times x × mal vezes fold")
 
 	nouns = set("rows row records record entries entry results result items lines")
 
-	totalCues   = set("total totals overall altogether together combined sum sums all across whole entire insgesamt gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative wide")
+	totalCues = set("total totals overall altogether together combined sum sums all across whole entire insgesamt " +
+		"gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative wide")
 	averageCues = set("average avg mean averages averaged averaging durchschnitt durchschnittlich média médio schnitt")
-	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
-	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
+	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record " +
+		"strongest busiest höchste maior longest")
+	minCues = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest " +
+		"niedrigste menor")
 
-	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans lift uplift boost too few back dropping falling rising growing increasing overrun excess surplus missed outsold outpaced outperformed overshot undershot swing shortfall overspend savings saving saved jumping climbing dropping gaining losing slipping surging soaring slipped slid surged soared plunged sank shrank shrunk crept expanded contracted collapsed")
+	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase " +
+		"increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline " +
+		"gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails " +
+		"trail added lead leads leading improved improvement difference longer shorter older younger cheaper change " +
+		"changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction " +
+		"reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans lift uplift boost too " +
+		"few back dropping falling rising growing increasing overrun excess surplus missed outsold outpaced " +
+		"outperformed overshot undershot swing shortfall overspend savings saving saved jumping climbing dropping " +
+		"gaining losing slipping surging soaring slipped slid surged soared plunged sank shrank shrunk crept " +
+		"expanded contracted collapsed")
 	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
-	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped jumping climbing gaining surging soaring ahead surplus rising growing increasing mehr")
-	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines falling dropping declining saving savings saved weniger lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks underspent underspend undershot undershoots underran shortfall missed owed refunded overdrawn")
+	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds " +
+		"exceed improved longer climbed climb jump jumped jumping climbing gaining surging soaring ahead surplus " +
+		"rising growing increasing mehr")
+	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline " +
+		"declines falling dropping declining saving savings saved weniger lost loss losses down shrank shrunk " +
+		"shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing " +
+		"declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks underspent " +
+		"underspend undershot undershoots underran shortfall missed owed refunded overdrawn")
 
 	perCues   = set("per each pro por every je")
 	timeUnits = map[string]int64{"day": 1, "days": 1, "week": 7, "weeks": 7, "tage": 1, "tagen": 1, "dias": 1}
 
 	// prepositions after which a label belongs to the number before it.
-	linkWords     = set("in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
-	articles      = set("the a an der die das dem den os la le all each every our their its")
-	pronouns      = set("it its they their this that these there he she which where")
-	conjunctions  = set("and or & und e y et plus")
-	rankCues      = set("ranks rank ranked ranking came comes come finished finishes placed places place position in is as are number took")
-	superlatives  = set("largest highest best biggest most smallest lowest strongest busiest longest cheapest fastest place rank position")
-	rangeCues     = set("over above exceed exceeds exceeding least more than under below less fewer minimum maximum up between top first last latest past within since threshold next previous most recent limit limited until before after beyond exceeded bottom")
-	aboveCues     = set("over above exceed exceeds exceeding least more beyond exceeded crossed passed topped surpassed crossing")
+	linkWords = set(
+		"in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
+	articles     = set("the a an der die das dem den os la le all each every our their its")
+	pronouns     = set("it its they their this that these there he she which where")
+	conjunctions = set("and or & und e y et plus")
+	rankCues     = set(
+		"ranks rank ranked ranking came comes come finished finishes placed places place position in is as are " +
+			"number took")
+	superlatives = set(
+		"largest highest best biggest most smallest lowest strongest busiest longest cheapest fastest place rank " +
+			"position")
+	rangeCues = set(
+		"over above exceed exceeds exceeding least more than under below less fewer minimum maximum up between top " +
+			"first last latest past within since threshold next previous most recent limit limited until before " +
+			"after beyond exceeded bottom")
+	aboveCues = set(
+		"over above exceed exceeds exceeding least more beyond exceeded crossed passed topped surpassed crossing")
 	belowCues     = set("under below less fewer most")
 	pointers      = set("this that which each every any the another")
 	strictPronoun = set("it its they their this that")
@@ -143,22 +176,27 @@ var (
 var stop = set("of the a an in per for and by to on our their")
 
 // generic are words of column names that say how, not what, is measured.
-var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg t ha kg l h s mwh sqm km2 pro per gb tb")
+var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date " +
+	"n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg t ha kg l h s mwh sqm km2 pro per gb tb")
 
 // vague are the generic words that can stand for a column on their own.
 var vague = set("average rate share percent")
 
 var expansions = map[string]string{
-	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count", "nr": "number",
+	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count",
+	"nr":  "number",
 	"qty": "quantity", "amt": "amount", "rev": "revenue", "cust": "customer", "ytd": "year", "min": "minimum",
-	"kilometre": "km", "kilometer": "km", "max": "maximum", "hrs": "hour", "mins": "minute", "temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
+	"kilometre": "km", "kilometer": "km", "max": "maximum", "hrs": "hour", "mins": "minute",
+	"temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
 }
 
 // percentNames make a column one of percents or ratios; ratioNames do unless its
 // numbers are whole.
 var (
-	percentNames = set("percent pct percentage percentagem porcentagem porcentaje pourcentage prozent anteil quote taxa rate ratio share pctg coverage occupancy utilization utilisation completion retention")
-	ratioNames   = set("margin growth conversion churn change yoy mom progress met bounce return discount tax interest probability score accuracy precision recall")
+	percentNames = set("percent pct percentage percentagem porcentagem porcentaje pourcentage prozent anteil quote " +
+		"taxa rate ratio share pctg coverage occupancy utilization utilisation completion retention")
+	ratioNames = set("margin growth conversion churn change yoy mom progress met bounce return discount tax " +
+		"interest probability score accuracy precision recall")
 )
 
 // stem folds a word for comparing column names with prose.
@@ -169,7 +207,8 @@ func stem(w string) string {
 	switch n := len(w); {
 	case n > 4 && strings.HasSuffix(w, "ies"):
 		return w[:n-3] + "y"
-	case n > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "shes")):
+	case n > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") ||
+		strings.HasSuffix(w, "shes")):
 		return w[:n-2]
 	case n > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
 		return w[:n-1]
@@ -177,7 +216,10 @@ func stem(w string) string {
 	return w
 }
 
-var endings = []string{"ations", "ation", "ancies", "ments", "ancy", "ment", "ings", "ions", "ers", "ing", "ion", "ied", "ies", "als", "ed", "er", "al", "s", "e", "y"}
+var endings = []string{
+	"ations", "ation", "ancies", "ments", "ancy", "ment", "ings", "ions", "ers", "ing", "ion", "ied", "ies", "als",
+	"ed", "er", "al", "s", "e", "y",
+}
 
 // root cuts a word to what its relatives share: cancelled and cancellations,
 // occupied and occupancy. It gives nothing for short words.

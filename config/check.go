@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -67,29 +68,48 @@ func (c Config) checkElsewhere(named bool) error {
 		return nil
 	}
 	return fmt.Errorf("base_url is %q, another machine, but model_key is not set: set upstream to compatible "+
-		"to send questions and query results there without a key, or model to offline to keep them here", withoutUser(c.BaseURL))
+		"to send questions and query results there without a key, or model to offline to keep them here",
+		withoutUser(c.BaseURL))
 }
 
 // vendorKey is the prefix of keys of the vendor's Messages API.
 const vendorKey = "sk-ant-"
 
-// checkKeys rejects a key that is both the model's and a caller's.
+// checkKeys rejects a model's key that cannot be one, and a key that is both the model's and a caller's.
 func (c Config) checkKeys() error {
-	if strings.HasPrefix(string(c.APIKey), apikey.Prefix) {
+	switch key := string(c.APIKey); {
+	case strings.HasPrefix(bareKey(c.APIKey), apikey.Prefix):
 		return errors.New("model_key is a key made by footnote keys, which is for those who call this server; " +
 			"set it to the key of the model's server")
+	case bearer.MatchString(key):
+		return errors.New("model_key begins with the word Bearer, which belongs to the header: remove it and set " +
+			"only the key")
+	case strings.ContainsAny(key, quotes):
+		return errors.New("model_key has quotes in it, which its server would take for a part of the key: remove them")
+	case strings.ContainsFunc(key, unicode.IsSpace):
+		return errors.New("model_key has a space or a line break in it: remove it")
 	}
 	for i, k := range c.APIKeys {
 		switch {
-		case k.Key == c.APIKey:
+		case bareKey(k.Key) == bareKey(c.APIKey):
 			return fmt.Errorf("api_keys entry %d is the model_key, too: give callers a key of their own, "+
 				"or they hold the key of the model's server", i+1)
-		case strings.HasPrefix(string(k.Key), vendorKey):
+		case strings.HasPrefix(bareKey(k.Key), vendorKey):
 			return fmt.Errorf("api_keys entry %d begins with %s, as a key of the model's vendor does: "+
 				"set that as model_key, and give callers a key of their own", i+1, vendorKey)
 		}
 	}
 	return nil
+}
+
+const quotes = "\"'`“”‘’"
+
+// bearer is what stands before a key in a header.
+var bearer = regexp.MustCompile(`(?i)^[\s"']*bearer\s`)
+
+// bareKey returns a key without what is easily pasted along with it.
+func bareKey(k Secret) string {
+	return strings.Trim(bearer.ReplaceAllString(string(k), ""), quotes+" \t\r\n")
 }
 
 // bound is a condition on one setting, and its current value.
@@ -104,12 +124,18 @@ type bound struct {
 func (c Config) words() []bound {
 	return []bound{
 		{"upstream", oneOf(c.Upstream, Anthropic, Compatible, Offline), c.Upstream, "anthropic, compatible or offline"},
-		{"effort", oneOf(c.Effort, "", "low", "medium", "high", "xhigh", "max"), c.Effort, "low, medium, high, xhigh or max"},
+		{
+			"effort", oneOf(c.Effort, "", "low", "medium", "high", "xhigh", "max"), c.Effort,
+			"low, medium, high, xhigh or max",
+		},
 		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
 		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
 		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
 		{"on_busy", oneOf(c.OnBusy, "reject", "enqueue", "interrupt"), c.OnBusy, "reject, enqueue or interrupt"},
-		{"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect, "cancel or continue"},
+		{
+			"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect,
+			"cancel or continue",
+		},
 	}
 }
 
@@ -118,12 +144,21 @@ func (c Config) run() []bound {
 	return []bound{
 		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
 		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
-		{"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD, "more than 0 and at most 10000"},
+		{
+			"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD,
+			"more than 0 and at most 10000",
+		},
 		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},
 		{"max_tokens", c.MaxTokens >= 256 && c.MaxTokens <= 1_000_000, c.MaxTokens, "256 to 1000000"},
 		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
-		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
-		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},
+		{
+			"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout,
+			"more than 0 and at most run_timeout",
+		},
+		{
+			"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout,
+			"more than 0 and at most http_timeout",
+		},
 		{"park_timeout", c.ParkTimeout >= time.Second && c.ParkTimeout <= 24*time.Hour, c.ParkTimeout, "1s to 24h"},
 		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
 	}
@@ -135,7 +170,10 @@ func (c Config) conversations() []bound {
 		{"slow_response", c.SlowResponse >= 0 && c.SlowResponse <= 24*time.Hour, c.SlowResponse, "0s to 24h"},
 		{"traces.ratio", c.Traces.Ratio >= 0 && c.Traces.Ratio <= 1, c.Traces.Ratio, "0 to 1"},
 		{"traces.headers", c.Traces.Header() != nil, c.Traces.Headers, "name=value, separated by commas"},
-		{"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory, "0, or 4 to 10000"},
+		{
+			"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory,
+			"0, or 4 to 10000",
+		},
 		{"conversation_cache_ttl", c.Recall >= 0 && c.Recall <= 24*time.Hour, c.Recall, "0s to 24h"},
 		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
 	}
@@ -146,19 +184,36 @@ func (c Config) sizes() []bound {
 	return []bound{
 		{"upload_limit", c.UploadLimit >= 0 && c.UploadLimit <= 2<<30, c.UploadLimit, "0 to 2147483648"},
 		{"body_limit", c.BodyLimit >= 1<<10 && c.BodyLimit <= 1<<30, c.BodyLimit, "1024 to 1073741824"},
-		{"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime, "more than 0 and at most tool_timeout"},
-		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
-		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
+		{
+			"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime,
+			"more than 0 and at most tool_timeout",
+		},
+		{
+			"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows,
+			"1 to 1000000",
+		},
+		{
+			"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes,
+			"1024 to 268435456",
+		},
 		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
 		{"limits.load_memory", c.Limits.LoadMemory >= 128<<20, c.Limits.LoadMemory, "134217728 or more"},
-		{"limits.child_memory", c.Limits.ChildMemory == 0 || c.Limits.ChildMemory >= max(c.Limits.QueryMemory, c.Limits.LoadMemory)+128<<20, c.Limits.ChildMemory,
+		{"limits.child_memory",
+			c.Limits.ChildMemory == 0 || c.Limits.ChildMemory >= max(c.Limits.QueryMemory, c.Limits.LoadMemory)+128<<20,
+			c.Limits.ChildMemory,
 			"0, or 134217728 more than limits.query_memory and limits.load_memory"},
 		{"limits.streams", c.Limits.Streams >= 0 && c.Limits.Streams <= 1_000_000, c.Limits.Streams, "0 to 1000000"},
-		{"limits.streams_per_user", c.Limits.StreamsPerUser >= 0 && c.Limits.StreamsPerUser <= 1_000_000, c.Limits.StreamsPerUser, "0 to 1000000"},
+		{
+			"limits.streams_per_user", c.Limits.StreamsPerUser >= 0 && c.Limits.StreamsPerUser <= 1_000_000,
+			c.Limits.StreamsPerUser, "0 to 1000000",
+		},
 		{"cache.ttl", c.Cache.TTL >= 0 && c.Cache.TTL <= longestTTL, c.Cache.TTL, "0s to 24h"},
 		{"cache.bytes", c.Cache.Bytes >= 1<<20 && c.Cache.Bytes <= 64<<30, c.Cache.Bytes, "1048576 to 68719476736"},
 		{"cache.entries", c.Cache.Entries > 0 && c.Cache.Entries <= 10_000_000, c.Cache.Entries, "1 to 10000000"},
-		{"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime, "more than 0 and at most 1h"},
+		{
+			"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime,
+			"more than 0 and at most 1h",
+		},
 		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
 		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
 		{"coder.history", c.Coder.History >= 1<<20, c.Coder.History, "1048576 or more"},
@@ -170,14 +225,34 @@ func (c Config) sizes() []bound {
 func (c Config) places() []bound {
 	return []bound{
 		{"data", c.Data != "", c.Data, "a folder"},
-		{"store", c.Store == "" || postgresURL(string(c.Store)), c.Store, "empty, or postgres://user:password@host/database with the special characters of the password written as %XX"},
-		{"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis, "empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket"},
-		{"market.store", !strings.Contains(string(c.Market.Store), "://") || postgresURL(string(c.Market.Store)), c.Market.Store, "empty, a file, or postgres://user:password@host/database with the special characters of the password written as %XX"},
-		{"market.feed", oneOf(string(c.Market.Feed), "", Replay) || feedURL(string(c.Market.Feed)), c.Market.Feed, "replay, or a URL with http, https, ws or wss"},
+		{
+			"store", c.Store == "" || postgresURL(string(c.Store)), c.Store,
+			"empty, or postgres://user:password@host/database with the special characters of the password written as " +
+				"%XX",
+		},
+		{
+			"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis,
+			"empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket",
+		},
+		{
+			"market.store", !strings.Contains(string(c.Market.Store), "://") || postgresURL(string(c.Market.Store)),
+			c.Market.Store, "empty, a file, or postgres://user:password@host/database with the special characters of " +
+				"the password written as %XX",
+		},
+		{
+			"market.feed", oneOf(string(c.Market.Feed), "", Replay) || feedURL(string(c.Market.Feed)), c.Market.Feed,
+			"replay, or a URL with http, https, ws or wss",
+		},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
-		{"traces.endpoint", c.Traces.Endpoint == "" || webAddress(c.Traces.Endpoint), withoutUser(c.Traces.Endpoint), "empty, or an address such as http://127.0.0.1:4318"},
-		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
+		{
+			"traces.endpoint", c.Traces.Endpoint == "" || webAddress(c.Traces.Endpoint), withoutUser(c.Traces.Endpoint),
+			"empty, or an address such as http://127.0.0.1:4318",
+		},
+		{
+			"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL),
+			"an address such as http://127.0.0.1:11434",
+		},
 	}
 }
 
@@ -199,7 +274,8 @@ func (c Config) checkFilters() error {
 		case !validName(name):
 			return fmt.Errorf("filters has the source %q; a name is of letters, digits, - and _", name)
 		case postgresURL(c.Sources[name]):
-			return fmt.Errorf("filters.%s: it is a Postgres database, which has policies of its own (row-level security): they are told who asks, see docs/sources.md", name)
+			return fmt.Errorf("filters.%s: it is a Postgres database, which has policies of its own (row-level "+
+				"security): they are told who asks, see docs/sources.md", name)
 		case len(c.Filters[name]) == 0:
 			return fmt.Errorf("filters.%s names no tables, so that nothing of it could be read", name)
 		}
@@ -229,7 +305,8 @@ func (c Config) checkFunctions() error {
 // checkAccess rejects invalid access rules.
 func (c Config) checkAccess() error {
 	if len(c.Access) > 0 && !c.NeedsKey() {
-		return errors.New("access has rules, but callers need no key, so they are all one user: set auth.required, api_keys or auth.jwt")
+		return errors.New("access has rules, but callers need no key, so they are all one user: set auth.required, " +
+			"api_keys or auth.jwt")
 	}
 	_, err := access.New(c.Access, nil)
 	return err
@@ -244,13 +321,15 @@ func (j JWT) check() error {
 		return nil
 	}
 	if j.Audience == "" {
-		return errors.New("auth.jwt.audience is not set; it must be what the issuer calls this server, or tokens for others would be believed")
+		return errors.New("auth.jwt.audience is not set; it must be what the issuer calls this server, or tokens for " +
+			"others would be believed")
 	}
 	if strings.Contains(j.Keys, "://") && !token.Safe(j.Keys) {
 		return fmt.Errorf("auth.jwt.keys is %q; it must be https, or on this machine, or a file", withoutUser(j.Keys))
 	}
 	if j.Keys == "" && !token.Safe(j.Issuer) {
-		return fmt.Errorf("auth.jwt.issuer is %q; without auth.jwt.keys it must be an https address", withoutUser(j.Issuer))
+		return fmt.Errorf("auth.jwt.issuer is %q; without auth.jwt.keys it must be an https address",
+			withoutUser(j.Issuer))
 	}
 	for _, a := range j.Algorithms {
 		if !oneOf(a, token.Algorithms...) {
@@ -314,7 +393,8 @@ func (c Config) checkOrigins() error {
 func (c Config) checkTiers() error {
 	for _, t := range c.Tiers.List() {
 		if !oneOf(t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max") {
-			return fmt.Errorf("tiers.%s_effort is %q; it must be off, low, medium, high, xhigh or max", t.Name, t.Effort)
+			return fmt.Errorf("tiers.%s_effort is %q; it must be off, low, medium, high, xhigh or max", t.Name,
+				t.Effort)
 		}
 		if t.Multiplier < 1 || t.Multiplier > 1000 {
 			return fmt.Errorf("tiers.%s_multiplier is \"%d\"; it must be 1 to 1000", t.Name, t.Multiplier)
@@ -327,13 +407,15 @@ func (c Cache) check() error {
 	for _, entry := range c.Tools {
 		name, value, _ := strings.Cut(entry, "=")
 		if d, err := time.ParseDuration(value); err != nil || name == "" || d < 0 || d > longestTTL {
-			return fmt.Errorf("cache.tools has %q; it must be a tool's name, = and a duration of at most 24h, such as run_query=1m", entry)
+			return fmt.Errorf("cache.tools has %q; it must be a tool's name, = and a duration of at most 24h, such "+
+				"as run_query=1m", entry)
 		}
 	}
 	for _, entry := range c.Versions {
 		name, sql, _ := strings.Cut(entry, "=")
 		if strings.TrimSpace(name) == "" || strings.TrimSpace(sql) == "" {
-			return fmt.Errorf("cache.versions has %q; it must be a source's name, = and a statement, such as sales=SELECT max(loaded_at) FROM loads", entry)
+			return fmt.Errorf("cache.versions has %q; it must be a source's name, = and a statement, such as "+
+				"sales=SELECT max(loaded_at) FROM loads", entry)
 		}
 	}
 	return nil
@@ -360,8 +442,10 @@ func CheckSource(name, address string) error {
 	if address == "" {
 		return fmt.Errorf("sources: the source %s has no path", name)
 	}
-	if m := addressScheme.FindStringSubmatch(address); m != nil && !oneOf(m[1], "sqlite", "duckdb", "file", "postgres", "postgresql") {
-		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use postgres:, sqlite:, duckdb:, file: or a path", name, m[1])
+	if m := addressScheme.FindStringSubmatch(address); m != nil &&
+		!oneOf(m[1], "sqlite", "duckdb", "file", "postgres", "postgresql") {
+		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use postgres:, sqlite:, duckdb:, file: or "+
+			"a path", name, m[1])
 	}
 	return nil
 }
@@ -387,15 +471,18 @@ func (c Config) checkListen() error {
 	}
 	local := loopback(host)
 	if !local && !c.NeedsKey() {
-		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
+		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, "+
+			"auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
 	}
 	seen := map[Secret]bool{}
 	for i, k := range c.APIKeys {
 		if len(k.Key) < 16 && !local {
-			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can reach", i+1)
+			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can "+
+				"reach", i+1)
 		}
 		if weak(string(k.Key)) {
-			return fmt.Errorf("api_keys entry %d must have at least 8 characters, all of them printable ASCII and no blanks", i+1)
+			return fmt.Errorf("api_keys entry %d must have at least 8 characters, all of them printable ASCII and no "+
+				"blanks", i+1)
 		}
 		if seen[k.Key] {
 			return fmt.Errorf("api_keys entry %d is there twice", i+1)

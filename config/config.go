@@ -333,16 +333,24 @@ func Default() Config {
 		Listen: "127.0.0.1:8787", Data: "data", Sources: map[string]string{},
 		Model: "claude-sonnet-5-5", MaxTokens: 16_000, ModelIdleTimeout: 2 * time.Minute,
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
-		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
-		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
-		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20, LoadMemory: 1 << 30, BudgetWait: 20 * time.Second, Replicas: 1},
-		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
+		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second,
+		DrainTimeout: 60 * time.Second,
+		BodyLimit:    1 << 20, UploadLimit: 256 << 20,
+		Limits: Limits{
+			QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20,
+			LoadMemory: 1 << 30, BudgetWait: 20 * time.Second, Replicas: 1,
+		},
+		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel,
+		StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		SlowResponse: 30 * time.Second, Traces: Traces{Ratio: 1},
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
 		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
-		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20, History: 64 << 20, OrgHistory: 1 << 30},
+		Coder: Coder{
+			CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20, History: 64 << 20,
+			OrgHistory: 1 << 30,
+		},
 	}
 }
 
@@ -518,7 +526,8 @@ func ParseSources(list string) (map[string]string, error) {
 	for rest := list; rest != ""; {
 		name, after, ok := strings.Cut(rest, "=")
 		if !ok || !validName(name) {
-			return nil, fmt.Errorf("sources is %q: each source is name=url-or-path, the name of letters, digits, - and _", Redact(list))
+			return nil, fmt.Errorf(
+				"sources is %q: each source is name=url-or-path, the name of letters, digits, - and _", Redact(list))
 		}
 		value := after
 		rest = ""

@@ -84,32 +84,15 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 		}
 		return nil
 	}
-	switch t.Kind() {
-	case reflect.Struct:
+	switch kind := t.Kind(); {
+	case kind == reflect.Struct:
 		return checkMapping(n, t, name)
-	case reflect.Slice:
-		if n.Kind != yaml.SequenceNode {
-			return wrong("a list")
-		}
-		for _, item := range n.Content {
-			if err := checkNode(item, t.Elem(), name); err != nil {
-				return err
-			}
-		}
-		return nil
-	case reflect.Map:
-		if n.Kind != yaml.MappingNode {
-			return wrong("a list of names and values")
-		}
-		for i := 1; i < len(n.Content); i += 2 {
-			if err := checkUnique(n, i-1, name+"."+n.Content[i-1].Value); err != nil {
-				return err
-			}
-			if err := checkNode(n.Content[i], t.Elem(), name+"."+n.Content[i-1].Value); err != nil {
-				return err
-			}
-		}
-		return nil
+	case kind == reflect.Slice && n.Kind != yaml.SequenceNode:
+		return wrong("a list")
+	case kind == reflect.Map && n.Kind != yaml.MappingNode:
+		return wrong("a list of names and values")
+	case kind == reflect.Slice || kind == reflect.Map:
+		return checkItems(n, t, name)
 	}
 	if n.Kind != yaml.ScalarNode {
 		return wrong("one value")
@@ -120,10 +103,33 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 	return nil
 }
 
+// checkItems checks the items of a list, or the values of a list of names and values.
+func checkItems(n *yaml.Node, t reflect.Type, name string) error {
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			if err := checkNode(item, t.Elem(), name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := 1; i < len(n.Content); i += 2 {
+		of := name + "." + n.Content[i-1].Value
+		if err := checkUnique(n, i-1, of); err != nil {
+			return err
+		}
+		if err := checkNode(n.Content[i], t.Elem(), of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkMapping does the work of checkNode for settings with nested settings.
 func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: %s must be a list of settings and their values", n.Line, strings.TrimSpace("the file "+name))
+		return fmt.Errorf("line %d: %s must be a list of settings and their values", n.Line,
+			strings.TrimSpace("the file "+name))
 	}
 	fields := map[string]reflect.Type{}
 	for f := range t.Fields() {
@@ -150,7 +156,8 @@ func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 func checkUnique(n *yaml.Node, i int, name string) error {
 	for j := 0; j < i; j += 2 {
 		if n.Content[j].Value == n.Content[i].Value {
-			return fmt.Errorf("line %d: %s is set a second time; the first is in line %d", n.Content[i].Line, name, n.Content[j].Line)
+			return fmt.Errorf("line %d: %s is set a second time; the first is in line %d", n.Content[i].Line, name,
+				n.Content[j].Line)
 		}
 	}
 	return nil

@@ -72,7 +72,9 @@ func (l Limits) Of(p footnote.Principal) Allowance {
 }
 
 // sharedLimits lists the limits that apply to more than one user.
-var sharedLimits = []string{"org_requests_per_minute", "org_runs", "org_tokens_per_day", "usd_per_org", "usd_per_org_day", "usd_per_day"}
+var sharedLimits = []string{
+	"org_requests_per_minute", "org_runs", "org_tokens_per_day", "usd_per_org", "usd_per_org_day", "usd_per_day",
+}
 
 func (c Config) checkLimits() error {
 	if a, b := c.TokensPerDay, c.Limits.Default.TokensPerDay; a != 0 && b != 0 && a != b {
@@ -90,9 +92,14 @@ func (l Limits) check() error {
 		name   string
 		of     map[string]Allowance
 		refuse []string
-	}{{"limits.orgs", l.Orgs, []string{"usd_per_day"}}, {"limits.roles", l.Roles, sharedLimits}, {"limits.users", l.Users, sharedLimits}} {
+	}{
+		{
+			"limits.orgs", l.Orgs, []string{"usd_per_day"},
+		}, {"limits.roles", l.Roles, sharedLimits}, {"limits.users", l.Users, sharedLimits},
+	} {
 		for _, name := range slices.Sorted(maps.Keys(group.of)) {
-			if org, user, ok := strings.Cut(name, "/"); group.name == "limits.users" && (!ok || org == "" || user == "") {
+			if org, user, ok := strings.Cut(name, "/"); group.name == "limits.users" &&
+				(!ok || org == "" || user == "") {
 				return fmt.Errorf("limits.users has %q; it must be org/user", name)
 			}
 			if err := group.of[name].check(group.name+"."+name, group.refuse); err != nil {

@@ -30,10 +30,32 @@ limits:
 		p    footnote.Principal
 		want config.Allowance
 	}{
-		{footnote.Principal{Org: "other", User: "x"}, config.Allowance{Requests: 60, Runs: 2, PerUserDay: 1, PerDay: 100}},
-		{footnote.Principal{Org: "acme", User: "bob"}, config.Allowance{Requests: 60, Runs: 4, PerUserDay: 1, PerOrgDay: 20, PerDay: 100}},
-		{footnote.Principal{Org: "acme", User: "bob", Roles: []string{"lead", "analyst", "none"}}, config.Allowance{Requests: -1, Runs: 8, PerUserDay: 9, PerOrgDay: 20, PerDay: 100}},
-		{footnote.Principal{Org: "acme", User: "ann", Roles: []string{"analyst"}}, config.Allowance{Requests: 60, Runs: 1, PerUserDay: 5, PerOrgDay: 20, PerDay: 100}},
+		{
+			footnote.Principal{
+				Org:  "other",
+				User: "x",
+			}, config.Allowance{Requests: 60, Runs: 2, PerUserDay: 1, PerDay: 100},
+		},
+		{
+			footnote.Principal{
+				Org:  "acme",
+				User: "bob",
+			}, config.Allowance{Requests: 60, Runs: 4, PerUserDay: 1, PerOrgDay: 20, PerDay: 100},
+		},
+		{
+			footnote.Principal{
+				Org:   "acme",
+				User:  "bob",
+				Roles: []string{"lead", "analyst", "none"},
+			}, config.Allowance{Requests: -1, Runs: 8, PerUserDay: 9, PerOrgDay: 20, PerDay: 100},
+		},
+		{
+			footnote.Principal{
+				Org:   "acme",
+				User:  "ann",
+				Roles: []string{"analyst"},
+			}, config.Allowance{Requests: 60, Runs: 1, PerUserDay: 5, PerOrgDay: 20, PerDay: 100},
+		},
 	} {
 		if got := c.Limits.Of(test.p); got != test.want {
 			t.Errorf("%+v: %+v", test.p, got)

@@ -57,8 +57,9 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.printable(
 func (c Config) MarshalYAML() (any, error) { return c.printable(), nil }
 
 var (
-	userinfo   = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
-	parts      = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
+	userinfo = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
+	parts    = regexp.MustCompile(
+		`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
 	secretName = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential|headers$`)
 )
 

@@ -20,10 +20,14 @@ var catalogue = [...]struct {
 	}},
 	{"KIT", "Kitchen", 11, 55, []entry{
 		{"Cast Iron Pan, 28 cm", 6490, 5}, {"Chef's Knife, 20 cm", 8990, 4}, {"Oak Cutting Board", 3990, 5},
-		{"Stoneware Mug", 1450, 9}, {"Salad Bowl", 2990, 3}, {"Stand Mixer", 34900, 1}, {"Linen Tea Towels, set of 3", 1990, 6},
+		{
+			"Stoneware Mug", 1450, 9,
+		}, {"Salad Bowl", 2990, 3}, {"Stand Mixer", 34900, 1}, {"Linen Tea Towels, set of 3", 1990, 6},
 	}},
 	{"OFF", "Home Office", 9, 62, []entry{
-		{"Standing Desk", 54900, 1}, {"Ergonomic Chair", 38900, 1}, {"Monitor Arm", 11900, 3}, {"Desk Mat, wool felt", 3490, 6},
+		{
+			"Standing Desk", 54900, 1,
+		}, {"Ergonomic Chair", 38900, 1}, {"Monitor Arm", 11900, 3}, {"Desk Mat, wool felt", 3490, 6},
 		{"Laptop Stand", 4990, 5}, {"Cable Tidy Box", 2490, 5}, {"Footrest", 5990, 2},
 	}},
 	{"OUT", "Outdoor", 10, 57, []entry{
@@ -31,11 +35,15 @@ var catalogue = [...]struct {
 		{"Picnic Blanket", 4290, 5}, {"Head Torch", 3990, 4}, {"Two-person Tent", 21900, 1}, {"Enamel Cup", 1290, 7},
 	}},
 	{"STA", "Stationery", 12, 38, []entry{
-		{"Dotted Notebook A5", 1490, 10}, {"Fountain Pen", 3950, 4}, {"Weekly Planner", 2190, 4}, {"Gel Pens, set of 5", 1150, 8},
+		{
+			"Dotted Notebook A5", 1490, 10,
+		}, {"Fountain Pen", 3950, 4}, {"Weekly Planner", 2190, 4}, {"Gel Pens, set of 5", 1150, 8},
 		{"Sticky Notes, 6 blocks", 690, 7}, {"Leather Pencil Case", 2990, 3},
 	}},
 	{"LIG", "Lighting", 7, 52, []entry{
-		{"Desk Lamp, dimmable", 7990, 5}, {"Clip Light", 2990, 5}, {"Paper Pendant Shade", 4490, 3}, {"Floor Lamp", 15900, 2},
+		{
+			"Desk Lamp, dimmable", 7990, 5,
+		}, {"Clip Light", 2990, 5}, {"Paper Pendant Shade", 4490, 3}, {"Floor Lamp", 15900, 2},
 		{"LED Bulbs E27, 4 pieces", 1990, 8}, {"String Lights, 10 m", 2490, 6},
 	}},
 }
@@ -49,7 +57,9 @@ var places = [...]struct {
 	last    []string
 }{
 	{"Germany", 30, [3]string{"Berlin", "Hamburg", "Leipzig"},
-		[]string{"Anna", "Jonas", "Mia", "Felix", "Lena", "Jürgen", "Katrin", "Emre", "Sophie", "Tobias", "Ayşe", "Paul"},
+		[]string{
+			"Anna", "Jonas", "Mia", "Felix", "Lena", "Jürgen", "Katrin", "Emre", "Sophie", "Tobias", "Ayşe", "Paul",
+		},
 		[]string{"Müller", "Schmidt", "Weber", "Wagner", "Becker", "Hoffmann", "Koch", "Yılmaz", "Krüger", "Vogel"}},
 	{"France", 18, [3]string{"Paris", "Lyon", "Nantes"},
 		[]string{"Camille", "Hugo", "Chloé", "Louis", "Inès", "Mathieu", "Élodie", "Karim", "Manon", "Théo"},

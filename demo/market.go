@@ -32,10 +32,26 @@ type pair struct {
 }
 
 var pairs = []pair{
-	{market.Symbol{Symbol: "EURUSD", Name: "Euro / US dollar", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true}, 1.10, 0.05, 0.0045, 120},
-	{market.Symbol{Symbol: "GBPUSD", Name: "Pound sterling / US dollar", Base: "GBP", Quote: "USD", Digits: 5, Synthetic: true}, 1.28, 0.05, 0.0050, 100},
-	{market.Symbol{Symbol: "USDJPY", Name: "US dollar / Japanese yen", Base: "USD", Quote: "JPY", Digits: 3, Synthetic: true}, 149, 0.07, 0.0055, 110},
-	{market.Symbol{Symbol: "XAUUSD", Name: "Gold / US dollar", Base: "XAU", Quote: "USD", Digits: 2, Synthetic: true}, 2650, 0.18, 0.0090, 150},
+	{
+		market.Symbol{
+			Symbol: "EURUSD", Name: "Euro / US dollar", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true,
+		}, 1.10, 0.05, 0.0045, 120,
+	},
+	{
+		market.Symbol{
+			Symbol: "GBPUSD", Name: "Pound sterling / US dollar", Base: "GBP", Quote: "USD", Digits: 5, Synthetic: true,
+		}, 1.28, 0.05, 0.0050, 100,
+	},
+	{
+		market.Symbol{
+			Symbol: "USDJPY", Name: "US dollar / Japanese yen", Base: "USD", Quote: "JPY", Digits: 3, Synthetic: true,
+		}, 149, 0.07, 0.0055, 110,
+	},
+	{
+		market.Symbol{
+			Symbol: "XAUUSD", Name: "Gold / US dollar", Base: "XAU", Quote: "USD", Digits: 2, Synthetic: true,
+		}, 2650, 0.18, 0.0090, 150,
+	},
 }
 
 // seed returns a random generator for one part of the market, independent of the other parts.
@@ -93,7 +109,9 @@ func (p pair) prices(shocks map[int64]float64) candles {
 			continue
 		}
 		days := hour.Sub(from).Hours() / 24
-		goal := math.Log(p.price) + p.swing*(0.6*math.Sin(days/400*2*math.Pi+phase[0])+0.3*math.Sin(days/97*2*math.Pi+phase[1])+0.1*math.Sin(days/29*2*math.Pi+phase[2]))
+		goal := math.Log(p.price) +
+			p.swing*(0.6*math.Sin(days/400*2*math.Pi+phase[0])+0.3*math.Sin(days/97*2*math.Pi+phase[1])+
+				0.1*math.Sin(days/29*2*math.Pi+phase[2]))
 		calm = math.Exp(0.98*math.Log(calm) + 0.06*r.NormFloat64())
 		sigma := p.day / math.Sqrt(1440) * activity[hour.Hour()] * calm
 		step := 10 // minutes; coarse steps are enough where only hours are kept

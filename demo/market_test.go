@@ -68,8 +68,10 @@ func TestMarket(t *testing.T) {
 	if !reflect.DeepEqual(k, invent(t)) {
 		t.Error("two runs differ")
 	}
-	if len(k.symbols) != 4 || len(k.trades) != 300 || k.whose != "local/ann" || len(k.cot) != 4 || len(k.cot["EURUSD"]) < 140 || len(k.events) < 600 || len(k.news) < 50 {
-		t.Errorf("%d symbols, %d trades of %s, %d reports, %d events, %d headlines", len(k.symbols), len(k.trades), k.whose, len(k.cot["EURUSD"]), len(k.events), len(k.news))
+	if len(k.symbols) != 4 || len(k.trades) != 300 || k.whose != "local/ann" || len(k.cot) != 4 ||
+		len(k.cot["EURUSD"]) < 140 || len(k.events) < 600 || len(k.news) < 50 {
+		t.Errorf("%d symbols, %d trades of %s, %d reports, %d events, %d headlines", len(k.symbols), len(k.trades),
+			k.whose, len(k.cot["EURUSD"]), len(k.events), len(k.news))
 	}
 	for _, s := range k.symbols {
 		if !s.Synthetic {
@@ -128,7 +130,9 @@ func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Ca
 				t.Fatalf("%s %s: %s is out of order or not complete", s.Symbol, f, b.Time)
 			}
 			local := b.Time.In(loc)
-			if f != market.D1 && (local.Weekday() == time.Saturday || local.Weekday() == time.Friday && local.Hour() >= 17 || local.Weekday() == time.Sunday && local.Hour() < 17) {
+			if f != market.D1 &&
+				(local.Weekday() == time.Saturday || local.Weekday() == time.Friday && local.Hour() >= 17 ||
+					local.Weekday() == time.Sunday && local.Hour() < 17) {
 				t.Fatalf("%s %s: %s is of a weekend", s.Symbol, f, b.Time)
 			}
 		}
@@ -147,13 +151,20 @@ func TestMarketAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{l.Symbol(t.Context(), k.symbols[0]), l.Candles(t.Context(), "EURUSD", market.M1, k.candles["EURUSD"][market.M1]), l.Commit(t.Context())} {
+	for _, err := range []error{
+		l.Symbol(t.Context(), k.symbols[0]),
+		l.Candles(t.Context(), "EURUSD", market.M1, k.candles["EURUSD"][market.M1]), l.Commit(t.Context()),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, f := range []market.Timeframe{market.H1, market.D1} {
-		got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: f, From: MarketEnds.AddDate(0, 0, -50).Truncate(24 * time.Hour)})
+		got, err := s.Candles(t.Context(), market.CandleQuery{
+			Symbol:    "EURUSD",
+			Timeframe: f,
+			From:      MarketEnds.AddDate(0, 0, -50).Truncate(24 * time.Hour),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

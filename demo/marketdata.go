@@ -54,7 +54,9 @@ const (
 	inTokyo   = "Asia/Tokyo"
 )
 
-var rateMonths = []time.Month{time.January, time.March, time.May, time.June, time.July, time.September, time.October, time.December}
+var rateMonths = []time.Month{
+	time.January, time.March, time.May, time.June, time.July, time.September, time.October, time.December,
+}
 
 var releases = []release{
 	{"USD", "Nonfarm Payrolls", "high", "K", 8, 30, inNewYork, 175, 45, 40, 0, 0.0035, nth(1, time.Friday)},
@@ -63,15 +65,32 @@ var releases = []release{
 	{"USD", "Retail Sales m/m", "medium", "%", 8, 30, inNewYork, 0.3, 0.4, 0.3, 1, 0.0012, weekdayAfter(16)},
 	{"USD", "Initial Jobless Claims", "medium", "K", 8, 30, inNewYork, 225, 12, 8, 0, -0.0006, weekly(time.Thursday)},
 	{"USD", "ISM Manufacturing PMI", "medium", "", 10, 0, inNewYork, 49.5, 1.5, 0.8, 1, 0.0012, weekdayAfter(1)},
-	{"USD", "FOMC Rate Decision", "high", "%", 14, 0, inNewYork, 4.25, 0.5, 0.08, 2, 0.0030, weekdayAfter(18, rateMonths...)},
-	{"EUR", "ECB Rate Decision", "high", "%", 14, 15, inBerlin, 2.75, 0.4, 0.08, 2, 0.0025, weekdayAfter(6, rateMonths...)},
-	{"EUR", "CPI Flash y/y", "high", "%", 11, 0, inBerlin, 2.3, 0.3, 0.1, 1, 0.0015, weekdayAfter(30, time.January, time.March, time.April, time.May, time.June, time.July, time.August, time.September, time.October, time.November, time.December)},
+	{
+		"USD", "FOMC Rate Decision", "high", "%", 14, 0, inNewYork, 4.25, 0.5, 0.08, 2, 0.0030,
+		weekdayAfter(18, rateMonths...),
+	},
+	{
+		"EUR", "ECB Rate Decision", "high", "%", 14, 15, inBerlin, 2.75, 0.4, 0.08, 2, 0.0025,
+		weekdayAfter(6, rateMonths...),
+	},
+	{
+		"EUR", "CPI Flash y/y", "high", "%", 11, 0, inBerlin, 2.3, 0.3, 0.1, 1, 0.0015,
+		weekdayAfter(30, time.January, time.March, time.April, time.May, time.June, time.July, time.August,
+			time.September, time.October, time.November, time.December),
+	},
 	{"EUR", "German Ifo Business Climate", "medium", "", 10, 0, inBerlin, 87.5, 1.2, 0.7, 1, 0.0008, weekdayAfter(24)},
 	{"EUR", "Flash Manufacturing PMI", "medium", "", 10, 0, inBerlin, 47.5, 1.3, 0.7, 1, 0.0010, weekdayAfter(21)},
-	{"GBP", "BoE Rate Decision", "high", "%", 12, 0, inLondon, 4.5, 0.4, 0.08, 2, 0.0025, weekdayAfter(7, time.February, time.March, time.May, time.June, time.August, time.September, time.November, time.December)},
+	{
+		"GBP", "BoE Rate Decision", "high", "%", 12, 0, inLondon, 4.5, 0.4, 0.08, 2, 0.0025,
+		weekdayAfter(7, time.February, time.March, time.May, time.June, time.August, time.September, time.November,
+			time.December),
+	},
 	{"GBP", "CPI y/y", "high", "%", 7, 0, inLondon, 2.9, 0.4, 0.1, 1, 0.0020, weekdayAfter(19)},
 	{"GBP", "Retail Sales m/m", "medium", "%", 7, 0, inLondon, 0.1, 0.5, 0.4, 1, 0.0009, weekdayAfter(20)},
-	{"JPY", "BoJ Rate Decision", "high", "%", 12, 0, inTokyo, 0.4, 0.15, 0.05, 2, 0.0035, weekdayAfter(19, rateMonths...)},
+	{
+		"JPY", "BoJ Rate Decision", "high", "%", 12, 0, inTokyo, 0.4, 0.15, 0.05, 2, 0.0035,
+		weekdayAfter(19, rateMonths...),
+	},
 	{"JPY", "National CPI y/y", "medium", "%", 8, 30, inTokyo, 2.7, 0.3, 0.1, 1, 0.0010, weekdayAfter(20)},
 }
 
@@ -97,7 +116,10 @@ func calendar() []market.Event {
 			}
 			at := time.Date(day.Year(), day.Month(), day.Day(), rel.hour, rel.minute, 0, 0, loc).UTC()
 			level += 0.3*(rel.level-level) + rel.spread*0.5*r.NormFloat64()
-			e := market.Event{Time: at, Currency: rel.currency, Title: rel.title, Impact: rel.impact, Unit: rel.unit, Synthetic: true, Previous: new(previous)}
+			e := market.Event{
+				Time: at, Currency: rel.currency, Title: rel.title, Impact: rel.impact, Unit: rel.unit, Synthetic: true,
+				Previous: new(previous),
+			}
 			e.Forecast = new(rel.number(level))
 			actual := rel.number(level + rel.surprise*r.NormFloat64())
 			if at.Before(MarketEnds) {
@@ -162,12 +184,16 @@ func (p pair) positions(days []market.Candle) []market.COTReport {
 		trend := d.Close/days[i-20].Close - 1
 		net = 0.75*net + trend/p.day*9000 + 4000*r.NormFloat64()
 		base := 120_000 + 25_000*r.Float64()
-		rep := market.COTReport{Symbol: p.symbol.Symbol, Date: d.Time, Published: d.Time.AddDate(0, 0, 3).Add(20*time.Hour + 30*time.Minute), Synthetic: true}
+		rep := market.COTReport{
+			Symbol: p.symbol.Symbol, Date: d.Time,
+			Published: d.Time.AddDate(0, 0, 3).Add(20*time.Hour + 30*time.Minute), Synthetic: true,
+		}
 		rep.NonCommercialLong = int64(max(5000, base+net/2))
 		rep.NonCommercialShort = int64(max(5000, base-net/2))
 		rep.CommercialLong = int64(max(5000, 1.3*base-net/2))
 		rep.CommercialShort = int64(max(5000, 1.3*base+net/2))
-		rep.OpenInterest = max(rep.NonCommercialLong+rep.CommercialLong, rep.NonCommercialShort+rep.CommercialShort) + int64(40_000*r.Float64()) + 20_000
+		rep.OpenInterest = max(rep.NonCommercialLong+rep.CommercialLong,
+			rep.NonCommercialShort+rep.CommercialShort) + int64(40_000*r.Float64()) + 20_000
 		if rep.Published.Before(MarketEnds) {
 			list = append(list, rep)
 		}
@@ -180,7 +206,9 @@ func headlines(events []market.Event, bars []candles) []market.Headline {
 	var list []market.Headline
 	add := func(at time.Time, title string, currencies ...string) {
 		if at.Before(MarketEnds) {
-			list = append(list, market.Headline{Time: at, Source: "Demo Wire (synthetic)", Title: title, Currencies: currencies, Synthetic: true})
+			list = append(list, market.Headline{
+				Time: at, Source: "Demo Wire (synthetic)", Title: title, Currencies: currencies, Synthetic: true,
+			})
 		}
 	}
 	since := MarketEnds.AddDate(0, 0, -minuteDays)
@@ -194,7 +222,9 @@ func headlines(events []market.Event, bars []candles) []market.Headline {
 		} else if *e.Actual < *e.Forecast {
 			how = "below"
 		}
-		add(e.Time.Add(2*time.Minute), fmt.Sprintf("%s %s at %v%s, %s the forecast of %v%s", e.Currency, e.Title, *e.Actual, e.Unit, how, *e.Forecast, e.Unit), e.Currency)
+		add(e.Time.Add(2*time.Minute),
+			fmt.Sprintf("%s %s at %v%s, %s the forecast of %v%s", e.Currency, e.Title, *e.Actual, e.Unit, how,
+				*e.Forecast, e.Unit), e.Currency)
 	}
 	for i, p := range pairs {
 		days := bars[i].days
@@ -208,7 +238,8 @@ func headlines(events []market.Event, bars []candles) []market.Headline {
 				word = "falls"
 			}
 			add(days[j].Time.Add(20*time.Hour+time.Duration(i)*7*time.Minute),
-				fmt.Sprintf("%s %s %.1f%% on the day to %.*f", p.symbol.Name, word, math.Abs(move), p.symbol.Digits, days[j].Close), p.symbol.Base, p.symbol.Quote)
+				fmt.Sprintf("%s %s %.1f%% on the day to %.*f", p.symbol.Name, word, math.Abs(move), p.symbol.Digits,
+					days[j].Close), p.symbol.Base, p.symbol.Quote)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b market.Headline) int {
@@ -242,7 +273,10 @@ func trades(bars []candles) []market.Trade {
 	return list
 }
 
-var setups = []string{"break of the range", "pullback to support", "rejection at resistance", "trend continuation", "reversal after the release"}
+var setups = []string{
+	"break of the range", "pullback to support", "rejection at resistance", "trend continuation",
+	"reversal after the release",
+}
 
 // trade generates one trade that is entered at the close of an hour.
 func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
@@ -255,8 +289,9 @@ func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
 		side, sign = "short", -1
 	}
 	t := market.Trade{
-		Symbol: p.symbol.Symbol, Side: side, Opened: hours[at].Time.Add(time.Hour), Entry: entry, Currency: "USD", Synthetic: true,
-		Stop: p.round(entry - sign*risk), Target: p.round(entry + sign*reward), Notes: setups[r.IntN(len(setups))],
+		Symbol: p.symbol.Symbol, Side: side, Opened: hours[at].Time.Add(time.Hour), Entry: entry, Currency: "USD",
+		Synthetic: true,
+		Stop:      p.round(entry - sign*risk), Target: p.round(entry + sign*reward), Notes: setups[r.IntN(len(setups))],
 		Size: math.Round((0.1+0.9*r.Float64())*10) / 10,
 	}
 	for i := at + 1; i < min(at+48, len(hours)); i++ {

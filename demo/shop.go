@@ -96,7 +96,11 @@ func fill(ctx context.Context, name string) error {
 		return err
 	}
 	// No journal: the file is discarded if anything fails, and traces of a journal would change its bytes.
-	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=foreign_keys(ON)"}
+	dsn := url.URL{
+		Scheme:   "file",
+		Path:     filepath.ToSlash(abs),
+		RawQuery: "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=foreign_keys(ON)",
+	}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return err

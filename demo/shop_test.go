@@ -78,19 +78,50 @@ func TestShopIsBelievable(t *testing.T) {
 		{"orders", `SELECT count(*) FROM orders`, 200, 2000},
 		{"order items", `SELECT count(*) FROM order_items`, 500, 10000},
 		{"months", `SELECT count(DISTINCT strftime('%Y-%m', ordered_at)) FROM orders`, 6, 36},
-		{"different month sizes", `SELECT count(DISTINCT n) FROM (SELECT count(*) n FROM orders GROUP BY strftime('%Y-%m', ordered_at))`, 6, 36},
+		{
+			"different month sizes",
+			`SELECT count(DISTINCT n) FROM (SELECT count(*) n FROM orders GROUP BY strftime('%Y-%m', ordered_at))`, 6,
+			36,
+		},
 		{"statuses", `SELECT count(DISTINCT status) FROM orders`, 5, 5},
 		{"countries", `SELECT count(DISTINCT country) FROM customers`, 5, 20},
 		{"segments", `SELECT count(DISTINCT segment) FROM customers`, 3, 3},
-		{"customers without an order", `SELECT count(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)`, 1, 40},
-		{"orders before the customer came", `SELECT count(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.ordered_at < c.signed_up_on`, 0, 0},
-		{"orders whose total is not that of their items", `SELECT count(*) FROM orders o WHERE abs(total - (SELECT sum(quantity * unit_price) FROM order_items WHERE order_id = o.id)) > 0.005`, 0, 0},
-		{"orders without items", `SELECT count(*) FROM orders WHERE id NOT IN (SELECT order_id FROM order_items)`, 0, 0},
-		{"products that never sold", `SELECT count(*) FROM products WHERE id NOT IN (SELECT product_id FROM order_items)`, 0, 0},
+		{
+			"customers without an order",
+			`SELECT count(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)`, 1, 40,
+		},
+		{
+			"orders before the customer came",
+			`SELECT count(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.ordered_at < ` +
+				`c.signed_up_on`, 0, 0,
+		},
+		{
+			"orders whose total is not that of their items",
+			`SELECT count(*) FROM orders o WHERE abs(total - (SELECT sum(quantity * unit_price) FROM order_items ` +
+				`WHERE order_id = o.id)) > 0.005`, 0, 0,
+		},
+		{
+			"orders without items", `SELECT count(*) FROM orders WHERE id NOT IN (SELECT order_id FROM order_items)`, 0,
+			0,
+		},
+		{
+			"products that never sold",
+			`SELECT count(*) FROM products WHERE id NOT IN (SELECT product_id FROM order_items)`, 0, 0,
+		},
 		{"products sold at a loss", `SELECT count(*) FROM products WHERE cost >= price * 0.85`, 0, 0},
-		{"orders out of time", `SELECT count(*) FROM orders a JOIN orders b ON b.id = a.id + 1 WHERE b.ordered_at < a.ordered_at`, 0, 0},
-		{"odd addresses", `SELECT count(*) FROM customers WHERE email GLOB '*[^a-z.@-]*' OR email NOT LIKE '%@example.___'`, 0, 0},
-		{"December over August", `SELECT 100 * sum(strftime('%Y-%m', ordered_at) = '2025-12') / sum(strftime('%Y-%m', ordered_at) = '2025-08') FROM orders`, 200, 500},
+		{
+			"orders out of time",
+			`SELECT count(*) FROM orders a JOIN orders b ON b.id = a.id + 1 WHERE b.ordered_at < a.ordered_at`, 0, 0,
+		},
+		{
+			"odd addresses", `SELECT count(*) FROM customers WHERE email GLOB '*[^a-z.@-]*' OR email NOT LIKE ` +
+				`'%@example.___'`, 0, 0,
+		},
+		{
+			"December over August",
+			`SELECT 100 * sum(strftime('%Y-%m', ordered_at) = '2025-12') / sum(strftime('%Y-%m', ordered_at) = ` +
+				`'2025-08') FROM orders`, 200, 500,
+		},
 		{"broken foreign keys", `SELECT count(*) FROM pragma_foreign_key_check`, 0, 0},
 		{"foreign keys", `SELECT count(*) FROM pragma_foreign_key_list('order_items')`, 2, 2},
 	} {

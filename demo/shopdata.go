@@ -209,7 +209,10 @@ func (s *shop) addOrder(at time.Time) {
 			continue
 		}
 		used[p] = true
-		it := item{order: len(s.orders), product: p, quantity: s.quantity(segment, s.products[p].cents), cents: s.priceAt(p, at)}
+		it := item{
+			order: len(s.orders), product: p, quantity: s.quantity(segment, s.products[p].cents),
+			cents: s.priceAt(p, at),
+		}
 		s.items = append(s.items, it)
 		o.cents += it.quantity * it.cents
 	}
@@ -339,5 +342,6 @@ func address(first, last string) string {
 	return plain.Replace(strings.ToLower(first+"."+last)) + "@" + domain
 }
 
-var plain = strings.NewReplacer("ş", "s", "ı", "i", "ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "ú", "u", "è", "e", "ë", "e", "ç", "c",
+var plain = strings.NewReplacer("ş", "s", "ı", "i", "ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "ú", "u", "è",
+	"e", "ë", "e", "ç", "c",
 	"å", "a", "á", "a", "í", "i", "ó", "o", "ñ", "n", "ø", "o", "ï", "i", " ", "", "'", "")

@@ -141,7 +141,8 @@ func (s *shape) arrow() arrow.DataType {
 	case s.times:
 		return &arrow.TimestampType{Unit: arrow.Microsecond}
 	case s.decimals && s.whole+s.scale <= 38:
-		return &arrow.Decimal128Type{Precision: int32(max(1, s.whole+s.scale)), Scale: int32(s.scale)} //nolint:gosec // at most 38
+		//nolint:gosec // at most 38
+		return &arrow.Decimal128Type{Precision: int32(max(1, s.whole+s.scale)), Scale: int32(s.scale)}
 	}
 	return arrow.BinaryTypes.String
 }

@@ -101,7 +101,8 @@ func open(b *strings.Builder, c chart, height float64) {
 	if title == "" {
 		title = c.Y[0] + " by " + c.X
 	}
-	fmt.Fprintf(b, `<figure tabindex="0"><figcaption>%s</figcaption><svg viewBox="0 0 %g %g" role="img" aria-label="%s" font-size="12">`,
+	fmt.Fprintf(b, `<figure tabindex="0"><figcaption>%s</figcaption><svg viewBox="0 0 %g %g" role="img" `+
+		`aria-label="%s" font-size="12">`,
 		template.HTMLEscapeString(clip(title)), chartWidth, height, template.HTMLEscapeString(clip(title)))
 }
 
@@ -119,10 +120,13 @@ func bars(c chart, points []point) template.HTML {
 	for i, p := range points {
 		top := barHeight * float64(i)
 		width := (chartWidth - barNames - barFigures) * p.figure / most
-		fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="end">%s</text>`, barNames-8, top+16, template.HTMLEscapeString(short(p.name, 26)))
-		fmt.Fprintf(&b, `<rect class="bar" x="%g" y="%g" width="%.1f" height="%g" rx="2"/>`, barNames, top+4, width, barHeight-8)
+		fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="end">%s</text>`, barNames-8, top+16,
+			template.HTMLEscapeString(short(p.name, 26)))
+		fmt.Fprintf(&b, `<rect class="bar" x="%g" y="%g" width="%.1f" height="%g" rx="2"/>`, barNames, top+4, width,
+			barHeight-8)
 		if p.ok {
-			fmt.Fprintf(&b, `<text x="%.1f" y="%g">%s%s</text>`, barNames+width+6, top+16, grouped(p.figure, decimals), unit)
+			fmt.Fprintf(&b, `<text x="%.1f" y="%g">%s%s</text>`, barNames+width+6, top+16, grouped(p.figure, decimals),
+				unit)
 		}
 	}
 	b.WriteString("</svg></figure>")
@@ -144,7 +148,8 @@ func line(c chart, points []point) template.HTML {
 	open(&b, c, chartHeight)
 	for k := 0; k <= int(math.Round((high-low)/step)); k++ {
 		v := low + step*float64(k)
-		fmt.Fprintf(&b, `<path class="grid" stroke="#8884" d="M%g %.1fH%g"/><text x="%g" y="%.1f" text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, grouped(v, 6), unit)
+		fmt.Fprintf(&b, `<path class="grid" stroke="#8884" d="M%g %.1fH%g"/><text x="%g" y="%.1f" `+
+			`text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, grouped(v, 6), unit)
 	}
 	every := (len(points) + maxLabels - 1) / maxLabels
 	for i, p := range points {
@@ -155,7 +160,8 @@ func line(c chart, points []point) template.HTML {
 		if i == len(points)-1 {
 			anchor = "end" // keep the label inside the picture
 		}
-		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="%s">%s</text>`, px(i), chartHeight-8, anchor, template.HTMLEscapeString(short(p.name, 12)))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="%s">%s</text>`, px(i), chartHeight-8, anchor,
+			template.HTMLEscapeString(short(p.name, 12)))
 	}
 	path, sign := "", "M"
 	for i, p := range points {

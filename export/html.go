@@ -27,7 +27,8 @@ const (
 
 // HTML returns a conversation as one page: questions, answers with their footnotes, and the queries and rows
 // behind them. The page has no script and loads nothing. rows reads the first rows of a result.
-func HTML(head footnote.Stream, events []footnote.Event, rows func(res footnote.StoredResult, limit int) ([][]any, error)) ([]byte, error) {
+func HTML(head footnote.Stream, events []footnote.Event,
+	rows func(res footnote.StoredResult, limit int) ([][]any, error)) ([]byte, error) {
 	d := document{Title: head.Title, Created: day(head.Created), Updated: day(head.Updated), Conversation: head.ID}
 	if d.Title == "" {
 		d.Title = "Conversation"
@@ -138,7 +139,8 @@ func citedCells(events []footnote.Event) map[cellKey]bool {
 	return cells
 }
 
-func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(footnote.StoredResult, int) ([][]any, error)) error {
+func (d *document) add(ev footnote.Event, cited map[cellKey]bool,
+	rows func(footnote.StoredResult, int) ([][]any, error)) error {
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
 		d.Parts = append(d.Parts, part{Question: b.Text})
@@ -173,7 +175,8 @@ func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(foot
 	return nil
 }
 
-func (d *document) result(res footnote.StoredResult, by string, cited map[cellKey]bool, read func(footnote.StoredResult, int) ([][]any, error)) error {
+func (d *document) result(res footnote.StoredResult, by string, cited map[cellKey]bool,
+	read func(footnote.StoredResult, int) ([][]any, error)) error {
 	limit := min(pageRows, pageCells/max(1, len(res.Columns)))
 	rows, err := read(res, limit)
 	if code := footnote.CodeOf(err); code == footnote.StorageDamaged || code == footnote.NotFound {
@@ -183,10 +186,14 @@ func (d *document) result(res footnote.StoredResult, by string, cited map[cellKe
 	if err != nil {
 		return err
 	}
-	shown := &shownResult{ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows), Truncated: res.Truncated, raw: rows}
+	shown := &shownResult{
+		ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows),
+		Truncated: res.Truncated, raw: rows,
+	}
 	for _, c := range res.Columns {
 		shown.Columns = append(shown.Columns, c.Name)
-		shown.Nums = append(shown.Nums, c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
+		shown.Nums = append(shown.Nums,
+			c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
 	}
 	for r, row := range rows {
 		cells := make([]shownCell, len(res.Columns))
@@ -243,7 +250,8 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 		link, where := d.anchorOf(c), whereFrom(c)
 		if inTable(b.Text, c.Start) {
 			if link != "" && !strings.ContainsAny(b.Text[c.Start:c.End], "*`|\n") {
-				marks[c.Start] += fmt.Sprintf(`<a class="cell" href="#%s" title="%s">`, template.HTMLEscapeString(link), template.HTMLEscapeString(where))
+				marks[c.Start] += fmt.Sprintf(`<a class="cell" href="#%s" title="%s">`, template.HTMLEscapeString(link),
+					template.HTMLEscapeString(where))
 				marks[c.End] = "</a>" + marks[c.End]
 			}
 			continue
@@ -253,7 +261,9 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 		if !known {
 			n = len(a.Footnotes) + 1
 			numbers[key] = n
-			a.Footnotes = append(a.Footnotes, note{Number: n, Seq: seq, Text: c.Text, Value: c.Value, Where: where, Link: link})
+			a.Footnotes = append(a.Footnotes, note{
+				Number: n, Seq: seq, Text: c.Text, Value: c.Value, Where: where, Link: link,
+			})
 		}
 		marks[c.End] += fmt.Sprintf(`<sup><a href="#n%d-%d">%d</a></sup>`, seq, n, n)
 	}

@@ -23,11 +23,17 @@ func conversation() []footnote.Event {
 		footnote.UserMessage{Text: "How many? " + hostile},
 		footnote.ToolResult{CallID: "c", Result: &footnote.StoredResult{
 			ID: "r1", Source: "shop", SQL: "SELECT '" + hostile + "'", RowCount: 500,
-			Columns: []footnote.Column{{Name: hostile, Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger}},
+			Columns: []footnote.Column{
+				{Name: hostile, Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger},
+			},
 		}},
 		footnote.Answered{
-			Text:       "There are **42** orders, é 7.\n\n- one `a<b`\n- two " + hostile,
-			Cites:      []footnote.Cite{{Start: 12, End: 14, Text: "42", Result: "r1", Row: &row, Column: "n", Value: "42"}, {Start: 90_000, End: 90_001, Text: "x"}},
+			Text: "There are **42** orders, é 7.\n\n- one `a<b`\n- two " + hostile,
+			Cites: []footnote.Cite{
+				{
+					Start: 12, End: 14, Text: "42", Result: "r1", Row: &row, Column: "n", Value: "42",
+				}, {Start: 90_000, End: 90_001, Text: "x"},
+			},
 			Unresolved: []footnote.Unresolved{{Text: "7"}},
 		},
 		footnote.RunFailed{Message: hostile},
@@ -59,7 +65,9 @@ func htmlOf(t *testing.T, events []footnote.Event) string {
 // nothing.
 func TestHTMLIsInert(t *testing.T) {
 	page := htmlOf(t, conversation())
-	for _, bad := range []string{"<script", "<img", "onerror=alert(1)>", "http://", "https://", "url(", "@import", "src="} {
+	for _, bad := range []string{
+		"<script", "<img", "onerror=alert(1)>", "http://", "https://", "url(", "@import", "src=",
+	} {
 		text := strings.ReplaceAll(page, "&lt;img src=x", "")
 		if strings.Contains(text, bad) {
 			t.Errorf("the page holds %s", bad)
@@ -75,7 +83,8 @@ func TestHTMLShowsWhatAnswersRestOn(t *testing.T) {
 	for _, want := range []string{
 		`There are <strong>42<sup><a href="#n7-1">1</a></sup></strong> orders, é 7.`,
 		`<li id="n7-1"><b>42</b>: <a href="#r1-1-1">r1, row 2, column n</a> = 42</li>`,
-		`<td id="r1-1-1" class="num">42</td>`, `<code>a&lt;b</code>`, "Without a footnote: 7.", "300 more rows are not shown here.",
+		`<td id="r1-1-1" class="num">42</td>`, `<code>a&lt;b</code>`, "Without a footnote: 7.",
+		"300 more rows are not shown here.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
@@ -93,7 +102,9 @@ func TestHTMLShowsWhatAnswersRestOn(t *testing.T) {
 
 func TestHTMLWithoutItsRows(t *testing.T) {
 	gone := errors.New("gone")
-	_, err := export.HTML(footnote.Stream{}, conversation(), func(footnote.StoredResult, int) ([][]any, error) { return nil, gone })
+	_, err := export.HTML(footnote.Stream{}, conversation(), func(footnote.StoredResult, int) ([][]any, error) {
+		return nil, gone
+	})
 	if !errors.Is(err, gone) {
 		t.Error(err)
 	}
@@ -112,9 +123,18 @@ func TestFiguresAreWrittenAlike(t *testing.T) {
 	head := footnote.Stream{ID: "conv_1", Created: time.Unix(0, 0), Updated: time.Unix(0, 0)}
 	events := []footnote.Event{
 		{Seq: 1, Body: footnote.ToolResult{CallID: "c", Result: &footnote.StoredResult{
-			ID: "r1", RowCount: 2, Columns: []footnote.Column{{Name: "status", Kind: footnote.KindText}, {Name: "share_percent", Kind: footnote.KindNumber}},
+			ID: "r1", RowCount: 2,
+			Columns: []footnote.Column{
+				{Name: "status", Kind: footnote.KindText}, {Name: "share_percent", Kind: footnote.KindNumber},
+			},
 		}}},
-		{Seq: 2, Body: footnote.Answered{Text: "Shares.", Chart: []byte(`{"result":"r1","type":"bar","x":"status","y":["share_percent"]}`)}},
+		{
+			Seq: 2,
+			Body: footnote.Answered{
+				Text:  "Shares.",
+				Chart: []byte(`{"result":"r1","type":"bar","x":"status","y":["share_percent"]}`),
+			},
+		},
 	}
 	page, err := export.HTML(head, events, func(footnote.StoredResult, int) ([][]any, error) {
 		return [][]any{{"open", 12.5}, {"closed", 1234567.5}}, nil
@@ -122,7 +142,10 @@ func TestFiguresAreWrittenAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<th scope="col">status</th><th scope="col" class="num">share_percent</th>`, ">12.5%</text>", `<td class="num">1234567.5</td>`} {
+	for _, want := range []string{
+		`<th scope="col">status</th><th scope="col" class="num">share_percent</th>`, ">12.5%</text>",
+		`<td class="num">1234567.5</td>`,
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %s", want)
 		}

@@ -61,6 +61,7 @@ func render(s string, marks map[int]string) template.HTML {
 var (
 	headingLine   = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
 	itemLine      = regexp.MustCompile(`^\s*(?:[-*+]|(\d{1,9})[.)])\s+(.*)$`)
+	readingLine   = regexp.MustCompile(`^(?:Source: .{1,200}?\. )?Reading: `)
 	ruleLine      = regexp.MustCompile(`^ {0,3}([-*_])(?:\s*[-*_]){2,}\s*$`)
 	separatorLine = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
 )
@@ -112,12 +113,14 @@ func until(lines []string, ends func(string) bool) int {
 }
 
 func isTable(lines []string) bool {
-	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "-") && separatorLine.MatchString(lines[1]) && (strings.Contains(lines[1], "|"))
+	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "-") &&
+		separatorLine.MatchString(lines[1]) && (strings.Contains(lines[1], "|"))
 }
 
 func (p *prose) paragraph(lines []string) (int, string) {
 	n := 1
-	for n < len(lines) && strings.TrimSpace(lines[n]) != "" && !itemLine.MatchString(lines[n]) && !headingLine.MatchString(lines[n]) &&
+	for n < len(lines) && strings.TrimSpace(lines[n]) != "" && !itemLine.MatchString(lines[n]) &&
+		!headingLine.MatchString(lines[n]) &&
 		!isTable(lines[n:]) && !strings.HasPrefix(strings.TrimSpace(lines[n]), "```") {
 		n++
 	}
@@ -127,7 +130,7 @@ func (p *prose) paragraph(lines []string) (int, string) {
 	}
 	text := strings.TrimSpace(strings.Join(lines[:n], "\n"))
 	// A remark about the answer: the reading of the question, or text emphasised as a whole.
-	if strings.HasPrefix(text, "Reading: ") || len(text) > 1 && strings.HasPrefix(text, "_") && strings.HasSuffix(text, "_") {
+	if readingLine.MatchString(text) || len(text) > 1 && strings.HasPrefix(text, "_") && strings.HasSuffix(text, "_") {
 		return n, `<p class="aside">` + strings.Join(htmlLines, "<br>") + "</p>"
 	}
 	return n, "<p>" + strings.Join(htmlLines, "<br>") + "</p>"
@@ -175,7 +178,8 @@ func (p *prose) table(lines []string) (int, string) {
 	class := make([]string, len(head))
 	for i := range head {
 		figures := len(rows) > 0 && !slices.ContainsFunc(rows, func(r []string) bool {
-			return i >= len(r) || !figureCell.MatchString(strings.ReplaceAll(markPattern.ReplaceAllString(r[i], ""), "*", ""))
+			return i >= len(r) ||
+				!figureCell.MatchString(strings.ReplaceAll(markPattern.ReplaceAllString(r[i], ""), "*", ""))
 		})
 		if figures {
 			class[i] = ` class="num"`

@@ -18,14 +18,26 @@ import (
 )
 
 var columns = []footnote.Column{
-	{Name: "=name", Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger}, {Name: "n", Kind: footnote.KindNumber},
-	{Name: "price", Kind: footnote.KindDecimal}, {Name: "day", Kind: footnote.KindDate}, {Name: "at", Kind: footnote.KindTimestamp},
+	{
+		Name: "=name",
+		Kind: footnote.KindText,
+	}, {Name: "n", Kind: footnote.KindInteger}, {Name: "n", Kind: footnote.KindNumber},
+	{
+		Name: "price",
+		Kind: footnote.KindDecimal,
+	}, {Name: "day", Kind: footnote.KindDate}, {Name: "at", Kind: footnote.KindTimestamp},
 	{Name: "ok", Kind: footnote.KindBoolean}, {Name: "odd"},
 }
 
 var cells = [][]any{
-	{"=HYPERLINK(\"http://example.org\")", int64(1), 0.5, "-12.30", "2026-03-01", "2026-03-01T12:30:00Z", true, int64(1)},
-	{"Zoë, \"x\"\r\ny", int64(9_007_199_254_740_993), -2.0, "1234567890123456789.5", "2026-03-02", "2026-03-01T12:30:00.5+02:00", false, "two"},
+	{
+		"=HYPERLINK(\"http://example.org\")", int64(1), 0.5, "-12.30", "2026-03-01", "2026-03-01T12:30:00Z", true,
+		int64(1),
+	},
+	{
+		"Zoë, \"x\"\r\ny", int64(9_007_199_254_740_993), -2.0, "1234567890123456789.5", "2026-03-02",
+		"2026-03-01T12:30:00.5+02:00", false, "two",
+	},
 	{nil, nil, nil, nil, nil, nil, nil, nil},
 }
 
@@ -56,8 +68,14 @@ func TestCSV(t *testing.T) {
 	}
 	want := [][]string{
 		{"'=name", "n", "n", "price", "day", "at", "ok", "odd"},
-		{"'=HYPERLINK(\"http://example.org\")", "1", "0.5", "-12.30", "2026-03-01", "2026-03-01T12:30:00Z", "true", "1"},
-		{"Zoë, \"x\"\ny", "9007199254740993", "-2", "1234567890123456789.5", "2026-03-02", "2026-03-01T12:30:00.5+02:00", "false", "two"},
+		{
+			"'=HYPERLINK(\"http://example.org\")", "1", "0.5", "-12.30", "2026-03-01", "2026-03-01T12:30:00Z", "true",
+			"1",
+		},
+		{
+			"Zoë, \"x\"\ny", "9007199254740993", "-2", "1234567890123456789.5", "2026-03-02",
+			"2026-03-01T12:30:00.5+02:00", "false", "two",
+		},
 		{"", "", "", "", "", "", "", ""},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -67,8 +85,10 @@ func TestCSV(t *testing.T) {
 
 func TestInert(t *testing.T) {
 	for s, want := range map[string]string{
-		"": "", "a": "a", "-5": "-5", "+1.50": "+1.50", "-": "'-", "-a": "'-a", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", " =1": "' =1",
-		"\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", "\ufeff=1": "'\ufeff=1", " \ufeff @A1": "' \ufeff @A1", "＝1+1": "'＝1+1", "-1+1": "'-1+1", "1=1": "1=1", "-5e3": "'-5e3", "—": "—", "é": "é",
+		"": "", "a": "a", "-5": "-5", "+1.50": "+1.50", "-": "'-", "-a": "'-a", "=1+1": "'=1+1",
+		"@SUM(A1)": "'@SUM(A1)", " =1": "' =1",
+		"\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", "\ufeff=1": "'\ufeff=1", " \ufeff @A1": "' \ufeff @A1",
+		"＝1+1": "'＝1+1", "-1+1": "'-1+1", "1=1": "1=1", "-5e3": "'-5e3", "—": "—", "é": "é",
 	} {
 		if got := export.Inert(s); got != want {
 			t.Errorf("Inert(%q) = %q, want %q", s, got, want)
@@ -89,12 +109,18 @@ func TestXLSX(t *testing.T) {
 	want := [][]string{
 		{"'=name", "n", "n", "price", "day", "at", "ok", "odd"},
 		{"'=HYPERLINK(\"http://example.org\")", "1", "0.5", "-12.3", "2026-03-01", "2026-03-01 12:30:00", "TRUE", "1"},
-		{"Zoë, \"x\"\r\ny", "9007199254740993", "-2", "1234567890123456789.5", "2026-03-02", "2026-03-01 10:30:00", "FALSE", "two"},
+		{
+			"Zoë, \"x\"\r\ny", "9007199254740993", "-2", "1234567890123456789.5", "2026-03-02", "2026-03-01 10:30:00",
+			"FALSE", "two",
+		},
 	}
 	if !reflect.DeepEqual(rows, want) {
 		t.Errorf("got\n%q\nwant\n%q", rows, want)
 	}
-	for cell, kind := range map[string]excelize.CellType{"B2": excelize.CellTypeUnset, "B3": excelize.CellTypeInlineString, "D2": excelize.CellTypeUnset, "D3": excelize.CellTypeInlineString} {
+	for cell, kind := range map[string]excelize.CellType{
+		"B2": excelize.CellTypeUnset, "B3": excelize.CellTypeInlineString, "D2": excelize.CellTypeUnset,
+		"D3": excelize.CellTypeInlineString,
+	} {
 		if got, err := file.GetCellType("Sheet1", cell); got != kind || err != nil {
 			t.Errorf("%s is of type %v, %v; want %v", cell, got, err, kind)
 		}
@@ -110,7 +136,8 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatalf("%v: %s", err, data)
 	}
-	if len(got) != 3 || got[0]["n"] != 1.0 || got[0]["n_2"] != 0.5 || got[1]["n"] != "9007199254740993" || got[2]["odd"] != nil || got[0]["=name"] != cells[0][0] {
+	if len(got) != 3 || got[0]["n"] != 1.0 || got[0]["n_2"] != 0.5 || got[1]["n"] != "9007199254740993" ||
+		got[2]["odd"] != nil || got[0]["=name"] != cells[0][0] {
 		t.Errorf("%s", data)
 	}
 	if data := write(t, "json", table()); strings.TrimSpace(string(data)) != "[\n]" {
@@ -129,7 +156,9 @@ func TestArrow(t *testing.T) {
 	for _, f := range in.Schema().Fields() {
 		types = append(types, f.Name+" "+f.Type.String())
 	}
-	if got, want := strings.Join(types, ", "), "=name utf8, n int64, n_2 float64, price decimal(21, 2), day date32, at timestamp[us], ok bool, odd utf8"; got != want {
+	if got, want := strings.Join(types, ", "),
+		"=name utf8, n int64, n_2 float64, price decimal(21, 2), day date32, at timestamp[us], ok bool, odd "+
+			"utf8"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var rows []string
@@ -158,8 +187,17 @@ func TestArrow(t *testing.T) {
 
 // TestMixedColumnsAreText checks that a column whose cells share no type keeps all of them.
 func TestMixedColumnsAreText(t *testing.T) {
-	tab := export.Table{Columns: []footnote.Column{{Name: "a", Kind: footnote.KindInteger}, {Name: "b", Kind: footnote.KindDecimal}, {Name: "c", Kind: footnote.KindNumber}}}
-	tab.Rows = table([][]any{{int64(1), "1." + strings.Repeat("1", 40), int64(2)}, {"99999999999999999999", "2", 0.5}}).Rows
+	tab := export.Table{
+		Columns: []footnote.Column{
+			{
+				Name: "a",
+				Kind: footnote.KindInteger,
+			}, {Name: "b", Kind: footnote.KindDecimal}, {Name: "c", Kind: footnote.KindNumber},
+		},
+	}
+	tab.Rows = table([][]any{
+		{int64(1), "1." + strings.Repeat("1", 40), int64(2)}, {"99999999999999999999", "2", 0.5},
+	}).Rows
 	in, err := ipc.NewReader(bytes.NewReader(write(t, "arrow", tab)))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +206,8 @@ func TestMixedColumnsAreText(t *testing.T) {
 	if !in.Next() {
 		t.Fatal(in.Err())
 	}
-	if got := in.RecordBatch().Column(0).ValueStr(1) + " " + in.RecordBatch().Column(1).ValueStr(1) + " " + in.RecordBatch().Column(2).ValueStr(0); got != "99999999999999999999 2 2" {
+	if got := in.RecordBatch().Column(0).ValueStr(1) + " " + in.RecordBatch().Column(1).ValueStr(1) + " " +
+		in.RecordBatch().Column(2).ValueStr(0); got != "99999999999999999999 2 2" {
 		t.Error(got)
 	}
 }

@@ -78,7 +78,9 @@ func newSheet(file *excelize.File, columns []footnote.Column) (*sheet, error) {
 	for i, c := range columns {
 		s.cells[i] = excelize.Cell{StyleID: bold, Value: Inert(c.Name)}
 	}
-	if err := out.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
+	if err := out.SetPanes(&excelize.Panes{
+		Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft",
+	}); err != nil {
 		return nil, err
 	}
 	return s, out.SetRow("A1", s.cells)

@@ -73,7 +73,8 @@ func (s *Server) admit() error {
 func (s *Server) allow(origin string) error {
 	if origin == "*" {
 		if !s.opts.NeedsKey {
-			return errors.New(`httpapi: the origin "*" needs API keys; without them every web page could ask in your name`)
+			return errors.New(`httpapi: the origin "*" needs API keys; without them every web page could ask in your ` +
+				`name`)
 		}
 		s.origins["*"] = true
 		return nil
@@ -92,7 +93,8 @@ func (s *Server) identify(r *http.Request) error {
 	sc := scopeOf(r.Context())
 	if !s.opts.NeedsKey {
 		if !local(r) {
-			return footnote.Errorf(footnote.Unauthorized, "This server has no API keys, so it only serves callers on its own machine.")
+			return footnote.Errorf(footnote.Unauthorized,
+				"This server has no API keys, so it only serves callers on its own machine.")
 		}
 		sc.principal = footnote.Principal{Org: "local", User: "local"}
 		return nil
@@ -126,13 +128,16 @@ var onceOnly = []string{
 func single(r *http.Request) error {
 	for _, name := range onceOnly {
 		if len(r.Header[name]) > 1 {
-			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; it may have one.", len(r.Header[name]), name)
+			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; it may have one.",
+				len(r.Header[name]), name)
 		}
 	}
 	if values := r.CookiesNamed(cookieName); len(values) > 1 {
 		for _, c := range values[1:] {
 			if c.Value != values[0].Value {
-				return footnote.Errorf(footnote.InvalidRequest, "The request has two cookies named %s. Delete the cookies of this site and sign in again.", cookieName)
+				return footnote.Errorf(footnote.InvalidRequest,
+					"The request has two cookies named %s. Delete the cookies of this site and sign in again.",
+					cookieName)
 			}
 		}
 	}
@@ -217,10 +222,12 @@ func hostname(host string) string {
 // rateHeaders are the headers that limitHeaders sets.
 const rateHeaders = "X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
 	"X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens, " +
-	"X-Ratelimit-Limit-Usd, X-Ratelimit-Remaining-Usd, X-Ratelimit-Reset-Usd, X-Ratelimit-Limit-Runs, X-Ratelimit-Remaining-Runs"
+	"X-Ratelimit-Limit-Usd, X-Ratelimit-Remaining-Usd, X-Ratelimit-Reset-Usd, X-Ratelimit-Limit-Runs, " +
+	"X-Ratelimit-Remaining-Runs"
 
 // exposed lists the response headers that pages from other origins may read.
-const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, " + rateHeaders + ", Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
+const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, " + rateHeaders +
+	", Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
 
 // crossOrigin adds the CORS headers for allowed origins and answers preflights. It reports whether the
 // request has been answered.
@@ -271,21 +278,23 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 		return nil, tooLarge
 	}
 	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, fmt.Errorf("limit the time of the body: %w", err)
-	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
+	slow := &paced{ReadCloser: r.Body, rc: rc, window: s.opts.BodyTimeout}
+	body, err := readAll(http.MaxBytesReader(w, slow, limit), r.ContentLength)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The body did not arrive within %s.", s.opts.BodyTimeout)
+		return nil, footnote.Errorf(footnote.InvalidRequest,
+			"The body did not arrive in time: each %d KB of it must come within %s.", paceBytes>>10, s.opts.BodyTimeout)
 	}
 	if err != nil {
 		return nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is incomplete.", Err: err}
 	}
 	if err := rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, fmt.Errorf("lift the time limit of the body: %w", err)
+	}
+	if received := scopeOf(r.Context()).received; received != nil {
+		return body, received()
 	}
 	return body, nil
 }

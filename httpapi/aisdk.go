@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
+	"github.com/footnotehq/footnote/market/chart"
 	"github.com/footnotehq/footnote/protocol/aisdk"
-	"github.com/footnotehq/footnote/protocol/chart"
 )
 
 // aiRoutes registers the door for the Vercel AI SDK.
@@ -114,7 +114,7 @@ func dialectOf(r *http.Request) string {
 	return r.Header.Get("X-Footnote-Dialect")
 }
 
-// vain counts a post that brought nothing new. It returns err, or a RateLimited error after too many such
+// countNoOp counts a post that brought nothing new. It returns err, or a RateLimited error after too many such
 // posts.
 func (s *Server) countNoOp(r *http.Request, p aisdk.Post, err error) error {
 	if p.User || p.Regenerate {
@@ -261,7 +261,8 @@ func (s *Server) aiAgain(w http.ResponseWriter, r *http.Request, c aiChat, shown
 	w.Header().Set(streamHeader, "v1")
 	w.Header().Set("X-Conversation-Id", c.head.ID)
 	return s.Follow(w, r, Streaming{
-		Door: "aisdk", Ticket: agent.Ticket{Conversation: c.head.ID, Run: shown.Run}, Encoder: enc, OnDisconnect: agent.Continue,
+		Door: "aisdk", Ticket: agent.Ticket{Conversation: c.head.ID, Run: shown.Run}, Encoder: enc,
+		OnDisconnect: agent.Continue,
 	}, shown.After)
 }
 
@@ -309,7 +310,7 @@ func (s *Server) aiStop(w http.ResponseWriter, r *http.Request) error {
 }
 
 func noChat() error {
-	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	return noConversation()
 }
 
 // aiMessages handles GET /api/ai/{id}: it returns the chat as UIMessages. It leaves out a message in
@@ -363,7 +364,8 @@ func (p *posts) count(now time.Time, r *http.Request, chat string, n int) error 
 		return nil
 	}
 	return &footnote.Error{
-		Code: footnote.RateLimited, Message: "This chat has posted too often within a minute. Wait a moment, then send a message.",
+		Code:       footnote.RateLimited,
+		Message:    "This chat has posted too often within a minute. Wait a moment, then send a message.",
 		RetryAfter: max(time.Second, time.Minute-now.Sub(p.since)),
 	}
 }

@@ -15,14 +15,16 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // replicas returns two servers over one log, each with its own hub, as in separate processes. The first
 // drives the runs.
-func replicas(t *testing.T, model agent.Model, tools ...agent.Tool) (first, second *httpapi.Server) {
+func replicas(t *testing.T, model model.Model, tools ...tool.Tool) (first, second *httpapi.Server) {
 	t.Helper()
-	log := store.NewMem()
+	log := storetest.NewMem()
 	var apis []*httpapi.Server
 	for range 2 {
 		live := hub.New()
@@ -81,7 +83,8 @@ func TestAIStreamOfAnotherProcess(t *testing.T) {
 	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "query", `{}`), last), counting)
 	// What a client sees has been stored, so the other process has it, too.
 	posted, err := http.Post(serve(t, first).URL+"/api/ai", "application/json",
-		strings.NewReader(`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"How many?"}]}]}`))
+		strings.NewReader(`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"How `+
+			`many?"}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func TestAIStreamOfAnotherProcess(t *testing.T) {
 
 // TestAIAnswersThroughAnotherProcess checks that a run parked by one process continues in another.
 func TestAIAnswersThroughAnotherProcess(t *testing.T) {
-	pick := agenttest.NewTool(agent.Spec{Name: "pick", Side: agent.Client, ReadOnly: true}, nil)
+	pick := agenttest.NewTool(tool.Spec{Name: "pick", Side: tool.Client, ReadOnly: true}, nil)
 	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "pick", `{}`), agenttest.Say("Red.")), pick)
 	const question = `{"id":"m1","role":"user","parts":[{"type":"text","text":"Pick."}]}`
 	w := do(first, request("POST", "/api/ai", `{"id":"c1","messages":[`+question+`]}`))
@@ -128,10 +131,12 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	if len(id) != 2 || !strings.Contains(w.Body.String(), `"finishReason":"tool-calls"`) {
 		t.Fatal(w.Body)
 	}
-	answer := `{"id":"c1","messageId":"` + id[1] + `","messages":[` + question + `,{"id":"` + id[1] + `","role":"assistant","parts":[
+	answer := `{"id":"c1","messageId":"` + id[1] + `","messages":[` + question + `,{"id":"` + id[1] +
+		`","role":"assistant","parts":[
 		{"type":"step-start"},{"type":"tool-pick","toolCallId":"t1","state":"output-available","input":{},"output":"red"}]}]}`
 	w = do(second, request("POST", "/api/ai", answer))
-	if !strings.Contains(w.Body.String(), `"messageId":"`+id[1]+`"`) || !strings.Contains(w.Body.String(), `"delta":"Red."`) || strings.Contains(w.Body.String(), "tool-") {
+	if !strings.Contains(w.Body.String(), `"messageId":"`+id[1]+`"`) ||
+		!strings.Contains(w.Body.String(), `"delta":"Red."`) || strings.Contains(w.Body.String(), "tool-") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	// The same request again, through the first process: it returns the same text and runs nothing.

@@ -23,7 +23,10 @@ import (
 
 // analyzeRoutes registers the door for pages that run the queries themselves.
 func (s *Server) analyzeRoutes() {
-	s.Handle("/api/analyze", Native, Methods{http.MethodGet: s.holding(s.analyzeGet), http.MethodPost: s.holding(s.analyzePost)})
+	s.Handle("/api/analyze", Native, Methods{
+		http.MethodGet:  s.holding(s.analyzeGet),
+		http.MethodPost: s.holding(s.analyzePost),
+	})
 	s.Handle("/api/analyze/schema", Native, Methods{http.MethodPost: s.analyzeSchema})
 	s.Handle("/api/analyze/tool-result", Native, Methods{http.MethodPost: s.toolResult})
 }
@@ -53,11 +56,13 @@ func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	for name, values := range v {
 		if !slices.Contains(analyzeParams, name) || len(values) > 1 {
-			return footnote.Errorf(footnote.InvalidRequest, "The parameters are %s, each at most once.", strings.Join(analyzeParams, ", "))
+			return footnote.Errorf(footnote.InvalidRequest, "The parameters are %s, each at most once.",
+				strings.Join(analyzeParams, ", "))
 		}
 	}
 	q := analyze.Question{
-		Question: v.Get("question"), Tier: v.Get("tier"), RequestID: v.Get("request_id"), SessionID: v.Get("sessionId"), Assistant: v.Get("assistant"),
+		Question: v.Get("question"), Tier: v.Get("tier"), RequestID: v.Get("request_id"), SessionID: v.Get("sessionId"),
+		Assistant: v.Get("assistant"),
 	}
 	if id := v.Get("schema"); id != "" {
 		schema, ok := s.schemas.get(ownerKey(r)+id, s.opts.Now())
@@ -76,17 +81,21 @@ func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 }
 
 func noSchema() error {
-	return footnote.Errorf(footnote.NotFound, "The schema is not known any more. Post it to /api/analyze/schema, then ask again.")
+	return footnote.Errorf(footnote.NotFound,
+		"The schema is not known any more. Post it to /api/analyze/schema, then ask again.")
 }
 
 // mayBeginByGet rejects a GET that would start a run on behalf of another site. Any page can make a browser
 // send such a GET, and the run would cost the user money.
 func (s *Server) mayBeginByGet(r *http.Request) error {
 	origin := r.Header.Get("Origin")
-	if scopeOf(r.Context()).withKey || r.Header.Get("Sec-Fetch-Site") == "same-origin" || origin != "" && s.origins[origin] {
+	if scopeOf(r.Context()).withKey || r.Header.Get("Sec-Fetch-Site") == "same-origin" ||
+		origin != "" && s.origins[origin] {
 		return nil
 	}
-	return footnote.Errorf(footnote.Forbidden, "A question by GET needs an API key, or a page of this server (Sec-Fetch-Site: same-origin). Programs can POST it.")
+	return footnote.Errorf(footnote.Forbidden,
+		"A question by GET needs an API key, or a page of this server (Sec-Fetch-Site: same-origin). Programs can "+
+			"POST it.")
 }
 
 // analyze shows the run of a question: the one already begun under its request_id, or a new one.
@@ -113,13 +122,16 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Quest
 	if err != nil {
 		return s.analyzeRefused(w, r, q, err)
 	}
-	enc := analyze.NewEncoder(s.analyzeOptions(r, ticket.Conversation, cmp.Or(c.head.Assistant, turn.Assistant), ticket.Run))
+	enc := analyze.NewEncoder(s.analyzeOptions(r, ticket.Conversation, cmp.Or(c.head.Assistant, turn.Assistant),
+		ticket.Run))
 	return s.Stream(w, r, Streaming{Door: analyze.Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect})
 }
 
 // has reports whether the caller has an assistant of that name.
 func (s *Server) has(r *http.Request, name string) bool {
-	return slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(r.Context())), func(a agent.AssistantInfo) bool { return a.Name == name })
+	return slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(r.Context())), func(a agent.AssistantInfo) bool {
+		return a.Name == name
+	})
 }
 
 // duplicateWait is how long a question waits for the run of a concurrent identical request to begin.
@@ -213,6 +225,9 @@ func (s *Server) analyzed(r *http.Request, q analyze.Question) (c analyzedChat, 
 		c.events = append(c.events, ev)
 		c.note(ev, q.RequestID)
 	}
+	if c.run != "" && c.end == 0 && c.head.Run != c.run && c.begin < c.head.Last {
+		c.end = c.head.Last // the run is over, and its end is missing
+	}
 	return c, nil
 }
 
@@ -239,7 +254,8 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzed
 	if last := c.events[len(c.events)-1].Seq; from.Seq > last {
 		// The events that the client read no longer exist, so show the run from its beginning. Frames of this
 		// door have no names; a comment announces the reset.
-		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n", last, from.Seq)
+		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n",
+			last, from.Seq)
 		w.Header().Set(resetHeader, strconv.FormatInt(last, 10))
 		from = analyze.Position{}
 	}
@@ -257,7 +273,8 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzed
 	}
 	w.Header().Set("X-Conversation-Id", c.head.ID)
 	return s.Follow(w, r, Streaming{
-		Door: analyze.Door, Ticket: agent.Ticket{Conversation: c.head.ID, Run: c.run}, Encoder: enc, OnDisconnect: agent.Continue, Preface: preface,
+		Door: analyze.Door, Ticket: agent.Ticket{Conversation: c.head.ID, Run: c.run}, Encoder: enc,
+		OnDisconnect: agent.Continue, Preface: preface,
 	}, max(from.Seq, c.begin))
 }
 

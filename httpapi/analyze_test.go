@@ -14,9 +14,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/tool"
 )
 
-var browserQuery = agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Client, ReadOnly: true}, nil)
+var browserQuery = agenttest.NewTool(tool.Spec{Name: "run_query", Side: tool.Client, ReadOnly: true}, nil)
 
 // eventSource implements the part of a browser's EventSource that matters here: it reads frames and remembers
 // the last id.
@@ -104,7 +105,9 @@ func (e *eventSource) until(t *testing.T, kind string) analyzeFrame {
 
 func schemaID(t *testing.T, api *httpapi.Server, key string) string {
 	t.Helper()
-	r := request("POST", "/api/analyze/schema", `{"schema":{"tables":[{"name":"sales","rows":200000,"columns":[{"name":"region","type":"VARCHAR"},{"name":"amount","type":"DOUBLE"}]}]}}`)
+	r := request("POST", "/api/analyze/schema",
+		`{"schema":{"tables":[{"name":"sales","rows":200000,"columns":[{"name":"region","type":"VARCHAR"},`+
+			`{"name":"amount","type":"DOUBLE"}]}]}}`)
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
@@ -120,7 +123,8 @@ func schemaID(t *testing.T, api *httpapi.Server, key string) string {
 // browser works.
 func TestAnalyze(t *testing.T) {
 	model := agenttest.Script(
-		agenttest.Call("t1", "run_query", `{"sql":"SELECT count(*) AS n FROM sales"}`), agenttest.Say("There are 200000 sales."),
+		agenttest.Call("t1", "run_query", `{"sql":"SELECT count(*) AS n FROM sales"}`),
+		agenttest.Say("There are 200000 sales."),
 		agenttest.Say("As I said."),
 	)
 	api := newReal(t, model, browserQuery)
@@ -135,17 +139,21 @@ func TestAnalyze(t *testing.T) {
 	}
 	es.res.Body.Close() // the connection breaks
 	es = dial(t, base, params, es.last)
-	result := `{"sessionId":"` + session + `","toolCallId":"` + call.ID + `","result":{"columns":[{"name":"n","kind":"integer"}],"rows":[[200000]],"rowCount":1}}`
+	result := `{"sessionId":"` + session + `","toolCallId":"` + call.ID +
+		`","result":{"columns":[{"name":"n","kind":"integer"}],"rows":[[200000]],"rowCount":1}}`
 	for _, want := range []string{`{"ok":true,"duplicate":false}`, `{"ok":true,"duplicate":true}`} {
-		if w := do(api, request("POST", "/api/analyze/tool-result", result)); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+		if w := do(api, request("POST", "/api/analyze/tool-result", result)); w.Code != 200 ||
+			strings.TrimSpace(w.Body.String()) != want {
 			t.Errorf("%d %s, want %s", w.Code, w.Body, want)
 		}
 	}
-	if w := do(api, request("POST", "/api/analyze/tool-result", strings.Replace(result, "[[200000]]", "[[1]]", 1))); w.Code != 409 {
+	if w := do(api, request("POST", "/api/analyze/tool-result",
+		strings.Replace(result, "[[200000]]", "[[1]]", 1))); w.Code != 409 {
 		t.Errorf("another result: %d %s", w.Code, w.Body)
 	}
 	f, _ := es.next(t)
-	if f.Type != "answer" || f.Result.Answer != "There are 200000 sales." || f.Result.RowCount != 1 || len(f.Result.Rows) != 1 || len(f.Result.SQL) != 1 {
+	if f.Type != "answer" || f.Result.Answer != "There are 200000 sales." || f.Result.RowCount != 1 ||
+		len(f.Result.Rows) != 1 || len(f.Result.SQL) != 1 {
 		t.Errorf("the frame after the call is %+v", f)
 	}
 	if f, _ := es.next(t); f.Type != "done" {
@@ -165,7 +173,8 @@ func TestAnalyze(t *testing.T) {
 	if n := len(model.Requests()); n != 2 {
 		t.Errorf("the model was called %d times", n)
 	}
-	if sent := history(model, 0); !strings.Contains(sent, `CREATE TABLE \"sales\" ( -- 200000 rows\n  \"region\" VARCHAR`) {
+	if sent := history(model, 0); !strings.Contains(sent,
+		`CREATE TABLE \"sales\" ( -- 200000 rows\n  \"region\" VARCHAR`) {
 		t.Errorf("the model does not know the schema: %s", sent)
 	}
 
@@ -211,7 +220,9 @@ func TestAnalyzeTwins(t *testing.T) {
 func TestAnalyzeStopsWhatItDoesNotKnow(t *testing.T) {
 	model := agenttest.Script()
 	base := serve(t, newReal(t, model)).URL
-	for _, params := range []url.Values{{"question": {"How many?"}}, {"question": {"How many?"}, "request_id": {"gone"}}} {
+	for _, params := range []url.Values{
+		{"question": {"How many?"}}, {"question": {"How many?"}, "request_id": {"gone"}},
+	} {
 		if es := dial(t, base, params, "7"); es.res.StatusCode != http.StatusNoContent {
 			t.Errorf("%v: %d", params, es.res.StatusCode)
 		}
@@ -226,7 +237,9 @@ func TestAnalyzeHostilePositions(t *testing.T) {
 	base := serve(t, newReal(t, model)).URL
 	params := url.Values{"question": {"How many?"}, "request_id": {"q"}}
 	dial(t, base, params, "").until(t, "done")
-	for _, last := range []string{"-1", "x", "999999999", "99999999999999999999", "1+", "1+x.9", "0+999999999.999999999"} {
+	for _, last := range []string{
+		"-1", "x", "999999999", "99999999999999999999", "1+", "1+x.9", "0+999999999.999999999",
+	} {
 		es := dial(t, base, params, last)
 		if es.res.StatusCode != 200 {
 			t.Errorf("%q: %d", last, es.res.StatusCode)
@@ -254,28 +267,51 @@ func TestAnalyzeRefusals(t *testing.T) {
 		site, key    string
 		status       int
 	}{
-		"another site":       {unkeyed, "GET", "/api/analyze?question=a", "", "cross-site", "", 403},
-		"no site":            {unkeyed, "GET", "/api/analyze?question=a", "", "", "", 403},
-		"an address typed":   {unkeyed, "GET", "/api/analyze?question=a", "", "none", "", 403},
-		"no question":        {unkeyed, "GET", "/api/analyze", "", "same-origin", "", 400},
-		"unknown parameter":  {unkeyed, "GET", "/api/analyze?question=a&code=1", "", "same-origin", "", 400},
-		"twice":              {unkeyed, "GET", "/api/analyze?question=a&question=b", "", "same-origin", "", 400},
-		"long request_id":    {unkeyed, "GET", "/api/analyze?question=a&request_id=" + long, "", "same-origin", "", 400},
-		"unknown schema":     {unkeyed, "GET", "/api/analyze?question=a&schema=schema_x", "", "same-origin", "", 404},
-		"unknown session":    {unkeyed, "GET", "/api/analyze?question=a&sessionId=conv_x", "", "same-origin", "", 404},
-		"a wrong key":        {api, "GET", "/api/analyze?question=a", "", "same-origin", "key-of-nobody", 401},
-		"another's schema":   {api, "GET", "/api/analyze?question=a&schema=" + schema, "", "", bobsKey, 404},
-		"one's own schema":   {api, "GET", "/api/analyze?question=a&schema=" + schema, "", "", adasKey, 200},
-		"unknown key":        {unkeyed, "POST", "/api/analyze", `{"question":"a","rows":[]}`, "", "", 400},
-		"values":             {unkeyed, "POST", "/api/analyze", `{"question":"a","schema":{"tables":[{"name":"t","columns":[{"name":"c","type":"DATE"}],"rows":[[1]]}]}}`, "", "", 400},
-		"empty schema":       {unkeyed, "POST", "/api/analyze/schema", `{"schema":{"tables":[]}}`, "", "", 400},
-		"no schema":          {unkeyed, "POST", "/api/analyze/schema", `{}`, "", "", 400},
-		"result and error":   {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1,"error":"e"}`, "", "", 400},
-		"neither":            {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t"}`, "", "", 400},
-		"crooked rows":       {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],[1,2]]}}`, "", "", 400},
-		"rows that are none": {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],null]}}`, "", "", 400},
-		"too many rows":      {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[` + strings.Repeat("[1],", 10_000) + `[1]]}}`, "", "", 413},
-		"unknown session's":  {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1}`, "", "", 404},
+		"another site":      {unkeyed, "GET", "/api/analyze?question=a", "", "cross-site", "", 403},
+		"no site":           {unkeyed, "GET", "/api/analyze?question=a", "", "", "", 403},
+		"an address typed":  {unkeyed, "GET", "/api/analyze?question=a", "", "none", "", 403},
+		"no question":       {unkeyed, "GET", "/api/analyze", "", "same-origin", "", 400},
+		"unknown parameter": {unkeyed, "GET", "/api/analyze?question=a&code=1", "", "same-origin", "", 400},
+		"twice":             {unkeyed, "GET", "/api/analyze?question=a&question=b", "", "same-origin", "", 400},
+		"long request_id": {
+			unkeyed, "GET", "/api/analyze?question=a&request_id=" + long, "", "same-origin", "", 400,
+		},
+		"unknown schema":   {unkeyed, "GET", "/api/analyze?question=a&schema=schema_x", "", "same-origin", "", 404},
+		"unknown session":  {unkeyed, "GET", "/api/analyze?question=a&sessionId=conv_x", "", "same-origin", "", 404},
+		"a wrong key":      {api, "GET", "/api/analyze?question=a", "", "same-origin", "key-of-nobody", 401},
+		"another's schema": {api, "GET", "/api/analyze?question=a&schema=" + schema, "", "", bobsKey, 404},
+		"one's own schema": {api, "GET", "/api/analyze?question=a&schema=" + schema, "", "", adasKey, 200},
+		"unknown key":      {unkeyed, "POST", "/api/analyze", `{"question":"a","rows":[]}`, "", "", 400},
+		"values": {
+			unkeyed, "POST", "/api/analyze",
+			`{"question":"a","schema":{"tables":[{"name":"t","columns":[{"name":"c","type":"DATE"}],"rows":[[1]]}]}}`,
+			"", "", 400,
+		},
+		"empty schema": {unkeyed, "POST", "/api/analyze/schema", `{"schema":{"tables":[]}}`, "", "", 400},
+		"no schema":    {unkeyed, "POST", "/api/analyze/schema", `{}`, "", "", 400},
+		"result and error": {
+			unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1,"error":"e"}`,
+			"", "", 400,
+		},
+		"neither": {
+			unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t"}`, "", "", 400,
+		},
+		"crooked rows": {
+			unkeyed, "POST", "/api/analyze/tool-result",
+			`{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],[1,2]]}}`, "", "", 400,
+		},
+		"rows that are none": {
+			unkeyed, "POST", "/api/analyze/tool-result",
+			`{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],null]}}`, "", "", 400,
+		},
+		"too many rows": {
+			unkeyed, "POST", "/api/analyze/tool-result",
+			`{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[` + strings.Repeat("[1],", 10_000) +
+				`[1]]}}`, "", "", 413,
+		},
+		"unknown session's": {
+			unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1}`, "", "", 404,
+		},
 		"a method like that": {unkeyed, "PUT", "/api/analyze", `{}`, "", "", 405},
 	} {
 		r := request(c.method, c.path, c.body)
@@ -290,7 +326,8 @@ func TestAnalyzeRefusals(t *testing.T) {
 		}
 	}
 	turns := engine.Turns()
-	if len(turns) != 1 || turns[0].Assistant != "explore" || !strings.Contains(turns[0].Context, "sales") || turns[0].OnDisconnect != agent.Continue {
+	if len(turns) != 1 || turns[0].Assistant != "explore" || !strings.Contains(turns[0].Context, "sales") ||
+		turns[0].OnDisconnect != agent.Continue {
 		t.Errorf("the turns are %+v", turns)
 	}
 }
@@ -308,7 +345,8 @@ func TestAnalyzeOfAnotherProcess(t *testing.T) {
 	es = dial(t, there, params, es.last)
 	var w *httptest.ResponseRecorder
 	for range 200 { // until the first process has parked the run
-		w = do(first, request("POST", "/api/analyze/tool-result", `{"sessionId":"`+session+`","toolCallId":"`+call+`","error":"no file"}`))
+		w = do(first, request("POST", "/api/analyze/tool-result",
+			`{"sessionId":"`+session+`","toolCallId":"`+call+`","error":"no file"}`))
 		if w.Code == 200 {
 			break
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
-	"github.com/footnotehq/footnote/protocol/chart"
+	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // chartRoutes registers the door of the chart analyst.
@@ -30,8 +31,14 @@ func (s *Server) chartPost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	enc := chart.NewEncoder(chart.Options{Conversation: ticket.Conversation, Run: ticket.Run, Tools: s.toolsOf(r, chart.Assistant)})
-	return s.Stream(w, r, Streaming{Door: chart.Door, Ticket: ticket, Encoder: enc, OnDisconnect: s.opts.StoredOnDisconnect, Parks: true})
+	enc := chart.NewEncoder(chart.Options{
+		Conversation: ticket.Conversation,
+		Run:          ticket.Run,
+		Tools:        s.toolsOf(r, chart.Assistant),
+	})
+	return s.Stream(w, r, Streaming{
+		Door: chart.Door, Ticket: ticket, Encoder: enc, OnDisconnect: s.opts.StoredOnDisconnect, Parks: true,
+	})
 }
 
 // chartTurn reads a message and submits it.
@@ -48,7 +55,10 @@ func (s *Server) chartTurn(w http.ResponseWriter, r *http.Request) (ticket agent
 	if err != nil {
 		return ticket, err
 	}
-	turn := agent.Turn{Door: chart.Door, OnDisconnect: s.opts.StoredOnDisconnect, Assistant: chart.Assistant, Text: q.Message, MessageID: q.MessageID, Where: where}
+	turn := agent.Turn{
+		Door: chart.Door, OnDisconnect: s.opts.StoredOnDisconnect, Assistant: chart.Assistant, Text: q.Message,
+		MessageID: q.MessageID, Where: where,
+	}
 	tier, err := s.chartTier(r, q.Model)
 	if err != nil {
 		return ticket, err
@@ -59,7 +69,7 @@ func (s *Server) chartTurn(w http.ResponseWriter, r *http.Request) (ticket agent
 	}
 	if turn.Conversation = head.ID; !found {
 		if turn.ClientID = q.ConversationID; strings.HasPrefix(q.ConversationID, "conv_") {
-			return ticket, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+			return ticket, noConversation()
 		}
 		turn.Tier = tier
 	}
@@ -126,10 +136,11 @@ func (s *Server) chartResult(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !found {
-		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return noConversation()
 	}
 	ticket, err := s.submit(w, r, agent.Turn{
-		Door: chart.Door, OnDisconnect: s.opts.StoredOnDisconnect, Conversation: head.ID, Answers: []agent.Answer{q.Answer()},
+		Door: chart.Door, OnDisconnect: s.opts.StoredOnDisconnect, Conversation: head.ID,
+		Answers: []tool.Answer{q.Answer()},
 	})
 	if err != nil {
 		return err
@@ -159,7 +170,7 @@ func (s *Server) chartView(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !found || head.Assistant != chart.Assistant {
-		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+		return noConversation()
 	}
 	events, err := s.chartEvents(r, head.ID)
 	if err != nil {
@@ -223,7 +234,9 @@ func (s *Server) chartList(w http.ResponseWriter, r *http.Request) error {
 		Next          string          `json:"next,omitempty"`
 	}{Conversations: []chart.Summary{}, Next: before}
 	for range maxSkippedPages {
-		heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{Org: p.Org, User: p.User, Kind: "conversation", Before: out.Next, Limit: limit})
+		heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
+			Org: p.Org, User: p.User, Kind: "conversation", Before: out.Next, Limit: limit,
+		})
 		if err != nil {
 			return err
 		}

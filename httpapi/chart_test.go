@@ -18,19 +18,21 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/protocol/chart"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/tool/drawing"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/tool/drawing"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // namesakesKey is the key of a user with the same name in another organisation.
 const namesakesKey = "key-of-a-namesake"
 
 // analyst starts one of several servers with the chart assistant over a shared log.
-func analyst(t *testing.T, log store.Store, model agent.Model) *httptest.Server {
+func analyst(t *testing.T, log store.Store, model model.Model) *httptest.Server {
 	t.Helper()
 	live := hub.New()
 	boards := board.New(board.Options{Log: log, Hub: live})
@@ -47,9 +49,11 @@ func analyst(t *testing.T, log store.Store, model agent.Model) *httptest.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards, Keys: map[string]footnote.Principal{
-		adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"}, namesakesKey: {Org: "globex", User: "ada"},
-	}})
+	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards,
+		Keys: map[string]footnote.Principal{
+			adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"},
+			namesakesKey: {Org: "globex", User: "ada"},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,13 +96,17 @@ func whole(t *testing.T, res *http.Response, want int) string {
 // TestDrawingThroughTheChartsDoor runs a whole exchange over HTTP: the stream stays open while the client
 // draws, the document contains the drawing with its cause, and the conversation records what was done.
 func TestDrawingThroughTheChartsDoor(t *testing.T) {
-	log := store.NewMem()
+	log := storetest.NewMem()
 	model := agenttest.Script(
-		agenttest.Calls(agenttest.CallBlock("a", "query", `{}`), agenttest.CallBlock("b", "draw_horizontal_line", `{"price":1.095,"notes":"Two touches."}`)),
+		agenttest.Calls(agenttest.CallBlock("a", "query", `{}`),
+			agenttest.CallBlock("b", "draw_horizontal_line", `{"price":1.095,"notes":"Two touches."}`)),
 		agenttest.Say("Support is at 1.0950."), agenttest.Say("Yes."),
 	)
 	srv := analyst(t, log, model)
-	res := call(t, srv, "POST", "/api/chat", `{"message":"Draw support","symbol":"EURUSD","timeframe":"1h","conversationId":"mine","model":"haiku","state":{"price":1.1,"drawings":"None."}}`, adasKey)
+	res := call(t, srv, "POST", "/api/chat",
+		`{"message":"Draw `+
+			`support","symbol":"EURUSD","timeframe":"1h","conversationId":"mine","model":"haiku",`+
+			`"state":{"price":1.1,"drawings":"None."}}`, adasKey)
 	if res.StatusCode != 200 {
 		t.Fatal(whole(t, res, 200))
 	}
@@ -118,35 +126,44 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &tool); err != nil {
 			t.Fatal(err)
 		}
-		answer := fmt.Sprintf(`{"conversationId":%q,"toolCallId":%q,"result":{"ok":true}}`, tool.ConversationID, tool.ID)
+		answer := fmt.Sprintf(`{"conversationId":%q,"toolCallId":%q,"result":{"ok":true}}`, tool.ConversationID,
+			tool.ID)
 		whole(t, call(t, srv, "POST", "/api/chat/tool-result", answer, bobsKey), 404)
 		if got := whole(t, call(t, srv, "POST", "/api/chat/tool-result", answer, adasKey), 200); got != `{"ok":true}` {
 			t.Error(got)
 		}
-		if got := whole(t, call(t, srv, "POST", "/api/chat/tool-result", answer, adasKey), 200); !strings.Contains(got, `"duplicate":true`) {
+		if got := whole(t, call(t, srv, "POST", "/api/chat/tool-result", answer, adasKey), 200); !strings.Contains(got,
+			`"duplicate":true`) {
 			t.Error(got)
 		}
 	}
 	if got := strings.Join(kinds, " "); got != "tool_use tool_result client_tool tool_result text done" {
 		t.Errorf("the stream has %s", got)
 	}
-	if sent := history0(model); !strings.Contains(sent, "not checked here") || !strings.Contains(sent, "None.") || !strings.Contains(sent, "There are no drawings.") {
+	if sent := history0(model); !strings.Contains(sent, "not checked here") || !strings.Contains(sent, "None.") ||
+		!strings.Contains(sent, "There are no drawings.") {
 		t.Errorf("the model reads %s", sent)
 	}
 	var v chart.Conversation
-	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat/mine", "", adasKey), 200)), &v); err != nil {
+	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat/mine", "", adasKey), 200)),
+		&v); err != nil {
 		t.Fatal(err)
 	}
 	last := v.Messages[1]
-	if v.ID != conversation || v.Pair != "EURUSD" || v.Timeframe != "1h" || len(last.ToolCalls) != 2 || len(last.DrawingActions) != 1 || last.TokenUsage.Output != 10 || last.Model != "scripted" {
+	if v.ID != conversation || v.Pair != "EURUSD" || v.Timeframe != "1h" || len(last.ToolCalls) != 2 ||
+		len(last.DrawingActions) != 1 || last.TokenUsage.Output != 10 || last.Model != "scripted" {
 		t.Errorf("%+v", v)
 	}
 	var list struct{ Conversations []chart.Summary }
-	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat", "", adasKey), 200)), &list); err != nil || len(list.Conversations) != 1 || list.Conversations[0].MessageCount != 2 || list.Conversations[0].TotalTokens != 30 {
+	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat", "", adasKey), 200)),
+		&list); err != nil || len(list.Conversations) != 1 || list.Conversations[0].MessageCount != 2 ||
+		list.Conversations[0].TotalTokens != 30 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	history := whole(t, call(t, srv, "GET", "/api/drawings/history?symbol=EURUSD", "", adasKey), 200)
-	for _, want := range []string{`"conversation":"` + conversation + `"`, `"call":"b"`, `"by":"agent"`, `"reason":"Two touches."`} {
+	for _, want := range []string{
+		`"conversation":"` + conversation + `"`, `"call":"b"`, `"by":"agent"`, `"reason":"Two touches."`,
+	} {
 		if !strings.Contains(history, want) {
 			t.Errorf("%s is not in %s", want, history)
 		}
@@ -156,7 +173,9 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 	}
 	// Another server over the same log returns the same document.
 	other := analyst(t, log, model)
-	if a, b := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200), whole(t, call(t, other, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); a != b || !strings.Contains(a, "1.095") {
+	if a, b := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200),
+		whole(t, call(t, other, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); a != b ||
+		!strings.Contains(a, "1.095") {
 		t.Errorf("%s\n%s", a, b)
 	}
 }
@@ -164,25 +183,38 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 // TestANamesakeSeesNothing checks that a user with the same name in another organisation sees neither the
 // conversation nor its calls nor its drawings.
 func TestANamesakeSeesNothing(t *testing.T) {
-	log := store.NewMem()
-	srv := analyst(t, log, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.095}`), agenttest.Say("Hello.")))
-	res := call(t, srv, "POST", "/api/chat", `{"message":"Draw","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, adasKey)
+	log := storetest.NewMem()
+	srv := analyst(t, log,
+		agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.095}`), agenttest.Say("Hello.")))
+	res := call(t, srv, "POST", "/api/chat",
+		`{"message":"Draw","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, adasKey)
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() && lines.Text() != "event: client_tool" {
 	}
 	id := res.Header.Get("X-Conversation-Id")
 	for _, conversation := range []string{id, "mine"} {
-		whole(t, call(t, srv, "POST", "/api/chat/tool-result", fmt.Sprintf(`{"conversationId":%q,"toolCallId":"a","result":{"ok":true}}`, conversation), namesakesKey), 404)
+		whole(t, call(t, srv, "POST", "/api/chat/tool-result",
+			fmt.Sprintf(`{"conversationId":%q,"toolCallId":"a","result":{"ok":true}}`, conversation), namesakesKey),
+			404)
 		whole(t, call(t, srv, "GET", "/api/chat/"+conversation, "", namesakesKey), 404)
 	}
-	whole(t, call(t, srv, "POST", "/api/chat", fmt.Sprintf(`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":%q}`, id), namesakesKey), 404)
-	whole(t, call(t, srv, "POST", "/api/chat", `{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, namesakesKey), 200) // their own
-	whole(t, call(t, srv, "POST", "/api/chat/tool-result", fmt.Sprintf(`{"conversationId":%q,"toolCallId":"a","result":{"ok":true}}`, id), adasKey), 200)
-	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got, "1.095") {
+	whole(t, call(t, srv, "POST", "/api/chat",
+		fmt.Sprintf(`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":%q}`, id), namesakesKey), 404)
+	// their own
+	whole(t, call(t, srv, "POST", "/api/chat",
+		`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, namesakesKey), 200)
+	whole(t, call(t, srv, "POST", "/api/chat/tool-result",
+		fmt.Sprintf(`{"conversationId":%q,"toolCallId":"a","result":{"ok":true}}`, id), adasKey), 200)
+	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got,
+		"1.095") {
 		t.Error(got)
 	}
-	for _, path := range []string{"/api/drawings?symbol=EURUSD", "/api/drawings/history?symbol=EURUSD", "/api/drawings/export?symbol=EURUSD", "/api/chat"} {
-		if got := whole(t, call(t, srv, "GET", path, "", namesakesKey), 200); strings.Contains(got, "1.095") || strings.Contains(got, id) {
+	for _, path := range []string{
+		"/api/drawings?symbol=EURUSD", "/api/drawings/history?symbol=EURUSD", "/api/drawings/export?symbol=EURUSD",
+		"/api/chat",
+	} {
+		if got := whole(t, call(t, srv, "GET", path, "", namesakesKey), 200); strings.Contains(got, "1.095") ||
+			strings.Contains(got, id) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
@@ -207,26 +239,29 @@ func (c *counted) List(ctx context.Context, p footnote.Page) ([]footnote.Stream,
 // TestAListOfChartsReadsALogOnce checks that a list rereads only logs that changed, and that one list request
 // skips only a limited number of other conversations.
 func TestAListOfChartsReadsALogOnce(t *testing.T) {
-	log := &counted{Store: store.NewMem()}
+	log := &counted{Store: storetest.NewMem()}
 	srv := analyst(t, log, agenttest.Script(agenttest.Say("Hello."), agenttest.Say("Again.")))
 	list := func(query string) (out struct {
 		Conversations []chart.Summary
 		Next          string
 	}) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat"+query, "", adasKey), 200)), &out); err != nil {
+		if err := json.Unmarshal([]byte(whole(t, call(t, srv, "GET", "/api/chat"+query, "", adasKey), 200)),
+			&out); err != nil {
 			t.Fatal(err)
 		}
 		return out
 	}
 	ask := func() {
 		t.Helper()
-		whole(t, call(t, srv, "POST", "/api/chat", `{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, adasKey), 200)
+		whole(t, call(t, srv, "POST", "/api/chat",
+			`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, adasKey), 200)
 	}
 	ask()
 	first := list("")
 	reads := log.reads.Load()
-	if again := list(""); !reflect.DeepEqual(again, first) || len(first.Conversations) != 1 || log.reads.Load() != reads {
+	if again := list(""); !reflect.DeepEqual(again, first) || len(first.Conversations) != 1 ||
+		log.reads.Load() != reads {
 		t.Errorf("%+v, %+v, and %d reads", first, again, log.reads.Load()-reads)
 	}
 	ask()
@@ -234,8 +269,13 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 		t.Errorf("%+v", grown)
 	}
 	for i := range 30 {
-		if _, err := log.CreateAppend(t.Context(), footnote.Stream{ID: fmt.Sprintf("conv_%d", i), Kind: "conversation", Org: "acme", User: "ada", Assistant: "analyst"},
-			footnote.Append{Stream: fmt.Sprintf("conv_%d", i), Bodies: []footnote.Body{footnote.Opened{Assistant: "analyst"}}}); err != nil {
+		if _, err := log.CreateAppend(t.Context(), footnote.Stream{
+			ID: fmt.Sprintf("conv_%d", i), Kind: "conversation", Org: "acme", User: "ada", Assistant: "analyst",
+		},
+			footnote.Append{
+				Stream: fmt.Sprintf("conv_%d", i),
+				Bodies: []footnote.Body{footnote.Opened{Assistant: "analyst"}},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -252,13 +292,16 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 // TestTheChartsDoorReadsDrawings has a model list the drawings: through this door that is a server-side tool,
 // so no client is asked to run it.
 func TestTheChartsDoorReadsDrawings(t *testing.T) {
-	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`), agenttest.Say("One line."))
-	srv := analyst(t, store.NewMem(), model)
+	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`),
+		agenttest.Say("One line."))
+	srv := analyst(t, storetest.NewMem(), model)
 	whole(t, call(t, srv, "POST", "/api/drawings", horizontalLine, adasKey), 200)
 	whole(t, call(t, srv, "POST", "/api/drawings", strings.Replace(horizontalLine, "1.095", "1.777", 1), bobsKey), 200)
-	got := whole(t, call(t, srv, "POST", "/api/chat", `{"message":"What is drawn?","symbol":"EURUSD","timeframe":"1h"}`, adasKey), 200)
+	got := whole(t, call(t, srv, "POST", "/api/chat", `{"message":"What is drawn?","symbol":"EURUSD","timeframe":"1h"}`,
+		adasKey), 200)
 	for _, want := range []string{
-		"data: {\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"get_drawings\"}\n", "\"name\":\"get_drawings\",\"data\":{\"page\":1,\"pages\":1,\"symbol\":\"EURUSD\",\"table\":{\"result\":\"r1\",", ",\"Support\",null,null,1.095,", "\"is_error\":false}\n",
+		"data: {\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"get_drawings\"}\n",
+		"\"name\":\"get_drawings\",\"data\":{\"page\":1,\"pages\":1,\"symbol\":\"EURUSD\",\"table\":{\"result\":\"r1\",", ",\"Support\",null,null,1.095,", "\"is_error\":false}\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in %s", want, got)
@@ -272,7 +315,7 @@ func TestTheChartsDoorReadsDrawings(t *testing.T) {
 func history0(m *agenttest.Model) string { return history(m, 0) }
 
 func TestTheChartsDoorRefuses(t *testing.T) {
-	srv := analyst(t, store.NewMem(), agenttest.Script())
+	srv := analyst(t, storetest.NewMem(), agenttest.Script())
 	for body, want := range map[string]int{
 		`{"message":"Hi","symbol":"EURUSD","timeframe":"2h"}`:                                             400,
 		`{"message":"Hi","symbol":"../","timeframe":"1h"}`:                                                400,
@@ -289,13 +332,16 @@ func TestTheChartsDoorRefuses(t *testing.T) {
 // TestAModelIsNamedWhole checks that a fragment of a model's name, and a word that several names contain, are
 // rejected with a list of the models.
 func TestAModelIsNamedWhole(t *testing.T) {
-	srv := analyst(t, store.NewMem(), agenttest.Script(agenttest.Say("1"), agenttest.Say("2"), agenttest.Say("3"), agenttest.Say("4")))
+	srv := analyst(t, storetest.NewMem(),
+		agenttest.Script(agenttest.Say("1"), agenttest.Say("2"), agenttest.Say("3"), agenttest.Say("4")))
 	ask := func(model string, want int) string {
 		t.Helper()
-		return whole(t, call(t, srv, "POST", "/api/chat", fmt.Sprintf(`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","model":%q}`, model), adasKey), want)
+		return whole(t, call(t, srv, "POST", "/api/chat",
+			fmt.Sprintf(`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","model":%q}`, model), adasKey), want)
 	}
 	for _, model := range []string{"-", "a", "9", "claude-", "haik", "claude", "gpt-4o", " "} {
-		if got := ask(model, 400); !strings.Contains(got, "invalid_request") || !strings.Contains(got, "claude-large, fast") {
+		if got := ask(model, 400); !strings.Contains(got, "invalid_request") ||
+			!strings.Contains(got, "claude-large, fast") {
 			t.Errorf("%q: %s", model, got)
 		}
 	}
@@ -307,14 +353,19 @@ func TestAModelIsNamedWhole(t *testing.T) {
 // TestTheChartInOtherDoors checks that the app's own conversations and the AI SDK's can name the chart, and
 // that other assistants ignore it.
 func TestTheChartInOtherDoors(t *testing.T) {
-	log := store.NewMem()
-	model := agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Drawn."), agenttest.Call("b", "draw_horizontal_line", `{"price":1.2}`))
+	log := storetest.NewMem()
+	model := agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Drawn."),
+		agenttest.Call("b", "draw_horizontal_line", `{"price":1.2}`))
 	srv := analyst(t, log, model)
 	var taken struct{ Conversation string }
-	if err := json.Unmarshal([]byte(whole(t, call(t, srv, "POST", "/api/conversations", `{"assistant":"chart","text":"Draw","context":{"symbol":"EURUSD","timeframe":"4h"}}`, adasKey), 202)), &taken); err != nil {
+	if err := json.Unmarshal([]byte(whole(t,
+		call(t, srv, "POST", "/api/conversations",
+			`{"assistant":"chart","text":"Draw","context":{"symbol":"EURUSD","timeframe":"4h"}}`, adasKey), 202)),
+		&taken); err != nil {
 		t.Fatal(err)
 	}
-	follow, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL+"/api/conversations/"+taken.Conversation+"/events?follow=true", nil)
+	follow, err := http.NewRequestWithContext(t.Context(), "GET",
+		srv.URL+"/api/conversations/"+taken.Conversation+"/events?follow=true", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,17 +378,22 @@ func TestTheChartInOtherDoors(t *testing.T) {
 	defer res.Body.Close()
 	events := bufio.NewReader(res.Body)
 	until(t, events, "run_parked")
-	whole(t, call(t, srv, "POST", "/api/conversations/"+taken.Conversation+"/turns", `{"answers":[{"call_id":"a","content":"{\"ok\":true}"}]}`, adasKey), 202)
-	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got, `"timeframe":"4h"`) {
+	whole(t, call(t, srv, "POST", "/api/conversations/"+taken.Conversation+"/turns",
+		`{"answers":[{"call_id":"a","content":"{\"ok\":true}"}]}`, adasKey), 202)
+	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got,
+		`"timeframe":"4h"`) {
 		t.Error(got)
 	}
 	until(t, events, "run_finished") // the model's next reply is for the other door
-	ai := whole(t, call(t, srv, "POST", "/api/ai", `{"id":"chat-1","assistant":"chart","context":{"symbol":"XAUUSD","timeframe":"1D"},"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Draw"}]}]}`, adasKey), 200)
+	ai := whole(t, call(t, srv, "POST", "/api/ai",
+		`{"id":"chat-1","assistant":"chart","context":{"symbol":"XAUUSD","timeframe":"1D"},"messages":[{"id":"m1",`+
+			`"role":"user","parts":[{"type":"text","text":"Draw"}]}]}`, adasKey), 200)
 	if !strings.Contains(ai, `"toolName":"draw_horizontal_line"`) {
 		t.Error(ai)
 	}
 	if sent := history(model, 2); !strings.Contains(sent, "XAUUSD") {
 		t.Error(sent)
 	}
-	whole(t, call(t, srv, "POST", "/api/conversations", `{"assistant":"chart","text":"Draw","context":{"symbol":"EURUSD"}}`, adasKey), 400)
+	whole(t, call(t, srv, "POST", "/api/conversations",
+		`{"assistant":"chart","text":"Draw","context":{"symbol":"EURUSD"}}`, adasKey), 400)
 }

@@ -48,7 +48,8 @@ func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Conversation-Id", run.Conversation)
 	if wantsStream(r) {
 		st := Streaming{
-			Door: chatv2.Door, Ticket: run.Ticket, Encoder: chatv2.NewEncoder(run.Conversation, run.Run), OnDisconnect: s.opts.StoredOnDisconnect,
+			Door: chatv2.Door, Ticket: run.Ticket, Encoder: chatv2.NewEncoder(run.Conversation, run.Run),
+			OnDisconnect: s.opts.StoredOnDisconnect,
 		}
 		if run.begun {
 			st.OnDisconnect = agent.Continue
@@ -80,7 +81,8 @@ func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2R
 		return run, err
 	}
 	if org := PrincipalOf(r.Context()).Org; q.OrgID != "" && q.OrgID != org {
-		return run, footnote.Errorf(footnote.Forbidden, "Your key does not belong to the organisation of orgId. Leave orgId out: the key decides.")
+		return run, footnote.Errorf(footnote.Forbidden,
+			"Your key does not belong to the organisation of orgId. Leave orgId out: the key decides.")
 	}
 	if q.Assistant != "" {
 		a, err := s.assistant(r, q.Assistant)
@@ -107,7 +109,8 @@ func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2R
 
 // chatV2Ask returns the run of a message: the one it already started, or a new one. When the conversation is
 // busy, it follows the configured policy.
-func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
+func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Request,
+	head footnote.Stream) (run chatV2Run, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
 	defer cancel()
 	triesLeft := duplicateTries
@@ -188,7 +191,8 @@ func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream,
 		return footnote.Stream{}, nil
 	}
 	if len(name) > 128 {
-		return footnote.Stream{}, footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
+		return footnote.Stream{},
+			footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
 	}
 	p := PrincipalOf(r.Context())
 	head, err := s.named(r.Context(), p, name)
@@ -279,7 +283,8 @@ type queues struct {
 
 // join waits until it is the message's turn. Calling leave admits the next one. It returns a RateLimited
 // error when too many messages wait.
-func (k *queues) join(ctx context.Context, p footnote.Principal, conversation string, q chatv2.Request) (leave func(), err error) {
+func (k *queues) join(ctx context.Context, p footnote.Principal, conversation string,
+	q chatv2.Request) (leave func(), err error) {
 	key := conversation
 	if key == "" {
 		if key = q.ConversationID; key == "" {

@@ -15,7 +15,8 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // agentResponse is this door's answer as its clients read it.
@@ -51,24 +52,28 @@ func chatStream(t *testing.T, api http.Handler, body string) *httptest.ResponseR
 }
 
 func TestChatV2(t *testing.T) {
-	model := agenttest.Script(
-		agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`), agenttest.Say("There are 42."), agenttest.Say("And 43 in June."), agenttest.Say("As I said."),
+	llm := agenttest.Script(
+		agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`), agenttest.Say("There are 42."),
+		agenttest.Say("And 43 in June."), agenttest.Say("As I said."),
 	)
-	api := newReal(t, model, counting)
+	api := newReal(t, llm, counting)
 	status, first := chatWhole(t, api, `{"message":"How many?"}`)
-	if status != 200 || first.Text != "There are 42." || len(first.Parts) != 3 || len(first.Events) != 4 || first.Metadata.TokensUsed != 30 ||
-		strings.Join(first.Metadata.ToolsUsed, " ") != "query" || first.Metadata.StopReason != agent.EndTurn {
+	if status != 200 || first.Text != "There are 42." || len(first.Parts) != 3 || len(first.Events) != 4 ||
+		first.Metadata.TokensUsed != 30 ||
+		strings.Join(first.Metadata.ToolsUsed, " ") != "query" || first.Metadata.StopReason != model.EndTurn {
 		t.Fatalf("%d %+v", status, first)
 	}
 	status, second := chatWhole(t, api, `{"newMessage":"And in June?","conversationId":"`+first.ConversationID+`"}`)
-	if status != 200 || second.Text != "And 43 in June." || second.ConversationID != first.ConversationID || len(second.Events) != 2 {
+	if status != 200 || second.Text != "And 43 in June." || second.ConversationID != first.ConversationID ||
+		len(second.Events) != 2 {
 		t.Errorf("%d %+v", status, second)
 	}
-	if sent := history(model, 2); !strings.Contains(sent, "tool_use") || !strings.Contains(sent, "tool_result") {
+	if sent := history(llm, 2); !strings.Contains(sent, "tool_use") || !strings.Contains(sent, "tool_result") {
 		t.Errorf("the model was sent %s", sent)
 	}
 	w := chatStream(t, api, `{"message":"Again?","conversationId":"`+first.ConversationID+`"}`)
-	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, `data: {"type":"text","text":"As I said."}`) || !strings.Contains(got, `{"type":"response","response":{"text":"As I said."`) {
+	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, `data: {"type":"text","text":"As I said."}`) ||
+		!strings.Contains(got, `{"type":"response","response":{"text":"As I said."`) {
 		t.Errorf("%d %s", w.Code, got)
 	}
 	w = do(api, request("GET", "/api/conversations/"+first.ConversationID+"/events?view=seed", ""))
@@ -87,11 +92,13 @@ func TestChatV2(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &view); err != nil || len(view) != 8 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if view[1].Type != "assistant" || view[1].Content.Type != "tool_use" || len(view[1].Content.ToolUses) != 1 || view[1].Metadata.Model != "scripted" || view[1].Metadata.Tokens != 15 ||
+	if view[1].Type != "assistant" || view[1].Content.Type != "tool_use" || len(view[1].Content.ToolUses) != 1 ||
+		view[1].Metadata.Model != "scripted" || view[1].Metadata.Tokens != 15 ||
 		view[2].Type != "tool_result" || view[2].Content.Output != "42" {
 		t.Errorf("the view is %s", w.Body)
 	}
-	if w := do(api, request("GET", "/api/conversations/"+first.ConversationID+"/events?view=other", "")); w.Code != 400 {
+	if w := do(api, request("GET", "/api/conversations/"+first.ConversationID+"/events?view=other", "")); w.Code !=
+		400 {
 		t.Errorf("another view: %d", w.Code)
 	}
 }
@@ -132,7 +139,8 @@ func TestChatV2OfAnotherProcess(t *testing.T) {
 	last.Wait = release
 	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "query", `{}`), last), counting)
 	body := `{"message":"How many?","messageId":"m1"}`
-	r, err := http.NewRequestWithContext(t.Context(), "POST", serve(t, first).URL+"/api/chat-v2", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", serve(t, first).URL+"/api/chat-v2",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,22 +182,25 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 			held := agenttest.Say("First.")
 			held.Wait = release
 			model := agenttest.Script(held, agenttest.Say("Second."))
-			api := newOn(t, store.NewMem(), "scripted", model, func(o *httpapi.Options) { o.OnBusy = policy })
+			api := newOn(t, storetest.NewMem(), "scripted", model, func(o *httpapi.Options) { o.OnBusy = policy })
 			var wg sync.WaitGroup
 			var first agentResponse
 			wg.Go(func() { _, first = chatWhole(t, api, `{"message":"One","conversationId":"c"}`) })
-			for len(model.Requests()) == 0 || !strings.Contains(do(api, request("GET", "/api/conversations", "")).Body.String(), `"state":"running"`) {
+			for len(model.Requests()) == 0 ||
+				!strings.Contains(do(api, request("GET", "/api/conversations", "")).Body.String(),
+					`"state":"running"`) {
 				runtime.Gosched() // until the first run has begun and asked its model
 			}
 			once := sync.OnceFunc(func() { close(release) })
 			r := request("POST", "/api/chat-v2", "")
 			r.ContentLength = -1
-			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"message":"Two","conversationId":"c"}`), readerFunc(func([]byte) (int, error) {
-				if policy == httpapi.Enqueue {
-					once() // lets the first answer finish
-				}
-				return 0, io.EOF
-			})))
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"message":"Two","conversationId":"c"}`),
+				readerFunc(func([]byte) (int, error) {
+					if policy == httpapi.Enqueue {
+						once() // lets the first answer finish
+					}
+					return 0, io.EOF
+				})))
 			w := do(api, r)
 			once()
 			wg.Wait()
@@ -198,7 +209,8 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			status := w.Code
-			if first.Text != want.first.Text || status != want.status || got.Text != want.second.Text || got.Code != want.second.Code || len(model.Requests()) != want.calls {
+			if first.Text != want.first.Text || status != want.status || got.Text != want.second.Text ||
+				got.Code != want.second.Code || len(model.Requests()) != want.calls {
 				t.Errorf("first %+v; second %d %+v; %d calls", first, status, got, len(model.Requests()))
 			}
 		})
@@ -217,15 +229,18 @@ func TestChatV2Errors(t *testing.T) {
 	broken.Err = away.Err
 	api := newReal(t, agenttest.Script(away, away, broken), counting)
 	status, got := chatWhole(t, api, `{"message":"How many?"}`)
-	if status != 503 || got.Code != "model_unavailable" || got.Category != "sdk_communication" || got.Error == "" || got.Text != "" || got.RequestID == "" {
+	if status != 503 || got.Code != "model_unavailable" || got.Category != "sdk_communication" || got.Error == "" ||
+		got.Text != "" || got.RequestID == "" {
 		t.Errorf("%d %+v", status, got)
 	}
-	if w := chatStream(t, api, `{"message":"How many?"}`); w.Code != 503 || !strings.Contains(w.Body.String(), `"code":"model_unavailable"`) {
+	if w := chatStream(t, api, `{"message":"How many?"}`); w.Code != 503 ||
+		!strings.Contains(w.Body.String(), `"code":"model_unavailable"`) {
 		t.Errorf("before the first word: %d %s", w.Code, w.Body)
 	}
 	w := chatStream(t, api, `{"message":"How many?"}`)
 	// Timing decides whether the first word has been sent already.
-	if got := w.Body.String(); w.Code != 200 && w.Code != 503 || strings.Contains(got, `"type":"response"`) || !strings.Contains(got, `"code":"model_unavailable"`) {
+	if got := w.Body.String(); w.Code != 200 && w.Code != 503 || strings.Contains(got, `"type":"response"`) ||
+		!strings.Contains(got, `"code":"model_unavailable"`) {
 		t.Errorf("after the first word: %d %s", w.Code, got)
 	}
 	long := strings.Repeat("x", 10_001)
@@ -247,17 +262,24 @@ func TestChatV2Errors(t *testing.T) {
 // TestChatV2TornHistory checks that the log left by a crash is repaired: the model reads a result for every
 // call, and the assistant's text as well as the user's.
 func TestChatV2TornHistory(t *testing.T) {
-	log := store.NewMem()
+	log := storetest.NewMem()
 	call := agenttest.CallBlock("t1", "query", `{"sql":"SELECT 1"}`)
-	if _, err := log.CreateAppend(t.Context(), footnote.Stream{ID: "conv_torn", Kind: "conversation", Org: "local", User: "local", Assistant: "analyst"}, footnote.Append{
+	if _, err := log.CreateAppend(t.Context(), footnote.Stream{
+		ID: "conv_torn", Kind: "conversation", Org: "local", User: "local", Assistant: "analyst",
+	}, footnote.Append{
 		Run: "run_torn",
 		Blobs: map[footnote.Digest][]byte{
 			agent.DigestOf([]byte(`[]`)): []byte(`[]`),
 		},
 		Bodies: []footnote.Body{
-			footnote.Opened{Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)), Tools: agent.DigestOf([]byte(`[]`))},
+			footnote.Opened{
+				Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)),
+				Tools: agent.DigestOf([]byte(`[]`)),
+			},
 			footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{Door: "chat-v2"},
-			footnote.AssistantMessage{Step: 1, Model: "scripted", StopReason: agent.ToolUse, Blocks: []json.RawMessage{call}},
+			footnote.AssistantMessage{
+				Step: 1, Model: "scripted", StopReason: model.ToolUse, Blocks: []json.RawMessage{call},
+			},
 			footnote.RunFailed{Code: footnote.Internal, Message: "torn"}, // its result was never written
 		},
 	}); err != nil {
@@ -265,10 +287,12 @@ func TestChatV2TornHistory(t *testing.T) {
 	}
 	model := agenttest.Script(agenttest.Say("As far as I know."), agenttest.Say("As I said."))
 	api := newOn(t, log, "scripted", model, nil)
-	if status, got := chatWhole(t, api, `{"message":"So?","conversationId":"conv_torn"}`); status != 200 || got.Text != "As far as I know." {
+	if status, got := chatWhole(t, api, `{"message":"So?","conversationId":"conv_torn"}`); status != 200 ||
+		got.Text != "As far as I know." {
 		t.Fatalf("%d %+v", status, got)
 	}
-	if sent := history(model, 0); !strings.Contains(sent, "How many?") || !strings.Contains(sent, `"tool_use"`) || !strings.Contains(sent, `"tool_result"`) || !strings.Contains(sent, `"is_error":true`) {
+	if sent := history(model, 0); !strings.Contains(sent, "How many?") || !strings.Contains(sent, `"tool_use"`) ||
+		!strings.Contains(sent, `"tool_result"`) || !strings.Contains(sent, `"is_error":true`) {
 		t.Errorf("the model was sent %s", sent)
 	}
 }

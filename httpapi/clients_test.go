@@ -71,7 +71,9 @@ func TestJavaScriptClient(t *testing.T) {
 	}
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)
-	out := run(t, dir, 2*time.Minute, []string{"FOOTNOTE_TEST_URL=" + srv.URL, "FOOTNOTE_TEST_KEY=" + adasKey}, node, "--test-reporter=tap", "openai.test.js")
+	out := run(t, dir, 2*time.Minute, []string{
+		"FOOTNOTE_TEST_URL=" + srv.URL, "FOOTNOTE_TEST_KEY=" + adasKey,
+	}, node, "--test-reporter=tap", "openai.test.js")
 	if !strings.Contains(out, "# fail 0") || strings.Contains(out, "# pass 0") {
 		t.Errorf("no sign that the tests ran:\n%s", out)
 	}
@@ -127,7 +129,8 @@ func TestGoClient(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := acc.Choices[0].Message.Content; got != answer || acc.Usage.TotalTokens != 121 || acc.Choices[0].FinishReason != "stop" {
+	if got := acc.Choices[0].Message.Content; got != answer || acc.Usage.TotalTokens != 121 ||
+		acc.Choices[0].FinishReason != "stop" {
 		t.Errorf("streamed: content %q, usage %+v, finish %q", got, acc.Usage, acc.Choices[0].FinishReason)
 	}
 }
@@ -166,17 +169,19 @@ func TestGoClientErrors(t *testing.T) {
 			text += c.Delta.Content
 		}
 	}
-	if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "The model is not reachable") || text != "Let me look. " {
+	if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "The model is not reachable") ||
+		text != "Let me look. " {
 		t.Errorf("midstream: text %q, err %v", text, err)
 	}
 }
 
 func TestGoClientRetries(t *testing.T) {
 	tries := 0
-	client := goClient(t, option.WithMaxRetries(2), option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		tries++
-		return next(r)
-	}))
+	client := goClient(t, option.WithMaxRetries(2),
+		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			tries++
+			return next(r)
+		}))
 	c, err := client.Chat.Completions.New(t.Context(), question("scenario: 429-once"))
 	if err != nil || c.Choices[0].Message.Content != answer || tries != 2 {
 		t.Errorf("a refused request is tried again: %v after %d tries", err, tries)

@@ -15,9 +15,13 @@ import (
 )
 
 func (s *Server) conversationRoutes() {
-	s.Handle("/api/conversations", Native, Methods{http.MethodGet: s.listConversations, http.MethodPost: s.openConversation})
+	s.Handle("/api/conversations", Native, Methods{
+		http.MethodGet:  s.listConversations,
+		http.MethodPost: s.openConversation,
+	})
 	s.Handle("/api/conversations/{id}", Native, Methods{
-		http.MethodGet: s.getConversation, http.MethodPatch: s.renameConversation, http.MethodDelete: s.deleteConversation,
+		http.MethodGet: s.getConversation, http.MethodPatch: s.renameConversation,
+		http.MethodDelete: s.deleteConversation,
 	})
 	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
 	s.Handle("/api/conversations/{id}/messages", Native, get(s.messages))
@@ -111,7 +115,10 @@ type spent struct {
 }
 
 func spentOf(u footnote.Usage, c footnote.Cost) spent {
-	return spent{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite5m + u.CacheWrite1h, CostUSD: c.USD(), Unpriced: c.Unpriced}
+	return spent{
+		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite5m + u.CacheWrite1h,
+		CostUSD: c.USD(), Unpriced: c.Unpriced,
+	}
 }
 
 // details adds to the head of a conversation what its log contains.
@@ -200,7 +207,9 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
-	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{Title: in.Title}, nil); err != nil {
+	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{
+		Title: in.Title,
+	}, nil); err != nil {
 		return err
 	}
 	if head, err = s.opts.Log.Get(r.Context(), head.ID); err != nil {
@@ -209,10 +218,15 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	return writeValue(w, http.StatusOK, conversationOf(head))
 }
 
-// deleteConversation handles DELETE /api/conversations/{id}. It stops a running run first.
+// deleteConversation handles DELETE /api/conversations/{id}. It stops a running run first. People may also delete what
+// they may no longer see, because their rights have changed or nobody can read which sources it is about.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
-	head, err := s.conversation(r, r.PathValue("id"))
-	if err != nil {
+	id := r.PathValue("id")
+	if !validID(id) {
+		return noConversation()
+	}
+	head, err := s.opts.Log.Get(r.Context(), id)
+	if head, err = owned(PrincipalOf(r.Context()), head, err); err != nil {
 		return err
 	}
 	if err := s.halt(r.Context(), head); err != nil {

@@ -45,7 +45,8 @@ func TestStopIsSeenByReaders(t *testing.T) {
 		return do(api, r)
 	}
 	// With follow=false the reader gets what is stored and does not wait for the run.
-	if w := stream("?follow=false"); w.Code != 200 || !strings.Contains(w.Body.String(), "event: run_started") || strings.Contains(w.Body.String(), "event: run_stopped") {
+	if w := stream("?follow=false"); w.Code != 200 || !strings.Contains(w.Body.String(), "event: run_started") ||
+		strings.Contains(w.Body.String(), "event: run_stopped") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := stream("?follow=false&after=2"); w.Code != http.StatusNoContent {
@@ -64,7 +65,8 @@ func TestStopIsSeenByReaders(t *testing.T) {
 		}
 	}
 	w := do(api, request("GET", "/api/conversations/"+id+"/events?format=jsonl", ""))
-	if !strings.Contains(w.Header().Get("Content-Disposition"), id+".jsonl") || w.Header().Get("Content-Type") != "application/jsonl" {
+	if !strings.Contains(w.Header().Get("Content-Disposition"), id+".jsonl") ||
+		w.Header().Get("Content-Type") != "application/jsonl" {
 		t.Errorf("%v", w.Header())
 	}
 }
@@ -72,7 +74,8 @@ func TestStopIsSeenByReaders(t *testing.T) {
 // TestMessagesAreCounted checks what a list shows of each conversation.
 func TestMessagesAreCounted(t *testing.T) {
 	api := newReal(t, agenttest.Script(agenttest.Say("Four."), agenttest.Say("Five.")))
-	w := do(api, request("POST", "/v1/chat/completions", `{"model":"claude-da/analyst","messages":[{"role":"user","content":"2+2?"}]}`))
+	w := do(api, request("POST", "/v1/chat/completions",
+		`{"model":"claude-da/analyst","messages":[{"role":"user","content":"2+2?"}]}`))
 	if w.Code != 200 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

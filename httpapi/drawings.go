@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/drawing"
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/strictjson"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // Drawings stores what people and assistants draw on charts. Package board implements it and documents the
@@ -22,18 +22,24 @@ import (
 type Drawings interface {
 	Symbol(ctx context.Context, symbol string) error
 	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
-	Put(ctx context.Context, p footnote.Principal, d drawing.Drawing, base int64, c drawing.Cause) (board.Changed, error)
-	Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64, c drawing.Cause) (board.Changed, error)
-	Undo(ctx context.Context, p footnote.Principal, symbol string, version int64, c drawing.Cause) (board.Changed, error)
+	Put(ctx context.Context, p footnote.Principal, d drawing.Drawing, base int64,
+		c drawing.Cause) (board.Changed, error)
+	Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64,
+		c drawing.Cause) (board.Changed, error)
+	Undo(ctx context.Context, p footnote.Principal, symbol string, version int64,
+		c drawing.Cause) (board.Changed, error)
 	Redo(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) (board.Changed, error)
-	Import(ctx context.Context, p footnote.Principal, symbol string, all []drawing.Drawing, clear bool, c drawing.Cause) (board.Changed, error)
-	History(ctx context.Context, p footnote.Principal, symbol string, q board.Asked) (changes []drawing.Change, more bool, err error)
+	Import(ctx context.Context, p footnote.Principal, symbol string, all []drawing.Drawing, clear bool,
+		c drawing.Cause) (board.Changed, error)
+	History(ctx context.Context, p footnote.Principal, symbol string,
+		q board.Asked) (changes []drawing.Change, more bool, err error)
 	Since(ctx context.Context, p footnote.Principal, symbol string, version int64) ([]drawing.Change, error)
 }
 
 func (s *Server) drawingRoutes() {
 	s.Handle("/api/drawings", Native, Methods{
-		http.MethodGet: s.withDrawings(s.listDrawings), http.MethodHead: s.withDrawings(s.listDrawings), http.MethodPost: s.withDrawings(s.putDrawing),
+		http.MethodGet: s.withDrawings(s.listDrawings), http.MethodHead: s.withDrawings(s.listDrawings),
+		http.MethodPost: s.withDrawings(s.putDrawing),
 	})
 	remove := s.withDrawings(s.removeDrawing)
 	s.Handle("/api/drawings/{id}", Native, Methods{http.MethodDelete: remove})
@@ -187,14 +193,16 @@ func (s *Server) undoDrawing(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) redoDrawing(w http.ResponseWriter, r *http.Request) error {
 	return s.stepped(w, r, func(symbol string, version int64, c drawing.Cause) error {
 		if version != 0 {
-			return footnote.Errorf(footnote.InvalidRequest, "What was taken back last is made again first; leave version out.")
+			return footnote.Errorf(footnote.InvalidRequest,
+				"What was taken back last is made again first; leave version out.")
 		}
 		_, err := s.opts.Drawings.Redo(r.Context(), PrincipalOf(r.Context()), symbol, c)
 		return err
 	})
 }
 
-func (s *Server) stepped(w http.ResponseWriter, r *http.Request, step func(symbol string, version int64, c drawing.Cause) error) error {
+func (s *Server) stepped(w http.ResponseWriter, r *http.Request,
+	step func(symbol string, version int64, c drawing.Cause) error) error {
 	body, err := s.Body(w, r)
 	if err != nil {
 		return err
@@ -236,7 +244,11 @@ func (s *Server) drawingHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	changes, more, err := s.opts.Drawings.History(r.Context(), PrincipalOf(r.Context()), symbol, board.Asked{Drawing: q.Get("drawing"), Before: before, Limit: limit})
+	changes, more, err := s.opts.Drawings.History(r.Context(), PrincipalOf(r.Context()), symbol, board.Asked{
+		Drawing: q.Get("drawing"),
+		Before:  before,
+		Limit:   limit,
+	})
 	if err != nil {
 		return err
 	}
@@ -314,7 +326,8 @@ func (s *Server) importDrawings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.opts.Drawings.Import(r.Context(), PrincipalOf(r.Context()), in.Symbol, all, in.Replace, c); err != nil {
+	if _, err := s.opts.Drawings.Import(r.Context(), PrincipalOf(r.Context()), in.Symbol, all, in.Replace,
+		c); err != nil {
 		return err
 	}
 	return s.showDrawings(w, r, in.Symbol)

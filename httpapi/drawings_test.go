@@ -15,18 +15,18 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/drawing"
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // charted returns a server with drawings.
 func charted(t *testing.T) *httpapi.Server {
 	t.Helper()
 	api, _ := newAPI(t, func(o *httpapi.Options) {
-		o.Drawings = board.New(board.Options{Log: store.NewMem(), Hub: o.Hub})
+		o.Drawings = board.New(board.Options{Log: storetest.NewMem(), Hub: o.Hub})
 	})
 	return api
 }
@@ -52,7 +52,8 @@ func draws(t *testing.T, api http.Handler, method, path, body, key string, want 
 
 var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
-const horizontalLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.095,"label":"Support","anchors":[]}}`
+const horizontalLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h",` +
+	`"price":1.095,"label":"Support","anchors":[]}}`
 
 type putAnswer struct {
 	Version int64
@@ -68,10 +69,12 @@ func TestDrawingsByHand(t *testing.T) {
 	}
 	change := func(price string, base int64, want int) string {
 		return draws(t, api, "POST", "/api/drawings", fmt.Sprintf(
-			`{"symbol":"EURUSD","base_version":%d,"drawing":{"id":%q,"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":%s}}`, base, made.Drawing.ID, price), "", want, nil)
+			`{"symbol":"EURUSD","base_version":%d,"drawing":{"id":%q,"type":"horizontal_line","symbol":"EURUSD",`+
+				`"timeframe":"1h","price":%s}}`, base, made.Drawing.ID, price), "", want, nil)
 	}
 	change("1.092", 1, 200)
-	if got := change("1.090", 1, 409); !strings.Contains(got, `"code":"conflict"`) || !strings.Contains(got, `"price":1.092`) || !strings.Contains(got, `"version":2`) {
+	if got := change("1.090", 1, 409); !strings.Contains(got, `"code":"conflict"`) ||
+		!strings.Contains(got, `"price":1.092`) || !strings.Contains(got, `"version":2`) {
 		t.Errorf("a stale change: %s", got)
 	}
 	for _, price := range []string{"NaN", "1e999", `"Infinity"`, "-1", "null"} {
@@ -79,7 +82,8 @@ func TestDrawingsByHand(t *testing.T) {
 			t.Errorf("price %s: %s", price, got)
 		}
 	}
-	if got := draws(t, api, "POST", "/api/drawings", `{"symbol":"EURUSD"}`, "", 400, nil); !strings.Contains(got, "drawing is missing") {
+	if got := draws(t, api, "POST", "/api/drawings", `{"symbol":"EURUSD"}`, "", 400, nil); !strings.Contains(got,
+		"drawing is missing") {
 		t.Error(got)
 	}
 	var v board.View
@@ -97,7 +101,8 @@ func TestDrawingsByHand(t *testing.T) {
 	draws(t, api, "DELETE", "/api/drawings/"+made.Drawing.ID+"?symbol=EURUSD", "", "", 404, nil)
 	var h struct{ Changes []drawing.Change }
 	draws(t, api, "GET", "/api/drawings/history?symbol=EURUSD&limit=3", "", "", 200, &h)
-	if len(h.Changes) != 3 || h.Changes[0].Action != drawing.Remove || h.Changes[0].Before == nil || h.Changes[0].By != drawing.Human || h.Changes[0].User != "ada" {
+	if len(h.Changes) != 3 || h.Changes[0].Action != drawing.Remove || h.Changes[0].Before == nil ||
+		h.Changes[0].By != drawing.Human || h.Changes[0].User != "ada" {
 		t.Errorf("%+v", h.Changes)
 	}
 	draws(t, api, "GET", "/api/drawings/history?symbol=EURUSD&before=3&drawing="+made.Drawing.ID, "", "", 200, &h)
@@ -113,7 +118,8 @@ func TestAForeignDrawingLooksLikeNone(t *testing.T) {
 	var answers []string
 	for _, id := range []string{made.Drawing.ID, "dr_neverwasxyz"[:len(made.Drawing.ID)-1] + "x"} {
 		got := draws(t, api, "DELETE", "/api/drawings/"+id+"?symbol=EURUSD", "", bobsKey, 404, nil)
-		got += draws(t, api, "POST", "/api/drawings", strings.Replace(horizontalLine, `"type"`, `"id":"`+id+`","type"`, 1), bobsKey, 404, nil)
+		got += draws(t, api, "POST", "/api/drawings",
+			strings.Replace(horizontalLine, `"type"`, `"id":"`+id+`","type"`, 1), bobsKey, 404, nil)
 		answers = append(answers, requestID.ReplaceAllString(strings.ReplaceAll(got, id, "ID"), "req"))
 	}
 	if answers[0] != answers[1] {
@@ -130,7 +136,8 @@ func TestDrawingsAreTakenElsewhere(t *testing.T) {
 	if len(v.Drawings) != 1 || v.Drawings[0].Label != "Support" {
 		t.Fatalf("%+v", v)
 	}
-	draws(t, api, "POST", "/api/drawings/import", `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[],"replace":true}`, bobsKey, 200, &v)
+	draws(t, api, "POST", "/api/drawings/import",
+		`{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[],"replace":true}`, bobsKey, 200, &v)
 	if len(v.Drawings) != 0 {
 		t.Errorf("%+v", v)
 	}
@@ -138,7 +145,10 @@ func TestDrawingsAreTakenElsewhere(t *testing.T) {
 	if len(v.Drawings) != 1 {
 		t.Errorf("%+v", v)
 	}
-	for _, bad := range []string{`{"format":"x","symbol":"EURUSD","drawings":[]}`, `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[{"type":"x"}]}`} {
+	for _, bad := range []string{
+		`{"format":"x","symbol":"EURUSD","drawings":[]}`,
+		`{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[{"type":"x"}]}`,
+	} {
 		draws(t, api, "POST", "/api/drawings/import", bad, "", 400, nil)
 	}
 }
@@ -149,7 +159,8 @@ func TestDevicesSeeEachOthersDrawings(t *testing.T) {
 	srv := serve(t, charted(t))
 	post := func(price string) {
 		t.Helper()
-		r, err := http.NewRequest("POST", srv.URL+"/api/drawings", strings.NewReader(strings.Replace(horizontalLine, "1.095", price, 1)))
+		r, err := http.NewRequest("POST", srv.URL+"/api/drawings",
+			strings.NewReader(strings.Replace(horizontalLine, "1.095", price, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,10 +217,12 @@ func TestADrawingMayHaveAnyID(t *testing.T) {
 	words := []string{"undo", "redo", "history", "stream", "export", "import", "x"}
 	var list []string
 	for i, id := range words {
-		list = append(list, fmt.Sprintf(`{"id":%q,"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.%d,"anchors":[]}`, id, i+1))
+		list = append(list, fmt.Sprintf(
+			`{"id":%q,"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.%d,"anchors":[]}`, id, i+1))
 	}
 	var v board.View
-	draws(t, api, "POST", "/api/drawings/import", `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[`+strings.Join(list, ",")+`]}`, "", 200, &v)
+	draws(t, api, "POST", "/api/drawings/import",
+		`{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[`+strings.Join(list, ",")+`]}`, "", 200, &v)
 	for i, id := range words {
 		draws(t, api, "DELETE", "/api/drawings/"+id+"?symbol=EURUSD&reason=Over.", "", "", 200, nil)
 		draws(t, api, "GET", "/api/drawings?symbol=EURUSD", "", "", 200, &v)
@@ -242,12 +255,14 @@ func (l *largest) Write(b []byte) (int, error) {
 // the whole history in memory.
 func TestALongHistoryIsStreamedInPieces(t *testing.T) {
 	live := hub.New()
-	log := store.NewMem()
+	log := storetest.NewMem()
 	boards := board.New(board.Options{Log: log, Hub: live})
 	ada := footnote.Principal{Org: "acme", User: "ada"}
 	notes := strings.Repeat("x", 4000)
 	for i := range 100 {
-		d := drawing.Drawing{Type: drawing.HorizontalLine, Symbol: "EURUSD", Timeframe: "1h", Price: new(1 + float64(i)), Notes: notes}
+		d := drawing.Drawing{
+			Type: drawing.HorizontalLine, Symbol: "EURUSD", Timeframe: "1h", Price: new(1 + float64(i)), Notes: notes,
+		}
 		if _, err := boards.Put(t.Context(), ada, d, 0, drawing.Cause{By: drawing.Human, User: "ada"}); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +281,9 @@ func TestALongHistoryIsStreamedInPieces(t *testing.T) {
 		cancel()
 		engine.Drain(now)
 	})
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards, Keys: map[string]footnote.Principal{adasKey: ada}})
+	api, err := httpapi.New(httpapi.Options{
+		Engine: engine, Log: log, Hub: live, Drawings: boards, Keys: map[string]footnote.Principal{adasKey: ada},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

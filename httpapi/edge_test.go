@@ -42,7 +42,8 @@ func TestStatusTable(t *testing.T) {
 	for code, want := range map[footnote.Code]int{
 		footnote.InputTooLong: 400, footnote.InvalidRequest: 400, footnote.UnsupportedParameter: 400,
 		footnote.Unauthorized: 401, footnote.Forbidden: 403, footnote.NotFound: 404, footnote.ModelNotFound: 404,
-		footnote.Conflict: 409, footnote.CallUnknown: 409, footnote.CallAnswered: 409, footnote.CallClosed: 409, footnote.TooLarge: 413, footnote.RateLimited: 429, footnote.BudgetExceeded: 429,
+		footnote.Conflict: 409, footnote.CallUnknown: 409, footnote.CallAnswered: 409, footnote.CallClosed: 409,
+		footnote.TooLarge: 413, footnote.RateLimited: 429, footnote.BudgetExceeded: 429,
 		footnote.Internal: 500, footnote.ModelUnavailable: 503, footnote.DatabaseUnavailable: 503,
 		footnote.StorageUnavailable: 503, footnote.AgentTimeout: 504, "made_up": 500,
 	} {
@@ -57,10 +58,16 @@ func TestNewRefuses(t *testing.T) {
 	defer e.Close()
 	good := httpapi.Options{Engine: e, Log: e, Hub: e.Hub}
 	for name, change := range map[string]func(*httpapi.Options){
-		"no engine":               func(o *httpapi.Options) { o.Engine = nil },
-		"short key":               func(o *httpapi.Options) { o.Keys = map[string]footnote.Principal{"abc": {Org: "a", User: "b"}} },
-		"key with a space":        func(o *httpapi.Options) { o.Keys = map[string]footnote.Principal{"abc def ghi": {Org: "a", User: "b"}} },
-		"key of nobody":           func(o *httpapi.Options) { o.Keys = map[string]footnote.Principal{"abcdefghi": {Org: "a"}} },
+		"no engine": func(o *httpapi.Options) { o.Engine = nil },
+		"short key": func(o *httpapi.Options) {
+			o.Keys = map[string]footnote.Principal{"abc": {Org: "a", User: "b"}}
+		},
+		"key with a space": func(o *httpapi.Options) {
+			o.Keys = map[string]footnote.Principal{"abc def ghi": {Org: "a", User: "b"}}
+		},
+		"key of nobody": func(o *httpapi.Options) {
+			o.Keys = map[string]footnote.Principal{"abcdefghi": {Org: "a"}}
+		},
 		"every origin, no keys":   func(o *httpapi.Options) { o.AllowOrigins = []string{"*"} },
 		"origin without a scheme": func(o *httpapi.Options) { o.AllowOrigins = []string{"example.org"} },
 		"origin with a path":      func(o *httpapi.Options) { o.AllowOrigins = []string{"https://example.org/x"} },
@@ -118,7 +125,8 @@ func TestKeyless(t *testing.T) {
 
 func TestPrincipalComesFromTheKey(t *testing.T) {
 	api, engine := newAPI(t, nil)
-	r := request("POST", "/v1/chat/completions", `{"model":"analyst","user":"bob","messages":[{"role":"user","content":"hi"}]}`)
+	r := request("POST", "/v1/chat/completions",
+		`{"model":"analyst","user":"bob","messages":[{"role":"user","content":"hi"}]}`)
 	r.Header.Set("X-OpenWebUI-User-Id", "bob")
 	if w := do(api, r); w.Code != 200 {
 		t.Fatal(w.Code, w.Body)
@@ -148,7 +156,8 @@ func TestForeignConversation(t *testing.T) {
 func TestRequestID(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	for sent, kept := range map[string]bool{
-		"abc-1_2.3": true, "": false, "a b": false, "a\tb": false, "é": false, strings.Repeat("x", 65): false, "<script>": false,
+		"abc-1_2.3": true, "": false, "a b": false, "a\tb": false, "é": false, strings.Repeat("x", 65): false,
+		"<script>": false,
 	} {
 		r := request("GET", "/v1/models", "")
 		r.Header.Set("X-Request-Id", sent)
@@ -199,7 +208,8 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adasKey)
+	fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+		"%s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adasKey)
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	got, err := io.ReadAll(conn)
 	if err != nil || !bytes.HasPrefix(got, []byte("HTTP/1.1 400")) || !bytes.Contains(got, []byte("did not arrive")) {
@@ -281,7 +291,8 @@ func TestMetricsAndLog(t *testing.T) {
 		o.Scrape = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "up 1") })
 	})
 	chat := func(text string) *http.Request {
-		return request("POST", "/v1/chat/completions", `{"model":"analyst","stream":true,"messages":[{"role":"user","content":"`+text+`"}]}`)
+		return request("POST", "/v1/chat/completions",
+			`{"model":"analyst","stream":true,"messages":[{"role":"user","content":"`+text+`"}]}`)
 	}
 	do(api, chat("hi"))
 	do(api, chat("scenario: midstream"))
@@ -311,7 +322,8 @@ func TestMetricsAndLog(t *testing.T) {
 		t.Fatalf("%d lines for %d requests:\n%s", len(lines), len(want), log.String())
 	}
 	for i, holds := range map[int]string{
-		0: `"outcome":"complete"`, 1: `"outcome":"failed","code":"model_unavailable"`, 2: `"level":"ERROR"`, 3: `"user":"ada"`,
+		0: `"outcome":"complete"`, 1: `"outcome":"failed","code":"model_unavailable"`, 2: `"level":"ERROR"`,
+		3: `"user":"ada"`,
 	} {
 		if !strings.Contains(lines[i], holds) {
 			t.Errorf("line %d lacks %s: %s", i, holds, lines[i])
@@ -342,11 +354,14 @@ func TestDoor(t *testing.T) {
 			return footnote.Errorf(footnote.Conflict, "No.")
 		},
 	})
-	api.Mount("/page/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") }))
+	api.Mount("/page/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "page")
+	}))
 	if w := do(api, request("POST", "/api/ask", "{}")); w.Body.String() != "ada asks" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := do(api, request("POST", "/api/ask", "1")); w.Code != 409 || !strings.Contains(w.Body.String(), `"code":"conflict"`) {
+	if w := do(api, request("POST", "/api/ask", "1")); w.Code != 409 ||
+		!strings.Contains(w.Body.String(), `"code":"conflict"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	r := request("GET", "/page/x", "")

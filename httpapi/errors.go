@@ -31,7 +31,8 @@ func Status(c footnote.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case footnote.RateLimited, footnote.BudgetExceeded:
 		return http.StatusTooManyRequests
-	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable, footnote.MarketUnavailable:
+	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable,
+		footnote.MarketUnavailable:
 		return http.StatusServiceUnavailable
 	case footnote.AgentTimeout:
 		return http.StatusGatewayTimeout
@@ -93,7 +94,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = sc.status
 	}
 	h := w.Header()
-	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "Etag", "Last-Modified"} {
+	for _, name := range []string{
+		"Content-Length", "Content-Encoding", "Content-Disposition", "Etag", "Last-Modified",
+	} {
 		h.Del(name)
 	}
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.RetryAfter > 0 {
@@ -106,16 +109,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if _, ok := errors.AsType[afterWork](err); ok {
 		h.Set("X-Should-Retry", "false")
 	}
-	switch status {
-	case http.StatusUnauthorized:
+	if status == http.StatusUnauthorized {
 		h.Set("Www-Authenticate", `Bearer realm="footnote"`)
-	case http.StatusRequestEntityTooLarge:
-		h.Set("Connection", "close") // the rest of the body is not read
 	}
 	contentType, body := sc.envelope(err, Failure{RequestID: sc.id, UnknownURL: sc.unknown})
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // fails only in test recorders
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have gone; the request is logged either way
 }
@@ -127,11 +126,12 @@ func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
 	h.Set("X-Ratelimit-Limit-"+unit, strconv.FormatFloat(o.Limit, 'f', -1, 64))
 	h.Set("X-Ratelimit-Remaining-"+unit, strconv.FormatFloat(o.Left, 'f', -1, 64))
 	if !o.Resets.IsZero() {
-		h.Set("X-Ratelimit-Reset-"+unit, strconv.FormatInt(max(0, int64(math.Ceil(o.Resets.Sub(s.opts.Now()).Seconds()))), 10)+"s")
+		h.Set("X-Ratelimit-Reset-"+unit,
+			strconv.FormatInt(max(0, int64(math.Ceil(o.Resets.Sub(s.opts.Now()).Seconds()))), 10)+"s")
 	}
 }
 
-// answerWrite is how long writing a complete response may take.
+// answerWrite is how long writing 64 KB of a response may take; see recorder.Write.
 const answerWrite = 30 * time.Second
 
 // writeJSON sends a complete JSON response.
@@ -149,7 +149,6 @@ func writeWhole(w http.ResponseWriter, status int, contentType string, body []by
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // fails only in test recorders
 	w.WriteHeader(status)
 	_, err := w.Write(body)
 	return err

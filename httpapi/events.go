@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/strictjson"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // events handles GET /api/conversations/{id}/events?after=N: the log of a conversation.
@@ -78,7 +78,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.opts.Metrics.StreamOpened("native")
 	defer s.opts.Metrics.StreamClosed("native")
-	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, buf: preface, last: after, follow: follow, running: running, runID: head.Run}
+	v := &viewer{
+		s: s, w: w, r: r, id: id, rd: rd, buf: preface, last: after, follow: follow, running: running, runID: head.Run,
+	}
 	return v.run()
 }
 
@@ -94,9 +96,8 @@ func reset(last, asked int64) []byte {
 // conversation returns the head of one of the caller's conversations. It returns NotFound for somebody
 // else's, as for one that does not exist.
 func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, error) {
-	missing := footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	if !validID(id) {
-		return footnote.Stream{}, missing
+		return footnote.Stream{}, noConversation()
 	}
 	return s.mine(r.Context(), PrincipalOf(r.Context()), id)
 }
@@ -167,7 +168,6 @@ func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, a
 		h.Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`)
 	}
 	h.Set("Cache-Control", "no-store")
-	rc := http.NewResponseController(w)
 	var line []byte
 	begun := false
 	for ev, err := range s.opts.Log.Events(r.Context(), id, after) {
@@ -175,9 +175,6 @@ func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, a
 			return err
 		}
 		if line, err = appendEvent(line[:0], ev); err != nil {
-			return err
-		}
-		if err := rc.SetWriteDeadline(time.Now().Add(answerWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
 		begun = true

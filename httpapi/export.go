@@ -21,7 +21,11 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	messages := aisdk.Messages(events, aisdk.Options{Conversation: head.ID, Tools: s.toolsOf(r, head.Assistant), Unfinished: true})
+	messages := aisdk.Messages(events, aisdk.Options{
+		Conversation: head.ID,
+		Tools:        s.toolsOf(r, head.Assistant),
+		Unfinished:   true,
+	})
 	if messages == nil {
 		messages = []aisdk.Message{}
 	}

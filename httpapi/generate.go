@@ -59,7 +59,8 @@ func (g Generate) check(longest int) error {
 	case strings.TrimSpace(g.Question) == "":
 		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
 	case n > longest:
-		return footnote.Errorf(footnote.InputTooLong, "The question has %d characters; at most %d are allowed.", n, longest)
+		return footnote.Errorf(footnote.InputTooLong, "The question has %d characters; at most %d are allowed.", n,
+			longest)
 	case g.Schema != nil && g.Source != "":
 		return footnote.Errorf(footnote.InvalidRequest, "A question is about a schema or a source, not both.")
 	case g.Schema == nil:

@@ -63,7 +63,8 @@ func TestStoredKey(t *testing.T) {
 	if who.Code != 200 || !strings.Contains(who.Body.String(), `"user":"cem","roles":["admin"],"signed_in":true`) {
 		t.Fatal(who.Code, who.Body)
 	}
-	if w := do(api, asCem(request("POST", "/v1/chat/completions", `{"model":"analyst","messages":[{"role":"user","content":"hi"}]}`))); w.Code != 200 {
+	if w := do(api, asCem(request("POST", "/v1/chat/completions",
+		`{"model":"analyst","messages":[{"role":"user","content":"hi"}]}`))); w.Code != 200 {
 		t.Fatal(w.Code, w.Body)
 	}
 	if p := engine.Turns()[0].Principal; p.User != "cem" || !p.Has(footnote.Admin) {
@@ -107,7 +108,8 @@ func TestStoredKey(t *testing.T) {
 func TestRevocationEndsStreams(t *testing.T) {
 	for name, open := range map[string]func(id string) *http.Request{
 		"OpenAI": func(string) *http.Request {
-			return request("POST", "/v1/chat/completions", `{"model":"analyst","stream":true,"messages":[{"role":"user","content":"scenario: slow"}]}`)
+			return request("POST", "/v1/chat/completions",
+				`{"model":"analyst","stream":true,"messages":[{"role":"user","content":"scenario: slow"}]}`)
 		},
 		"native": func(id string) *http.Request {
 			r := request("GET", "/api/conversations/"+id+"/events?follow=true", "")
@@ -119,7 +121,8 @@ func TestRevocationEndsStreams(t *testing.T) {
 			k := &oneKey{}
 			api, _ := newAPI(t, withStored(k))
 			srv := serve(t, api)
-			id := do(api, asCem(request("POST", "/v1/chat/completions", `{"model":"analyst","messages":[{"role":"user","content":"hi"}]}`))).Header().Get("X-Conversation-Id")
+			id := do(api, asCem(request("POST", "/v1/chat/completions",
+				`{"model":"analyst","messages":[{"role":"user","content":"hi"}]}`))).Header().Get("X-Conversation-Id")
 			r := asCem(open(id))
 			r.RequestURI, r.URL.Scheme, r.URL.Host = "", "http", strings.TrimPrefix(srv.URL, "http://")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -134,7 +137,8 @@ func TestRevocationEndsStreams(t *testing.T) {
 				t.Fatal("the stream is empty")
 			}
 			k.away.Store(true)
-			for before := k.asked.Load(); k.asked.Load() < before+3 && ctx.Err() == nil; { // it was asked without answering
+			// it was asked without answering
+			for before := k.asked.Load(); k.asked.Load() < before+3 && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
 			k.away.Store(false)

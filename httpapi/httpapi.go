@@ -36,7 +36,8 @@ type Engine interface {
 	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
 	Subscribe(t agent.Ticket) *hub.Reader
 	Stop(ctx context.Context, conversation, by string) error
-	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error)
+	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
+		rows *footnote.Result) (int64, footnote.Body, error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
@@ -82,6 +83,9 @@ type Options struct {
 	Generator Generator
 	// SideJob is told about each model call for the side traffic of a chat front end; nil: nobody is told.
 	SideJob func(ctx context.Context, j SideJob)
+	// Queried is told about each statement of a person that the log does not hold: it failed, or it named no
+	// conversation. Nil: nobody is told.
+	Queried func(ctx context.Context, q OwnQuery)
 	// Ledger reports what is left of each limit; nil: no limits.
 	Ledger Ledger
 	// Workspaces holds the files of conversations; nil: none.
@@ -121,7 +125,7 @@ type Options struct {
 
 	InputMaxChars int           // of a user's message; default 10,000
 	BodyLimit     int64         // bytes; default 1 MB
-	BodyTimeout   time.Duration // to receive a body; default 30 s
+	BodyTimeout   time.Duration // to receive each 64 KB of a body; default 30 s
 	AnswerTimeout time.Duration // of a non-streamed answer; default 300 s
 	StreamTimeout time.Duration // of a stream; default 10 min
 	Hold          time.Duration // how long a stream delays its headers for the first word; default 5 s
@@ -181,7 +185,8 @@ func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
-		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{}, openings: openings{of: map[string]footnote.Opened{}}, summaries: summaries{of: map[string]summarised{}},
+		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
+		openings: openings{of: map[string]footnote.Opened{}}, summaries: summaries{of: map[string]summarised{}},
 	}
 	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {
@@ -289,6 +294,7 @@ func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 			if err := s.identify(r); err != nil {
 				return err
 			}
+			s.conns.belongs(connOf(r.Context()), PrincipalOf(r.Context()))
 			if s.opts.Ledger != nil {
 				if err := s.opts.Ledger.Request(r.Context(), PrincipalOf(r.Context())); err != nil {
 					return err
@@ -348,15 +354,15 @@ func (s *Server) open(pattern string, env Envelope, m Methods) {
 // ServeHTTP serves one request and logs it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sc := &scope{id: requestID(r), route: "none", envelope: envelopeOf(r.URL.Path), begun: s.opts.Now()}
-	rec := &recorder{ResponseWriter: w}
-	r = r.WithContext(footnote.WithOrigin(context.WithValue(r.Context(), scopeKey{}, sc), footnote.Origin{Request: sc.id, Trace: r.Header.Get("Traceparent")}))
+	r, body := s.receive(r)
+	rec := &recorder{ResponseWriter: w, body: body, closes: r.Method == http.MethodGet || r.Method == http.MethodHead}
+	r = r.WithContext(footnote.WithOrigin(context.WithValue(r.Context(), scopeKey{}, sc), footnote.Origin{
+		Request: sc.id,
+		Trace:   r.Header.Get("Traceparent"),
+	}))
+	defer s.leaveBody(rec, r) // last: what the handler held is free by then
 	defer s.logged(rec, r, sc)
 	defer s.recovered(rec, r)
-
-	defer leaveBody(rec, r)
-	if r.Body != nil && r.Body != http.NoBody && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		rec.Header().Set("Connection", "close") // else net/http would wait for the body before the answer
-	}
 
 	h := rec.Header()
 	h.Set("X-Request-Id", sc.id)
@@ -379,17 +385,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(rec, r)
 }
 
-// restTime is how long the client may take to send the rest of a body that no handler read.
-const restTime = 5 * time.Second
-
-// leaveBody sets a deadline for the rest of a body: net/http reads it after the handler, before the next
-// request, and would otherwise wait indefinitely.
-func leaveBody(w http.ResponseWriter, r *http.Request) {
-	if r.Body != nil && r.Body != http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // fails only in test recorders
-	}
-}
-
 // gate rejects requests that must not reach any handler.
 func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 	if p := r.URL.Path; !cleanPath(p) && !chatPath(r.URL) {
@@ -406,7 +401,11 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 		return footnote.Errorf(footnote.Forbidden, "This server is not known under the name in the Host header.")
 	}
 	if err := s.foreign.Check(r); err != nil {
-		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.Forbidden,
+			Message: "Requests from other web sites are not accepted.",
+			Err:     err,
+		}
 	}
 	return nil
 }
@@ -414,7 +413,8 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 // cleanPath reports whether a decoded path can belong to a route: absolute, without dots, double slashes,
 // backslashes or control characters.
 func cleanPath(p string) bool {
-	if p == "" || p[0] != '/' || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }) {
+	if p == "" || p[0] != '/' ||
+		strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }) {
 		return false
 	}
 	clean := path.Clean(p)
@@ -461,7 +461,8 @@ func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request", sc.id), slog.String("method", r.Method), slog.String("route", sc.route),
-		slog.Int("status", rec.code()), slog.Int64("bytes", rec.bytes), slog.Float64("took_ms", float64(took.Microseconds())/1000),
+		slog.Int("status", rec.code()), slog.Int64("bytes", rec.bytes),
+		slog.Float64("took_ms", float64(took.Microseconds())/1000),
 		slog.String("remote", r.RemoteAddr),
 	}
 	if sc.principal.User != "" {
@@ -489,6 +490,7 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ConnState:         s.conns.changed,
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 }
@@ -531,6 +533,8 @@ type scope struct {
 	outcome   string // how a stream ended
 	err       error  // for the log
 	aborted   bool   // the connection must be aborted
+	// received is called when the body has been read, before any work is done; nil: nothing to do.
+	received func() error
 }
 
 type scopeKey struct{}
@@ -560,33 +564,65 @@ func requestID(r *http.Request) string {
 // validID reports whether id consists of 1 to 64 letters, digits, - _ and . only.
 func validID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.')
 	})
 }
 
 // recorder records what was sent. It supports http.ResponseController through Unwrap.
 type recorder struct {
 	http.ResponseWriter
+	body   *incoming // the request's; nil: none
+	closes bool      // an unread body ends the connection, whatever the status
 	status int
 	bytes  int64
+	timed  bool // the handler sets its own write deadlines
 }
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// WriteHeader sends the status. The connection closes if that refuses a request whose body has not arrived; otherwise
+// net/http reads the rest of the body now, before the response.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= 200 {
 		r.status = status
+		switch {
+		case !r.body.unread():
+		case r.closes || status >= 400:
+			r.Header().Set("Connection", "close")
+		default:
+			// This fails only in test recorders.
+			_ = http.NewResponseController(r.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
+		}
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
+// SetWriteDeadline implements the method that http.ResponseController looks for.
+func (r *recorder) SetWriteDeadline(at time.Time) error {
+	r.timed = true
+	return http.NewResponseController(r.ResponseWriter).SetWriteDeadline(at)
+}
+
+// Write writes at a minimum pace, unless the handler has set a deadline.
+func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
-		r.status = http.StatusOK
+		r.WriteHeader(http.StatusOK)
 	}
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += int64(n)
-	return n, err
+	for {
+		piece := b[n:]
+		if !r.timed {
+			piece = piece[:min(len(piece), paceBytes)]
+			// This fails only in test recorders.
+			_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(answerWrite))
+		}
+		m, err := r.ResponseWriter.Write(piece)
+		n += m
+		r.bytes += int64(m)
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
 }
 
 // code returns the status for the log: 499 when the client left before it got an answer.

@@ -10,11 +10,11 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // TestTooManyStreams checks that a user who has as many streams as allowed gets no more from any route that streams.
@@ -22,7 +22,7 @@ import (
 func TestTooManyStreams(t *testing.T) {
 	few := func(o *httpapi.Options) {
 		o.StreamsPerUser = 2
-		o.Drawings = board.New(board.Options{Log: store.NewMem(), Hub: o.Hub})
+		o.Drawings = board.New(board.Options{Log: storetest.NewMem(), Hub: o.Hub})
 		o.Market = struct{ market.Market }{} // refused requests never reach it
 	}
 	inBubble(t, few, func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // marketTime is how long one market data query may take.
@@ -123,10 +123,12 @@ func (s *Server) marketCandles(w http.ResponseWriter, r *http.Request) error {
 		Volume    []float64 `json:"volume"`
 		Partial   bool      `json:"partial"` // the data ends before the last bar does
 		Synthetic bool      `json:"synthetic"`
-	}{m.Symbol, q.Get("timeframe"), make([]int64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
+	}{m.Symbol, q.Get("timeframe"), make([]int64, n), make([]float64, n), make([]float64, n), make([]float64, n),
+		make([]float64, n), make([]float64, n),
 		n > 0 && list[n-1].Partial, m.Synthetic}
 	for i, c := range list {
-		out.Time[i], out.Open[i], out.High[i], out.Low[i], out.Close[i], out.Volume[i] = c.Time.Unix(), c.Open, c.High, c.Low, c.Close, c.Volume
+		out.Time[i], out.Open[i], out.High[i], out.Low[i], out.Close[i], out.Volume[i] = c.Time.Unix(), c.Open, c.High,
+			c.Low, c.Close, c.Volume
 	}
 	return writeValue(w, http.StatusOK, out)
 }
@@ -144,7 +146,9 @@ func (s *Server) marketEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.opts.Market.Events(ctx, market.EventQuery{Currencies: m.Currencies(), From: from, To: to, Limit: 10_000, Newest: true})
+	list, err := s.opts.Market.Events(ctx, market.EventQuery{
+		Currencies: m.Currencies(), From: from, To: to, Limit: 10_000, Newest: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -237,7 +241,10 @@ func (s *Server) price(ctx context.Context, symbol string) ([]byte, error) {
 			Age       float64   `json:"age_seconds"`
 			Synthetic bool      `json:"synthetic"`
 			Replay    bool      `json:"replay"`
-		}{p.Symbol, p.Bid, p.Ask, p.Time.UTC(), max(0, now.Sub(p.Time).Round(time.Second).Seconds()), p.Synthetic, p.Replay})
+		}{
+			p.Symbol, p.Bid, p.Ask, p.Time.UTC(), max(0, now.Sub(p.Time).Round(time.Second).Seconds()), p.Synthetic,
+			p.Replay,
+		})
 	case footnote.CodeOf(err) == footnote.MarketUnavailable:
 		data, err = json.Marshal(struct {
 			Down   bool   `json:"down"`

@@ -10,18 +10,18 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // TestWhatIsSomebodyElsesIsNotThere checks every route that takes the id of a conversation or of a part of
 // one: for another user's id the response has the same status, headers and body as for an id that does not
 // exist.
 func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
-	log := store.NewMem()
-	browser := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true}, nil)
+	log := storetest.NewMem()
+	browser := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client, ReadOnly: true}, nil)
 	model := agenttest.Script(agenttest.Say("Hello."), agenttest.Call("call_1", "draw", `{}`))
 	api := newOn(t, log, "scripted", model, func(o *httpapi.Options) {
 		o.Keys = map[string]footnote.Principal{adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"}}
@@ -41,40 +41,45 @@ func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
 	}
 	// cases maps routes to a path or body, in which ID stands for the conversation's id.
 	cases := map[string]string{
-		"GET /api/conversations/{id}":                   "/api/conversations/ID",
-		"PATCH /api/conversations/{id}":                 `/api/conversations/ID {"title":"x"}`,
-		"DELETE /api/conversations/{id}":                "/api/conversations/ID",
-		"GET /api/conversations/{id}/events":            "/api/conversations/ID/events",
-		"GET /api/conversations/{id}/messages":          "/api/conversations/ID/messages",
-		"HEAD /api/conversations/{id}/messages":         "/api/conversations/ID/messages",
-		"GET /api/conversations/{id}/export":            "/api/conversations/ID/export?format=html",
-		"HEAD /api/conversations/{id}/export":           "/api/conversations/ID/export",
-		"POST /api/conversations/{id}/turns":            `/api/conversations/ID/turns {"text":"x"}`,
-		"POST /api/conversations/{id}/queries":          `/api/conversations/ID/queries {"sql":"SELECT 1","replaces":"r1","columns":[{"name":"a"}],"row_count":1}`,
-		"POST /api/conversations/{id}/stop":             "/api/conversations/ID/stop",
-		"GET /api/conversations/{id}/workspace":         "/api/conversations/ID/workspace",
-		"HEAD /api/conversations/{id}/workspace":        "/api/conversations/ID/workspace",
-		"GET /api/conversations/{id}/workspace/file":    "/api/conversations/ID/workspace/file?path=a",
-		"HEAD /api/conversations/{id}/workspace/file":   "/api/conversations/ID/workspace/file?path=a",
-		"POST /api/conversations/{id}/workspace/revert": `/api/conversations/ID/workspace/revert {"path":"a","digest":"x"}`,
-		"GET /api/results/{id}":                         "/api/results/ID.r1",
-		"HEAD /api/results/{id}":                        "/api/results/ID.r1",
-		"GET /api/chat/{id}":                            "/api/chat/ID",
-		"HEAD /api/chat/{id}":                           "/api/chat/ID",
-		"POST /api/chat/tool-result":                    `/api/chat/tool-result {"conversationId":"ID","toolCallId":"call_1","result":{"success":true}}`,
-		"GET /api/ai/{id}":                              "/api/ai/ID",
-		"HEAD /api/ai/{id}":                             "/api/ai/ID",
-		"GET /api/ai/{id}/stream":                       "/api/ai/ID/stream",
-		"POST /api/ai/{id}/stop":                        "/api/ai/ID/stop",
-		"POST /api/analyze":                             `/api/analyze {"question":"x","sessionId":"ID"}`,
-		"GET /api/analyze":                              "/api/analyze?question=x&sessionId=ID",
-		"POST /api/analyze/tool-result":                 `/api/analyze/tool-result {"sessionId":"ID","toolCallId":"call_1","result":"x"}`,
-		"POST /api/feedback":                            `/api/feedback {"conversation":"ID","seq":1,"good":true}`,
-		"POST /api/chat":                                `/api/chat {"message":"x","symbol":"EURUSD","timeframe":"1h","conversationId":"ID"}`,
+		"GET /api/conversations/{id}":           "/api/conversations/ID",
+		"PATCH /api/conversations/{id}":         `/api/conversations/ID {"title":"x"}`,
+		"DELETE /api/conversations/{id}":        "/api/conversations/ID",
+		"GET /api/conversations/{id}/events":    "/api/conversations/ID/events",
+		"GET /api/conversations/{id}/messages":  "/api/conversations/ID/messages",
+		"HEAD /api/conversations/{id}/messages": "/api/conversations/ID/messages",
+		"GET /api/conversations/{id}/export":    "/api/conversations/ID/export?format=html",
+		"HEAD /api/conversations/{id}/export":   "/api/conversations/ID/export",
+		"POST /api/conversations/{id}/turns":    `/api/conversations/ID/turns {"text":"x"}`,
+		"POST /api/conversations/{id}/queries": `/api/conversations/ID/queries {"sql":"SELECT ` +
+			`1","replaces":"r1","columns":[{"name":"a"}],"row_count":1}`,
+		"POST /api/conversations/{id}/stop":           "/api/conversations/ID/stop",
+		"GET /api/conversations/{id}/workspace":       "/api/conversations/ID/workspace",
+		"HEAD /api/conversations/{id}/workspace":      "/api/conversations/ID/workspace",
+		"GET /api/conversations/{id}/workspace/file":  "/api/conversations/ID/workspace/file?path=a",
+		"HEAD /api/conversations/{id}/workspace/file": "/api/conversations/ID/workspace/file?path=a",
+		"POST /api/conversations/{id}/workspace/revert": `/api/conversations/ID/workspace/revert ` +
+			`{"path":"a","digest":"x"}`,
+		"GET /api/results/{id}":  "/api/results/ID.r1",
+		"HEAD /api/results/{id}": "/api/results/ID.r1",
+		"GET /api/chat/{id}":     "/api/chat/ID",
+		"HEAD /api/chat/{id}":    "/api/chat/ID",
+		"POST /api/chat/tool-result": `/api/chat/tool-result ` +
+			`{"conversationId":"ID","toolCallId":"call_1","result":{"success":true}}`,
+		"GET /api/ai/{id}":        "/api/ai/ID",
+		"HEAD /api/ai/{id}":       "/api/ai/ID",
+		"GET /api/ai/{id}/stream": "/api/ai/ID/stream",
+		"POST /api/ai/{id}/stop":  "/api/ai/ID/stop",
+		"POST /api/analyze":       `/api/analyze {"question":"x","sessionId":"ID"}`,
+		"GET /api/analyze":        "/api/analyze?question=x&sessionId=ID",
+		"POST /api/analyze/tool-result": `/api/analyze/tool-result ` +
+			`{"sessionId":"ID","toolCallId":"call_1","result":"x"}`,
+		"POST /api/feedback": `/api/feedback {"conversation":"ID","seq":1,"good":true}`,
+		"POST /api/chat":     `/api/chat {"message":"x","symbol":"EURUSD","timeframe":"1h","conversationId":"ID"}`,
 	}
 	for pattern, methods := range api.Routes() {
 		for _, method := range methods {
-			if _, ok := cases[method+" "+pattern]; strings.Contains(pattern, "{id}") && !ok && !strings.Contains(pattern, "drawings") {
+			if _, ok := cases[method+" "+pattern]; strings.Contains(pattern, "{id}") && !ok &&
+				!strings.Contains(pattern, "drawings") {
 				t.Errorf("%s %s is not tried", method, pattern)
 			}
 		}
@@ -90,7 +95,8 @@ func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(w.Header())) {
 			b.WriteString(name + ": " + strings.Join(w.Header()[name], ", ") + "\n")
 		}
-		return stamp.ReplaceAllString(strings.ReplaceAll(w.Result().Status+"\n"+b.String()+"\n"+w.Body.String(), id, "ID"), "req")
+		return stamp.ReplaceAllString(strings.ReplaceAll(w.Result().Status+"\n"+b.String()+"\n"+w.Body.String(), id,
+			"ID"), "req")
 	}
 	parked := ask("draw")
 	for route, what := range cases {
@@ -101,7 +107,8 @@ func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
 				t.Errorf("%s: of another user (%s)\n%s\nof nobody\n%s", route, state, theirs, none)
 			}
 		}
-		if !strings.HasPrefix(none, "404") && route != "GET /api/ai/{id}" && route != "HEAD /api/ai/{id}" && route != "GET /api/ai/{id}/stream" {
+		if !strings.HasPrefix(none, "404") && route != "GET /api/ai/{id}" && route != "HEAD /api/ai/{id}" &&
+			route != "GET /api/ai/{id}/stream" {
 			t.Errorf("%s: %s", route, none)
 		}
 	}

@@ -32,7 +32,9 @@ func TestOneHeaderOfEach(t *testing.T) {
 		for _, v := range values {
 			r.Header.Add(name, v)
 		}
-		if w := do(api, r); w.Code != 400 || !strings.Contains(w.Body.String(), `"invalid_request"`) && !strings.Contains(w.Body.String(), "invalid_request_error") {
+		if w := do(api, r); w.Code != 400 ||
+			!strings.Contains(w.Body.String(), `"invalid_request"`) &&
+				!strings.Contains(w.Body.String(), "invalid_request_error") {
 			t.Errorf("two of %s: %d %s", name, w.Code, w.Body)
 		}
 	}
@@ -61,23 +63,43 @@ func TestWhereARequestEnds(t *testing.T) {
 		send string
 		want int // number of responses
 	}{
-		"both lengths":                {post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", chunked+next), 1},
-		"both, the other way around":  {post("Transfer-Encoding: chunked\r\nContent-Length: 400\r\n", chunked+next), 1},
-		"both, and kept alive":        {post("Connection: keep-alive\r\nContent-Length: 0\r\nTransfer-Encoding: CHUNKED\r\n", chunked+next), 1},
-		"both, without a key":         {"POST /api/conversations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next, 1},
-		"both, at a public address":   {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next, 1},
-		"both, at no address":         {"GET /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + next, 1},
-		"chunked in HTTP/1.0":         {"POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" + auth + fmt.Sprintf("Transfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n%s", len(body), body) + next, 1},
-		"chunks with an extension":    {post("Transfer-Encoding: chunked\r\n", strings.Replace(chunked, "\r\n", ";a=b\r\n", 1)+next), 1},
-		"two encodings":               {post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", chunked+next), 1},
+		"both lengths":               {post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", chunked+next), 1},
+		"both, the other way around": {post("Transfer-Encoding: chunked\r\nContent-Length: 400\r\n", chunked+next), 1},
+		"both, and kept alive": {
+			post("Connection: keep-alive\r\nContent-Length: 0\r\nTransfer-Encoding: CHUNKED\r\n", chunked+next), 1,
+		},
+		"both, without a key": {
+			"POST /api/conversations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
+				"chunked\r\n\r\n0\r\n\r\n" + next, 1,
+		},
+		"both, at a public address": {
+			"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
+				"chunked\r\n\r\n0\r\n\r\n" + next, 1,
+		},
+		"both, at no address": {
+			"GET /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
+				"chunked\r\n\r\n0\r\n\r\n" + next, 1,
+		},
+		"chunked in HTTP/1.0": {
+			"POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" + auth +
+				fmt.Sprintf("Transfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n%s", len(body), body) + next, 1,
+		},
+		"chunks with an extension": {
+			post("Transfer-Encoding: chunked\r\n", strings.Replace(chunked, "\r\n", ";a=b\r\n", 1)+next), 1,
+		},
+		"two encodings": {
+			post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", chunked+next), 1,
+		},
 		"an encoding nobody knows":    {post("Transfer-Encoding: xchunked\r\n", chunked+next), 1},
 		"two lengths":                 {post("Content-Length: 4\r\nContent-Length: 5\r\n", body+next), 1},
 		"a length with a sign":        {post("Content-Length: +4\r\n", body+next), 1},
 		"a name with a blank":         {post("Transfer-Encoding : chunked\r\n", chunked+next), 1},
 		"two hosts":                   {"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + next, 1},
 		"a header that starts folded": {"GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n" + next, 1},
-		"a bare LF in a chunk":        {post("Transfer-Encoding: chunked\r\n", strings.Replace(chunked, "\r\n", "\n", 1)+next), 1},
-		"one length, twice the same":  {post(fmt.Sprintf("Content-Length: %d\r\n", len(body)), body+next), 2},
+		"a bare LF in a chunk": {
+			post("Transfer-Encoding: chunked\r\n", strings.Replace(chunked, "\r\n", "\n", 1)+next), 1,
+		},
+		"one length, twice the same": {post(fmt.Sprintf("Content-Length: %d\r\n", len(body)), body+next), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", srv.Listener.Addr().String())

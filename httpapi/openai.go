@@ -12,7 +12,8 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
 	"github.com/footnotehq/footnote/protocol/openai"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/protocol/sse"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // chatCompletions handles POST /v1/chat/completions.
@@ -82,8 +83,10 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) (*openai.Reques
 // turn converts the request to a turn for the engine.
 func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Request) (agent.Turn, error) {
 	t := agent.Turn{
-		Assistant: a.Name, Principal: PrincipalOf(ctx), Key: scopeOf(ctx).keyID, Door: "openai", OnDisconnect: s.opts.OnDisconnect,
-		RequestID: RequestIDOf(ctx), Trace: footnote.OriginOf(ctx).Trace, Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens, Effort: req.Effort,
+		Assistant: a.Name, Principal: PrincipalOf(ctx), Key: scopeOf(ctx).keyID, Door: "openai",
+		OnDisconnect: s.opts.OnDisconnect,
+		RequestID:    RequestIDOf(ctx), Trace: footnote.OriginOf(ctx).Trace, Text: req.Text, Context: req.System,
+		MaxTokens: req.MaxTokens, Effort: req.Effort,
 		Unattended: true, // its clients know neither our tools nor approvals
 	}
 	for _, m := range req.History {
@@ -113,7 +116,8 @@ func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Re
 const offlineModel = "offline"
 
 // job answers the background requests of chat front ends (such as titles) with one plain model call.
-func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req openai.Request, opt openai.Options) error {
+func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req openai.Request,
+	opt openai.Options) error {
 	scopeOf(r.Context()).outcome = "job"
 	text, usage, err := s.jobText(r.Context(), a, req)
 	switch {
@@ -139,7 +143,8 @@ type SideJob struct {
 }
 
 // jobText returns the model's answer, or a fallback without a model.
-func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.Request) (string, footnote.Usage, error) {
+func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo,
+	req openai.Request) (string, footnote.Usage, error) {
 	if a.Model == offlineModel {
 		if text, ok := openai.JobAnswer(req.Text); ok {
 			return text, footnote.Usage{}, nil
@@ -172,10 +177,13 @@ func (s *Server) assistant(r *http.Request, name string) (agent.AssistantInfo, e
 // unattended lists the assistants that work behind this door. No browser is there to run tools, so assistants
 // that have only browser tools are left out.
 func (s *Server) unattended(r *http.Request) []agent.AssistantInfo {
-	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants(PrincipalOf(r.Context()))), func(a agent.AssistantInfo) bool {
-		onServer := slices.ContainsFunc(a.Tools, func(t agent.ToolInfo) bool { return t.Side == agent.Server && t.Name != agent.FinalAnswer })
-		return a.Unavailable != "" || len(a.Tools) > 0 && !onServer
-	})
+	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants(PrincipalOf(r.Context()))),
+		func(a agent.AssistantInfo) bool {
+			onServer := slices.ContainsFunc(a.Tools, func(t agent.ToolInfo) bool {
+				return t.Side == tool.Server && t.Name != tool.FinalAnswer
+			})
+			return a.Unavailable != "" || len(a.Tools) > 0 && !onServer
+		})
 }
 
 // models lists the assistants under all their names.

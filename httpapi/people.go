@@ -13,7 +13,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/export"
-	"github.com/footnotehq/footnote/usage"
+	"github.com/footnotehq/footnote/ledger/usage"
 )
 
 // forAdmins wraps a handler that only administrators may call. They see data of their own organisation only.
@@ -65,17 +65,20 @@ func (s *Server) span(r *http.Request) (from, to string, err error) {
 	last, first := today, today.AddDate(0, 0, 1-daysDefault)
 	if text := q.Get("to"); text != "" {
 		if last, err = time.Parse(time.DateOnly, text); err != nil {
-			return "", "", footnote.Errorf(footnote.InvalidRequest, "to is %.40q; it must be a day such as 2026-03-31.", text)
+			return "", "", footnote.Errorf(footnote.InvalidRequest, "to is %.40q; it must be a day such as 2026-03-31.",
+				text)
 		}
 		first = last.AddDate(0, 0, 1-daysDefault)
 	}
 	if text := q.Get("from"); text != "" {
 		if first, err = time.Parse(time.DateOnly, text); err != nil {
-			return "", "", footnote.Errorf(footnote.InvalidRequest, "from is %.40q; it must be a day such as 2026-03-01.", text)
+			return "", "", footnote.Errorf(footnote.InvalidRequest,
+				"from is %.40q; it must be a day such as 2026-03-01.", text)
 		}
 	}
 	if n := last.Sub(first).Hours()/24 + 1; n < 0.5 || n > maxDays {
-		return "", "", footnote.Errorf(footnote.InvalidRequest, "from must not be after to, and not more than %d days before it.", maxDays)
+		return "", "", footnote.Errorf(footnote.InvalidRequest,
+			"from must not be after to, and not more than %d days before it.", maxDays)
 	}
 	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
 }
@@ -132,7 +135,8 @@ func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay
 		}
 	}
 	slices.SortFunc(rows, func(a, b personDay) int {
-		return cmp.Or(strings.Compare(b.Day, a.Day), cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Questions, a.Questions), strings.Compare(a.User, b.User))
+		return cmp.Or(strings.Compare(b.Day, a.Day), cmp.Compare(b.CostUSD, a.CostUSD),
+			cmp.Compare(b.Questions, a.Questions), strings.Compare(a.User, b.User))
 	})
 	return rows
 }
@@ -141,10 +145,14 @@ func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay
 func peopleCSV(rows []personDay) []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out) // a buffer accepts every write
-	_ = w.Write([]string{"day", "user", "questions", "runs", "failed", "tool_calls", "cache_hits", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "cost_is_upper_bound"})
+	_ = w.Write([]string{
+		"day", "user", "questions", "runs", "failed", "tool_calls", "cache_hits", "input_tokens", "cached_tokens",
+		"output_tokens", "cost_usd", "cost_is_upper_bound",
+	})
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
 	for _, p := range rows {
-		_ = w.Write([]string{p.Day, export.Inert(p.User), n(p.Questions), n(p.Runs), n(p.Failed), n(p.Calls), n(p.Hits), n(p.Input), n(p.Cached), n(p.Output),
+		_ = w.Write([]string{p.Day, export.Inert(p.User), n(p.Questions), n(p.Runs), n(p.Failed), n(p.Calls), n(p.Hits),
+			n(p.Input), n(p.Cached), n(p.Output),
 			strconv.FormatFloat(p.CostUSD, 'f', 6, 64), strconv.FormatBool(p.Unpriced)})
 	}
 	w.Flush()
@@ -190,7 +198,8 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 		Partial   bool            `json:"incomplete,omitempty"`
 	}{Questions: []askedQuestion{}, Partial: !whole}
 	for _, u := range runs {
-		if day := u.Began.Format(time.DateOnly); day < from || day > to || q.Get("user") != "" && u.User != q.Get("user") {
+		if day := u.Began.Format(time.DateOnly); day < from || day > to ||
+			q.Get("user") != "" && u.User != q.Get("user") {
 			continue
 		}
 		if len(out.Questions) == maxQuestions {
@@ -202,7 +211,8 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		out.Questions = append(out.Questions, askedQuestion{
-			Run: u.Run, Conversation: u.Conversation, User: u.User, Time: u.Began.Truncate(time.Second), Question: words, Outcome: cmp.Or(u.Outcome, "running"),
+			Run: u.Run, Conversation: u.Conversation, User: u.User, Time: u.Began.Truncate(time.Second),
+			Question: words, Outcome: cmp.Or(u.Outcome, "running"),
 			Code: u.Code, Tokens: u.Usage.Prompt() + u.Usage.Output, CostUSD: u.Cost.USD(), Millis: u.Millis,
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // Encoder encodes the events of a run as the frames of a door. Each method appends complete frames to dst, or
@@ -77,6 +77,8 @@ type pump struct {
 	enough bool      // the run was stopped because its client needs no more
 	due    time.Time // when the next heartbeat is due
 	last   int64     // newest event shown
+	// missing is true once an event could not be read that may have been the run's end.
+	missing bool
 	// remote is true until the hub delivers something to a stream that starts from the log: another process
 	// may drive the run. See Follow.
 	remote bool
@@ -108,7 +110,32 @@ func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, af
 			return err
 		}
 	}
+	if !p.Encoder.Done() {
+		if err := p.settle(r.Context()); err != nil {
+			return err
+		}
+	}
 	return p.run()
+}
+
+// settle ends the answer of a run that is over although its end is not in the log: otherwise the reader would wait
+// forever.
+func (p *pump) settle(ctx context.Context) error {
+	head, err := p.s.opts.Log.Get(ctx, p.Ticket.Conversation)
+	if err != nil || p.Ticket.Run == "" || head.Run == p.Ticket.Run {
+		return err
+	}
+	// The run was over when the head was read, so the log up to there shows its end, if anything does.
+	if err := p.catchUp(ctx, head.Last); err != nil || p.Encoder.Done() {
+		return err
+	}
+	p.missing = false
+	p.buf = p.buf[:0]
+	p.event(footnote.Event{Stream: head.ID, Seq: max(head.Last, p.last), Run: p.Ticket.Run, Body: footnote.RunFailed{
+		Code:    footnote.StorageDamaged,
+		Message: "How this answer ended is not known: a part of the conversation is missing.",
+	}})
+	return p.write(p.buf)
 }
 
 // pollRemote is how often a stream checks for events that another process wrote.
@@ -155,6 +182,9 @@ func (p *pump) run() error {
 			}
 			if err == nil && p.remote {
 				err = p.catchUp(limit, -1)
+				if err == nil && p.missing && !p.Encoder.Done() {
+					err = p.settle(limit)
+				}
 				if footnote.CodeOf(err) == footnote.StorageUnavailable {
 					err = nil // we know of nothing new; the next poll catches up
 				}
@@ -241,6 +271,9 @@ func (p *pump) show(batch hub.Batch) error {
 // same one.
 func (p *pump) event(ev footnote.Event) {
 	p.last = ev.Seq
+	if u, ok := ev.Body.(footnote.Unreadable); ok && u.Kind == "" {
+		p.missing = true
+	}
 	said := p.out != nil || len(p.buf) > 0
 	p.buf = p.Encoder.Event(p.buf, ended(ev))
 	if !said && p.Encoder.Done() && p.Encoder.Err() != nil {
@@ -253,7 +286,9 @@ func (p *pump) event(ev footnote.Event) {
 func ended(ev footnote.Event) footnote.Event {
 	if u, ok := ev.Body.(footnote.Unreadable); ok && footnote.Terminal(u) {
 		ev.Body = footnote.RunFailed{
-			Code: footnote.StorageDamaged, Message: fmt.Sprintf("How this answer ended is not known: event %d of the conversation cannot be read.", ev.Seq),
+			Code: footnote.StorageDamaged,
+			Message: fmt.Sprintf("How this answer ended is not known: event %d of the conversation cannot be read.",
+				ev.Seq),
 		}
 	}
 	return ev
@@ -346,11 +381,22 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 	case r.Context().Err() != nil:
 		return context.Canceled
 	case errors.Is(err, hub.ErrClosed):
-		return &footnote.Error{Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.", RetryAfter: 5 * time.Second, Err: err}
+		return &footnote.Error{
+			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
+			RetryAfter: 5 * time.Second, Err: err,
+		}
 	case errors.Is(err, errAnswerTime):
-		return &footnote.Error{Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", s.opts.AnswerTimeout), Err: err}
+		return &footnote.Error{
+			Code:    footnote.AgentTimeout,
+			Message: fmt.Sprintf("The answer took longer than %s.", s.opts.AnswerTimeout),
+			Err:     err,
+		}
 	case errors.Is(err, errStreamTime):
-		return &footnote.Error{Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", s.opts.StreamTimeout), Err: err}
+		return &footnote.Error{
+			Code:    footnote.AgentTimeout,
+			Message: fmt.Sprintf("The answer took longer than %s.", s.opts.StreamTimeout),
+			Err:     err,
+		}
 	default:
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol/openai"
-	"github.com/footnotehq/footnote/sse"
+	"github.com/footnotehq/footnote/protocol/sse"
 )
 
 // discard is a connection that discards what is written.
@@ -29,8 +29,10 @@ func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
 	topic := h.Open("conv_1", 0)
 	reader, _ := h.Subscribe("conv_1", 0)
 	p := &pump{
-		Streaming: Streaming{Encoder: openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: "run_1", Model: "analyst"})},
-		w:         discard{http.Header{}}, r: httptest.NewRequest("POST", "/", nil), rd: reader,
+		Streaming: Streaming{
+			Encoder: openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: "run_1", Model: "analyst"}),
+		},
+		w: discard{http.Header{}}, r: httptest.NewRequest("POST", "/", nil), rd: reader,
 	}
 	block := topic.Start(footnote.Delta{Run: "run_1", Step: 1, Attempt: 1, Kind: "text"})
 	var err error
@@ -80,7 +82,11 @@ func TestAFailureTakesNoWordsBack(t *testing.T) {
 		p.s, p.out, p.w = &Server{}, nil, written{discard{http.Header{}}, &text}
 		block.Grow([]byte(words))
 		block.End()
-		topic.Publish(footnote.Event{Seq: 1, Run: "run_1", Body: footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."}})
+		topic.Publish(footnote.Event{
+			Seq:  1,
+			Run:  "run_1",
+			Body: footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."},
+		})
 		batch, err := p.rd.Take()
 		if err == nil {
 			err = p.show(batch)
@@ -88,7 +94,8 @@ func TestAFailureTakesNoWordsBack(t *testing.T) {
 		if err != nil || !p.Encoder.Done() {
 			t.Fatal(err)
 		}
-		if began := p.out != nil; began != (words != "") || !strings.Contains(text.String(), want) || began != strings.Contains(text.String(), "Away.") {
+		if began := p.out != nil; began != (words != "") || !strings.Contains(text.String(), want) ||
+			began != strings.Contains(text.String(), "Away.") {
 			t.Errorf("%q: %s", words, text.String())
 		}
 	}

@@ -1,8 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
@@ -15,11 +19,7 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		SQL          string `json:"sql"`
-		Conversation string `json:"conversation"`
-		Replaces     string `json:"replaces"` // result id (r3) whose statement was edited
-	}
+	var in ownQuery
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
@@ -27,27 +27,47 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	case strings.TrimSpace(in.SQL) == "":
 		return footnote.Errorf(footnote.InvalidRequest, "The sql is empty.")
 	case in.Replaces != "" && in.Conversation == "":
-		return footnote.Errorf(footnote.InvalidRequest, "replaces names a result of a conversation; name the conversation, too.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"replaces names a result of a conversation; name the conversation, too.")
 	}
+	q := OwnQuery{Statement: footnote.Statement{SQL: in.SQL, Source: r.PathValue("name")}}
+	return s.reported(r.Context(), &q, func() error { return s.runOwn(w, r, in, &q) })
+}
+
+// ownQuery is the body of querySource.
+type ownQuery struct {
+	SQL          string `json:"sql"`
+	Conversation string `json:"conversation"`
+	Replaces     string `json:"replaces"` // result id (r3) whose statement was edited
+}
+
+// runOwn runs the statement of a request that has been checked.
+func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *OwnQuery) error {
 	if in.Conversation != "" {
 		if _, err := s.conversation(r, in.Conversation); err != nil {
 			return err
 		}
+		q.Conversation = in.Conversation
 	}
 	p, name := PrincipalOf(r.Context()), r.PathValue("name")
-	ctx, ran := footnote.WithStatements(r.Context())
+	var ctx context.Context
+	ctx, q.ran = footnote.WithStatements(r.Context())
 	res, took, err := s.opts.Data.Query(ctx, p, name, in.SQL)
 	if err != nil {
 		return err
 	}
-	out := queryResult{table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds()}
+	out := queryResult{
+		table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds(),
+	}
 	if in.Conversation != "" {
 		seq, noted, err := s.opts.Engine.Note(r.Context(), p, in.Conversation, footnote.QueryRun{
-			Result: footnote.StoredResult{Source: name, SQL: in.SQL}, Replaces: in.Replaces, Millis: out.Millis, Tables: tablesOf(ran),
+			Result:   footnote.StoredResult{Source: name, SQL: in.SQL},
+			Replaces: in.Replaces, Millis: out.Millis, Tables: q.statement().Tables,
 		}, &res)
 		if err != nil {
 			return err
 		}
+		q.stored = true
 		if run, ok := noted.(footnote.QueryRun); ok {
 			out.ID, out.Seq = in.Conversation+"."+run.Result.ID, seq
 		}
@@ -55,13 +75,47 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"result": out})
 }
 
-// tablesOf returns the tables that the newest statement reads.
-func tablesOf(ran *footnote.Statements) []string {
-	list := ran.All()
-	if len(list) == 0 {
-		return nil
+// OwnQuery describes a person's own statement that the log does not hold.
+type OwnQuery struct {
+	Conversation string // empty: none, or not the person's
+	Statement    footnote.Statement
+	Took         time.Duration
+	Err          error // why the person got no result; nil: there is one
+
+	ran    *footnote.Statements // what the source noted; nil if the statement has not reached it
+	stored bool                 // the log holds it
+}
+
+// statement returns the statement with its outcome.
+func (q *OwnQuery) statement() footnote.Statement {
+	st := q.Statement
+	if q.ran != nil {
+		if list := q.ran.All(); len(list) > 0 {
+			st = list[len(list)-1]
+			st.Source, st.Outcome = q.Statement.Source, cmp.Or(st.Outcome, footnote.StatementFailed)
+		}
 	}
-	return list[len(list)-1].Tables
+	st.Outcome = cmp.Or(st.Outcome, footnote.StatementNotRun)
+	return st
+}
+
+var errBroke = errors.New("the request broke")
+
+// reported calls do and reports the person's statement, unless the log holds it. It also does so when do panics.
+func (s *Server) reported(ctx context.Context, q *OwnQuery, do func() error) error {
+	if s.opts.Queried == nil {
+		return do()
+	}
+	begun := s.opts.Now()
+	q.Err = errBroke
+	defer func() {
+		if !q.stored {
+			q.Took, q.Statement = s.opts.Now().Sub(begun), q.statement()
+			s.opts.Queried(ctx, *q)
+		}
+	}()
+	q.Err = do()
+	return q.Err
 }
 
 // queryResult is the result of a user's statement.

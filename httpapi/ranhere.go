@@ -28,25 +28,37 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case strings.TrimSpace(in.SQL) == "" || in.Replaces == "":
-		return footnote.Errorf(footnote.InvalidRequest, "A query that ran in the browser has sql, and replaces names the result whose statement was edited.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"A query that ran in the browser has sql, and replaces names the result whose statement was edited.")
 	case in.RowCount < 0 || in.Millis < 0:
 		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms are not negative.")
 	case len(in.Columns) > maxColumns:
 		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", maxColumns)
 	}
-	id := r.PathValue("id")
-	if _, err := s.conversation(r, id); err != nil {
-		return err
+	q := OwnQuery{Statement: footnote.Statement{
+		SQL: in.SQL, Source: "client", Outcome: footnote.StatementExecuted, RowCount: in.RowCount, InBrowser: true,
+	}}
+	for _, c := range in.Columns {
+		q.Statement.Columns = append(q.Statement.Columns, c.Name)
 	}
-	seq, noted, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
-		Result: footnote.StoredResult{Source: "client", SQL: in.SQL, RowCount: in.RowCount}, Replaces: in.Replaces, Millis: in.Millis,
-	}, &footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})
-	if err != nil {
-		return err
-	}
-	var result string
-	if run, ok := noted.(footnote.QueryRun); ok {
-		result = run.Result.ID
-	}
-	return writeValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
+	return s.reported(r.Context(), &q, func() error {
+		id := r.PathValue("id")
+		if _, err := s.conversation(r, id); err != nil {
+			return err
+		}
+		q.Conversation = id
+		seq, noted, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
+			Result:   footnote.StoredResult{Source: "client", SQL: in.SQL, RowCount: in.RowCount},
+			Replaces: in.Replaces, Millis: in.Millis,
+		}, &footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})
+		if err != nil {
+			return err
+		}
+		q.stored = true
+		var result string
+		if run, ok := noted.(footnote.QueryRun); ok {
+			result = run.Result.ID
+		}
+		return writeValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
+	})
 }

@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/export"
@@ -104,7 +102,8 @@ func storedIn(b footnote.Body) *footnote.StoredResult {
 }
 
 // page reads limit rows from offset, as they are stored.
-func (s *Server) page(ctx context.Context, stream string, res footnote.StoredResult, offset, limit int) ([]json.RawMessage, error) {
+func (s *Server) page(ctx context.Context, stream string, res footnote.StoredResult,
+	offset, limit int) ([]json.RawMessage, error) {
 	page := []json.RawMessage{}
 	for _, c := range res.Chunks {
 		if offset >= c.Rows {
@@ -130,10 +129,12 @@ func (s *Server) page(ctx context.Context, stream string, res footnote.StoredRes
 }
 
 // download sends all rows as a file.
-func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream string, res footnote.StoredResult) error {
+func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream string,
+	res footnote.StoredResult) error {
 	format, ok := export.Formats()[name]
 	if !ok {
-		return footnote.Errorf(footnote.InvalidRequest, "format must be one of %s.", strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
+		return footnote.Errorf(footnote.InvalidRequest, "format must be one of %s.",
+			strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
 	}
 	h := w.Header()
 	h.Set("Content-Type", format.ContentType)
@@ -142,24 +143,14 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream s
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	out := bufio.NewWriterSize(&deadlineWriter{w, http.NewResponseController(w)}, 64<<10)
-	if err := format.Write(out, export.Table{Columns: res.Columns, Rows: s.chunks(r.Context(), stream, res)}); err != nil {
+	out := bufio.NewWriterSize(w, 64<<10)
+	if err := format.Write(out, export.Table{
+		Columns: res.Columns,
+		Rows:    s.chunks(r.Context(), stream, res),
+	}); err != nil {
 		return err
 	}
 	return out.Flush()
-}
-
-// deadlineWriter gives each write its own deadline: a download may take as long as its client keeps reading.
-type deadlineWriter struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func (p *deadlineWriter) Write(b []byte) (int, error) {
-	if err := p.rc.SetWriteDeadline(time.Now().Add(answerWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	return p.w.Write(b)
 }
 
 // chunks yields the rows as they are stored.

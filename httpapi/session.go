@@ -38,7 +38,9 @@ type Sessions interface {
 }
 
 func (s *Server) sessionRoutes() {
-	s.open("/api/session", Native, Methods{http.MethodGet: s.getSession, http.MethodPost: s.signIn, http.MethodDelete: s.signOut})
+	s.open("/api/session", Native, Methods{
+		http.MethodGet: s.getSession, http.MethodPost: s.signIn, http.MethodDelete: s.signOut,
+	})
 }
 
 // cookieName is the name of the session cookie. Users sign in with a key, and the cookie contains no secret
@@ -64,7 +66,11 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 		return false, err
 	}
 	if err := s.foreign.Check(r); err != nil {
-		return false, &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
+		return false, &footnote.Error{
+			Code:    footnote.Forbidden,
+			Message: "Requests from other web sites are not accepted.",
+			Err:     err,
+		}
 	}
 	sc := scopeOf(r.Context())
 	sc.principal, sc.keyID = g.principal, g.keyID
@@ -94,12 +100,20 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, about})
 }
 
+// maxSignIn is the limit of a body that starts a session, in bytes. It is small because callers without a key can send
+// as many such bodies as there are connections.
+const maxSignIn = 16 << 10
+
 // signIn handles POST /api/session: it exchanges an API key for a cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := s.foreign.Check(r); err != nil { // another site must not sign anybody in
-		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.Forbidden,
+			Message: "Requests from other web sites are not accepted.",
+			Err:     err,
+		}
 	}
-	body, err := s.Body(w, r)
+	body, err := s.body(w, r, min(maxSignIn, s.opts.BodyLimit))
 	if err != nil {
 		return err
 	}
@@ -114,7 +128,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if g.once {
-		return footnote.Errorf(footnote.InvalidRequest, "A token begins no session: it would outlive the token. Send the token with each request.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"A token begins no session: it would outlive the token. Send the token with each request.")
 	}
 	scopeOf(r.Context()).principal = g.principal
 	token, err := s.opts.Sessions.New(r.Context(), g.signIn)
@@ -128,11 +143,19 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 // signOut handles DELETE /api/session.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.foreign.Check(r); err != nil {
-		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.Forbidden,
+			Message: "Requests from other web sites are not accepted.",
+			Err:     err,
+		}
 	}
 	if c, err := r.Cookie(cookieName); err == nil {
 		if err := s.opts.Sessions.End(r.Context(), c.Value); err != nil {
-			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The sign-out could not be stored. Try again.", Err: err}
+			return &footnote.Error{
+				Code:    footnote.StorageUnavailable,
+				Message: "The sign-out could not be stored. Try again.",
+				Err:     err,
+			}
 		}
 	}
 	http.SetCookie(w, cookie(r, "", -1))
@@ -143,7 +166,10 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		// If there are several proxies, https at one of them is enough.
-		Secure: r.TLS != nil || slices.ContainsFunc(r.Header["X-Forwarded-Proto"], func(v string) bool { return strings.EqualFold(v, "https") }),
+		Secure: r.TLS != nil ||
+			slices.ContainsFunc(r.Header["X-Forwarded-Proto"], func(v string) bool {
+				return strings.EqualFold(v, "https")
+			}),
 	}
 }
 

@@ -11,7 +11,10 @@ import (
 // TestSpends checks that a link or an image on another site cannot trigger a GET that costs money, neither
 // with the cookie nor on a server without keys.
 func TestSpends(t *testing.T) {
-	for name, keys := range map[string]map[string]footnote.Principal{"keys": {adasKey: {Org: "acme", User: "ada"}}, "none": nil} {
+	for name, keys := range map[string]map[string]footnote.Principal{
+		"keys": {adasKey: {Org: "acme", User: "ada"}},
+		"none": nil,
+	} {
 		api, _ := newAPI(t, func(o *httpapi.Options) { o.Keys = keys })
 		signIn := request("POST", "/api/session", `{"key":"`+adasKey+`"}`)
 		cookies := do(api, signIn).Result().Cookies()

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // stuck is a connection whose client reads nothing: writes block.
@@ -36,12 +36,21 @@ func TestASlowReaderSlowsNoRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				goOn := make(chan struct{})
-				wait := agenttest.NewTool(agent.Spec{Name: "query", Side: agent.Server, ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+				wait := agenttest.NewTool(tool.Spec{
+					Name:     "query",
+					Side:     tool.Server,
+					ReadOnly: true,
+				}, func(context.Context, tool.Call) (tool.Output, error) {
 					<-goOn
-					return agent.Output{Content: "42"}, nil
+					return tool.Output{Content: "42"}, nil
 				})
-				api := newReal(t, agenttest.Script(agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`), agenttest.Say("There are 42.")), wait)
-				w := &stuck{ResponseRecorder: httptest.NewRecorder(), full: make(chan struct{}), until: make(chan struct{})}
+				api := newReal(t, agenttest.Script(agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`),
+					agenttest.Say("There are 42.")), wait)
+				w := &stuck{
+					ResponseRecorder: httptest.NewRecorder(),
+					full:             make(chan struct{}),
+					until:            make(chan struct{}),
+				}
 				var id string
 				read := request("POST", open, `{"question":"How many?","request_id":"slow"}`)
 				if name == "events" {

@@ -16,7 +16,8 @@ type Data interface {
 	List(ctx context.Context, p footnote.Principal) ([]SourceInfo, error)
 	Schema(ctx context.Context, p footnote.Principal, source string) (SourceSchema, error)
 	Samples(ctx context.Context, p footnote.Principal, source, table string, limit int) (footnote.Result, error)
-	Distribution(ctx context.Context, p footnote.Principal, source, table, column string, limit int) (Distribution, error)
+	Distribution(ctx context.Context, p footnote.Principal, source, table, column string,
+		limit int) (Distribution, error)
 	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
 	// InvalidRequest, with the reason, for a statement that is refused or fails.
 	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
@@ -136,7 +137,8 @@ func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := s.opts.Data.Samples(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"), int(limit))
+	res, err := s.opts.Data.Samples(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"),
+		int(limit))
 	if err != nil {
 		return err
 	}
@@ -167,7 +169,8 @@ func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	d, err := s.opts.Data.Distribution(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"), q.Get("column"), int(limit))
+	d, err := s.opts.Data.Distribution(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"), q.Get("table"),
+		q.Get("column"), int(limit))
 	if err != nil {
 		return err
 	}
@@ -182,7 +185,8 @@ const maxSuggestions = 6
 
 // suggestions handles GET /api/suggestions?source=S.
 func (s *Server) suggestions(w http.ResponseWriter, r *http.Request) error {
-	texts, err := s.opts.Data.Suggest(r.Context(), PrincipalOf(r.Context()), r.URL.Query().Get("source"), maxSuggestions)
+	texts, err := s.opts.Data.Suggest(r.Context(), PrincipalOf(r.Context()), r.URL.Query().Get("source"),
+		maxSuggestions)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ import (
 )
 
 // inBubble runs f with a server whose clock is fake. The engine is closed before the bubble ends.
-func inBubble(t *testing.T, change func(*httpapi.Options), f func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine)) {
+func inBubble(t *testing.T, change func(*httpapi.Options),
+	f func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		engine := clienttest.New()
@@ -42,7 +43,8 @@ func chat(scenario string, stream bool) *http.Request {
 	if stream {
 		s = "true"
 	}
-	return request("POST", "/v1/chat/completions", `{"model":"analyst","stream":`+s+`,"messages":[{"role":"user","content":"scenario: `+scenario+`"}]}`)
+	return request("POST", "/v1/chat/completions",
+		`{"model":"analyst","stream":`+s+`,"messages":[{"role":"user","content":"scenario: `+scenario+`"}]}`)
 }
 
 // tape is a recorder that can be read while it records.
@@ -93,7 +95,8 @@ func start(ctx context.Context, h http.Handler, w http.ResponseWriter, r *http.R
 func ended(t *testing.T, api http.Handler, w http.ResponseWriter) string {
 	t.Helper()
 	id := w.Header().Get("X-Conversation-Id")
-	lines := strings.Split(strings.TrimSpace(do(api, request("GET", "/api/conversations/"+id+"/events", "")).Body.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(do(api,
+		request("GET", "/api/conversations/"+id+"/events", "")).Body.String()), "\n")
 	return lines[len(lines)-1]
 }
 
@@ -190,7 +193,8 @@ func TestAnswerTimeout(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
 		begun := time.Now()
 		w := do(api, chat("silent", false))
-		if took := time.Since(begun); took != 300*time.Second || w.Code != 504 || !strings.Contains(w.Body.String(), "agent_timeout") {
+		if took := time.Since(begun); took != 300*time.Second || w.Code != 504 ||
+			!strings.Contains(w.Body.String(), "agent_timeout") {
 			t.Errorf("after %v: %d %s", took, w.Code, w.Body)
 		}
 		if w.Header().Get("X-Should-Retry") != "false" {
@@ -207,7 +211,8 @@ func TestStreamTimeout(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
 		begun := time.Now()
 		w := do(api, chat("silent", true))
-		if took := time.Since(begun); took != 10*time.Minute || !strings.HasSuffix(w.Body.String(), `"code":"agent_timeout"}}`+"\n\ndata: [DONE]\n\n") {
+		if took := time.Since(begun); took != 10*time.Minute ||
+			!strings.HasSuffix(w.Body.String(), `"code":"agent_timeout"}}`+"\n\ndata: [DONE]\n\n") {
 			t.Errorf("after %v: %s", took, w.Body)
 		}
 	})
@@ -223,7 +228,8 @@ func TestShutdown(t *testing.T) {
 				synctest.Wait()
 				engine.Hub.Close()
 				<-done
-				if !strings.Contains(w.text(), `"code":"model_unavailable"`) || !stream && w.Header().Get("Retry-After") != "5" {
+				if !strings.Contains(w.text(), `"code":"model_unavailable"`) ||
+					!stream && w.Header().Get("Retry-After") != "5" {
 					t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 				}
 			})
@@ -257,7 +263,8 @@ func TestEventStreamFollowsARun(t *testing.T) {
 		viewed := start(t.Context(), api, view, r)
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if got := view.text(); !strings.Contains(got, `"op":"start","index":0,"kind":"text"}`) || !strings.Contains(got, `"op":"grow","index":0,"kind":"text","text":"0 1 2 `) {
+		if got := view.text(); !strings.Contains(got, `"op":"start","index":0,"kind":"text"}`) ||
+			!strings.Contains(got, `"op":"grow","index":0,"kind":"text","text":"0 1 2 `) {
 			t.Errorf("the deltas so far and from now on should be there:\n%s", got)
 		}
 		if err := engine.Stop(t.Context(), id, "user"); err != nil {
@@ -292,7 +299,8 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 		do(api, again)
 		synctest.Wait()
 		got := view.text()
-		if !strings.Contains(got, "id: 8\nevent: user_message\n") || !strings.Contains(got, "event: delta\n") || !strings.Contains(got, "id: 14\nevent: run_finished\n") {
+		if !strings.Contains(got, "id: 8\nevent: user_message\n") || !strings.Contains(got, "event: delta\n") ||
+			!strings.Contains(got, "id: 14\nevent: run_finished\n") {
 			t.Errorf("the later run is not there:\n%s", got)
 		}
 		leave()
@@ -317,7 +325,11 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 			}
 			return r
 		}
-		for name, r := range map[string]*http.Request{"address": ask("after=99", ""), "header": ask("", "99"), "no follow": ask("follow=false", "99")} {
+		for name, r := range map[string]*http.Request{
+			"address":   ask("after=99", ""),
+			"header":    ask("", "99"),
+			"no follow": ask("follow=false", "99"),
+		} {
 			if w := do(api, r); w.Code != 200 || w.Body.String() != told {
 				t.Errorf("%s: %d %q", name, w.Code, w.Body)
 			}
@@ -325,7 +337,8 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 		if w := do(api, ask("", "7")); w.Code != 204 {
 			t.Errorf("a reader that has all gets %d", w.Code)
 		}
-		if w := do(api, request("GET", "/api/conversations/"+id+"/events?after=99", "")); w.Code != 200 || w.Header().Get("X-Log-Reset") != "7" {
+		if w := do(api, request("GET", "/api/conversations/"+id+"/events?after=99", "")); w.Code != 200 ||
+			w.Header().Get("X-Log-Reset") != "7" {
 			t.Errorf("lines: %d, X-Log-Reset %q", w.Code, w.Header().Get("X-Log-Reset"))
 		}
 		ctx, leave := context.WithCancel(t.Context())
@@ -336,7 +349,9 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 		again.Header.Set("X-Conversation-Id", id)
 		do(api, again)
 		synctest.Wait()
-		if got := view.text(); !strings.HasPrefix(got, told) || !strings.Contains(got, "id: 8\nevent: user_message\n") || !strings.Contains(got, "id: 14\nevent: run_finished\n") {
+		if got := view.text(); !strings.HasPrefix(got, told) ||
+			!strings.Contains(got, "id: 8\nevent: user_message\n") ||
+			!strings.Contains(got, "id: 14\nevent: run_finished\n") {
 			t.Errorf("the reader heard\n%s", got)
 		}
 		leave()
@@ -359,10 +374,13 @@ func (f failing) Events(ctx context.Context, id string, after int64) iter.Seq2[f
 }
 
 func TestEventLogBreaks(t *testing.T) {
-	inBubble(t, func(o *httpapi.Options) { o.Log = failing{o.Engine.(*clienttest.Engine)} }, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
+	inBubble(t, func(o *httpapi.Options) {
+		o.Log = failing{o.Engine.(*clienttest.Engine)}
+	}, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
 		target := "/api/conversations/" + id + "/events"
-		if w := do(api, request("GET", target+"?after=99", "")); w.Code != 500 || strings.Contains(w.Body.String(), "secret") {
+		if w := do(api, request("GET", target+"?after=99", "")); w.Code != 500 ||
+			strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("before the first line: %d %s", w.Code, w.Body)
 		}
 		w := httptest.NewRecorder()

@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// These requests are allowed on top of the streams, so that a user with too many streams can still list
+	// spareRequests are allowed to a user on top of the streams, so that a user with too many streams can still list
 	// conversations and stop runs.
-	spareRequests      = 64  // per user
-	spareRequestsTotal = 256 // for the whole server
-	retryTooMany       = 5 * time.Second
+	spareRequests = 64
+	retryTooMany  = 5 * time.Second
 )
 
-// tally counts open requests and streams. Nothing else decides whether a user, or the server, has too many.
+// tally counts the open requests and streams of each user, and all streams. Nothing else decides whether a user has too
+// many requests, or the server too many streams. The requests of all users have no limit but that of the connections:
+// with another one, a few users whose bodies never arrive would lock out everybody else.
 type tally struct {
 	perUser, total int // limits on streams
 
-	mu    sync.Mutex // guards below
-	open  held
-	users map[[2]string]*held
+	mu      sync.Mutex // guards below
+	streams int
+	users   map[owner]*held
 }
 
-// held counts the requests that are being served, and how many of them are streams.
+// held counts the requests of a user that are being served, and how many of them are streams.
 type held struct{ requests, streams int }
 
-// request counts a request until the caller calls leave. It fails when there are too many.
-func (p *tally) request(caller footnote.Principal) (leave func(), err error) {
-	key := [2]string{caller.Org, caller.User}
+// request counts a request until the caller calls leave. It fails when the user has too many.
+func (p *tally) request(key owner) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	user := p.users[key]
@@ -38,23 +38,18 @@ func (p *tally) request(caller footnote.Principal) (leave func(), err error) {
 	case user != nil && user.requests >= p.perUser+spareRequests:
 		return nil, tooMany("You have %d requests open, which is as many as one user may have. "+
 			"Close some, then try again.", user.requests)
-	case p.open.requests >= p.total+spareRequestsTotal:
-		return nil, tooMany("The server has %d requests open, which is as many as it serves. "+
-			"Try again in a moment.", p.open.requests)
 	case user == nil:
 		user = &held{}
 		if p.users == nil {
-			p.users = map[[2]string]*held{}
+			p.users = map[owner]*held{}
 		}
 		p.users[key] = user
 	}
 	user.requests++
-	p.open.requests++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		user.requests--
-		p.open.requests--
 		if user.requests == 0 {
 			delete(p.users, key)
 		}
@@ -63,29 +58,48 @@ func (p *tally) request(caller footnote.Principal) (leave func(), err error) {
 
 // stream counts a stream until the caller calls leave. Its request is counted already. It fails when there are too
 // many.
-func (p *tally) stream(caller footnote.Principal) (leave func(), err error) {
+func (p *tally) stream(key owner) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	user := p.users[[2]string{caller.Org, caller.User}]
+	user := p.users[key]
 	if user == nil {
 		user = &held{} // a test called the handler directly
 	}
-	switch {
-	case user.streams >= p.perUser:
-		return nil, tooMany("You have %d streams open, which is as many as one user may have. "+
-			"Close some, then try again.", user.streams)
-	case p.open.streams >= p.total:
-		return nil, tooMany("The server has %d streams open, which is as many as it serves. "+
-			"Try again in a moment.", p.open.streams)
+	if err := p.full(user); err != nil {
+		return nil, err
 	}
 	user.streams++
-	p.open.streams++
+	p.streams++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		user.streams--
-		p.open.streams--
+		p.streams--
 	}, nil
+}
+
+// room fails when a user can have no further stream now.
+func (p *tally) room(key owner) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	user := p.users[key]
+	if user == nil {
+		user = &held{} // a test called the handler directly
+	}
+	return p.full(user)
+}
+
+// full fails when there are too many streams for a user to have another. p.mu must be held.
+func (p *tally) full(user *held) error {
+	switch {
+	case user.streams >= p.perUser:
+		return tooMany("You have %d streams open, which is as many as one user may have. "+
+			"Close some, then try again.", user.streams)
+	case p.streams >= p.total:
+		return tooMany("The server has %d streams open, which is as many as it serves. "+
+			"Try again in a moment.", p.streams)
+	}
+	return nil
 }
 
 func tooMany(format string, n int) error {
@@ -97,7 +111,7 @@ func tooMany(format string, n int) error {
 // also loses its connection, because that takes one of the process's file descriptors.
 func (s *Server) counted(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		leave, err := s.tally.request(PrincipalOf(r.Context()))
+		leave, err := s.tally.request(ownerOf(PrincipalOf(r.Context())))
 		if err != nil {
 			w.Header().Set("Connection", "close")
 			return err
@@ -109,7 +123,7 @@ func (s *Server) counted(h Handler) Handler {
 
 // hold counts a request that stays open as a stream until the caller calls leave.
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
-	leave, err = s.tally.stream(PrincipalOf(r.Context()))
+	leave, err = s.tally.stream(ownerOf(PrincipalOf(r.Context())))
 	if err != nil {
 		w.Header().Set("Connection", "close")
 	}
@@ -117,14 +131,28 @@ func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err
 }
 
 // holding wraps the handler of a route whose requests stay open, either to stream or to wait for an answer. It refuses
-// a request before any work is done.
+// a request before any work is done. A request counts from when its body has been read: bodies that never arrive must
+// not use up the streams of all users.
 func (s *Server) holding(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		leave, err := s.hold(w, r)
-		if err != nil {
+		leave := func() {}
+		take := func() error {
+			release, err := s.hold(w, r)
+			if err == nil {
+				leave = release
+			}
 			return err
 		}
-		defer leave()
+		defer func() { leave() }()
+		if body, ok := r.Body.(*incoming); ok && body.unread() && r.Method == http.MethodPost {
+			if err := s.tally.room(ownerOf(PrincipalOf(r.Context()))); err != nil {
+				w.Header().Set("Connection", "close")
+				return err
+			}
+			scopeOf(r.Context()).received = take
+		} else if err := take(); err != nil {
+			return err
+		}
 		return h(w, r)
 	}
 }

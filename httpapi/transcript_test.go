@@ -90,7 +90,8 @@ func send(t *testing.T, base, text string) *http.Response {
 	head, body, _ := strings.Cut(text, "\n\n")
 	line, rest, _ := strings.Cut(head, "\n")
 	method, target, _ := strings.Cut(line, " ")
-	req, err := http.NewRequestWithContext(t.Context(), method, base+strings.TrimSpace(target), strings.NewReader(strings.TrimSuffix(body, "\n")))
+	req, err := http.NewRequestWithContext(t.Context(), method, base+strings.TrimSpace(target),
+		strings.NewReader(strings.TrimSuffix(body, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +109,13 @@ func send(t *testing.T, base, text string) *http.Response {
 
 var (
 	randomID = regexp.MustCompile(`(chatcmpl-|conv_|run_|req_)[A-Z2-7]{26}`)
-	twoTexts = regexp.MustCompile(`"\},"finish_reason":null\}\](,"usage":null)?\}\n\ndata: \{"id":"chatcmpl-X","object":"chat.completion.chunk","created":\d+,"model":"[^"]*","choices":\[\{"index":0,"delta":\{"content":"`)
-	twoGrown = regexp.MustCompile(`"\}\n\nevent: delta\ndata: \{"run":"run_X","step":\d+,"attempt":\d+,"op":"grow","index":\d+,"kind":"[a-z_]+","text":"`)
+	twoTexts = regexp.MustCompile(
+		`"\},"finish_reason":null\}\](,"usage":null)?\}\n\ndata: ` +
+			`\{"id":"chatcmpl-X","object":"chat.completion.chunk","created":\d+,"model":"[^"]*",` +
+			`"choices":\[\{"index":0,"delta":\{"content":"`)
+	twoGrown = regexp.MustCompile(
+		`"\}\n\nevent: delta\ndata: ` +
+			`\{"run":"run_X","step":\d+,"attempt":\d+,"op":"grow","index":\d+,"kind":"[a-z_]+","text":"`)
 )
 
 // scrub removes what differs from run to run: ids, and how a text was split into chunks, which depends on

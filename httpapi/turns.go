@@ -8,6 +8,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Limits of a turn.
@@ -64,7 +65,8 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", maxSources)
 	}
 	return s.take(w, r, agent.Turn{
-		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text, Where: in.Context.where, ClientID: in.ClientID,
+		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text,
+		Where: in.Context.where, ClientID: in.ClientID,
 	})
 }
 
@@ -163,11 +165,14 @@ func (g givenTurn) turn() (agent.Turn, error) {
 	}
 	switch {
 	case kinds != 1:
-		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "A turn has exactly one of text, answers, approvals, edit and regenerate.")
+		return agent.Turn{},
+			footnote.Errorf(footnote.InvalidRequest,
+				"A turn has exactly one of text, answers, approvals, edit and regenerate.")
 	case !g.Context.absent() && g.Text == "":
 		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a text has a context.")
 	case g.Edit != nil && (g.Edit.Seq < 1 || g.Edit.Text == ""):
-		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "An edit has the seq of a message and its new text.")
+		return agent.Turn{},
+			footnote.Errorf(footnote.InvalidRequest, "An edit has the seq of a message and its new text.")
 	case g.Edit != nil:
 		return agent.Turn{Edit: g.Edit.Seq, Text: g.Edit.Text}, nil
 	case g.Regenerate:
@@ -193,19 +198,22 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 	}
 	for _, a := range g.Approvals {
 		if a.CallID == "" || len(a.Reason) > 2000 {
-			return t, footnote.Errorf(footnote.InvalidRequest, "An approval has a call_id, and a reason of at most 2000 bytes.")
+			return t, footnote.Errorf(footnote.InvalidRequest,
+				"An approval has a call_id, and a reason of at most 2000 bytes.")
 		}
-		t.Approvals = append(t.Approvals, agent.Approval{CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always})
+		t.Approvals = append(t.Approvals, agent.Approval{
+			CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always,
+		})
 	}
 	return t, nil
 }
 
 // answer converts the result to the engine's type.
-func (g givenAnswer) answer() (agent.Answer, error) {
+func (g givenAnswer) answer() (tool.Answer, error) {
 	if g.CallID == "" {
-		return agent.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
+		return tool.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
 	}
-	a := agent.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
+	a := tool.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
 	a.Statements = g.statements()
 	if g.Columns == nil {
 		if g.Rows != nil || g.RowCount != 0 || g.Content == "" {
@@ -214,7 +222,8 @@ func (g givenAnswer) answer() (agent.Answer, error) {
 		return a, nil
 	}
 	if g.RowCount < 0 || g.IsError {
-		return a, footnote.Errorf(footnote.InvalidRequest, "An answer with rows is no error, and its row_count is not negative.")
+		return a, footnote.Errorf(footnote.InvalidRequest,
+			"An answer with rows is no error, and its row_count is not negative.")
 	}
 	rows, err := g.rows()
 	if err != nil {
@@ -239,16 +248,19 @@ func (g givenAnswer) statements() []footnote.Statement {
 // rows decodes the cells, which must be scalar values.
 func (g givenAnswer) rows() ([][]any, error) {
 	if len(g.Rows) > maxRows || len(g.Columns) > maxColumns {
-		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", maxRows, maxColumns)
+		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", maxRows,
+			maxColumns)
 	}
 	array := []byte{'['}
 	for i, row := range g.Rows {
 		if len(row) != len(g.Columns) {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has %d cells; there are %d columns.", i, len(row), len(g.Columns))
+			return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has %d cells; there are %d columns.", i,
+				len(row), len(g.Columns))
 		}
 		for _, cell := range row {
 			if c := bytes.TrimSpace(cell); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
-				return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has a cell that is no plain value; send JSON as text.", i)
+				return nil, footnote.Errorf(footnote.InvalidRequest,
+					"Row %d has a cell that is no plain value; send JSON as text.", i)
 			}
 		}
 		if i > 0 {

@@ -8,17 +8,17 @@ import (
 	"testing/synctest"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // TestAnAnswerListsItsStatements checks that the app's door takes the statements that a page tried, and refuses
 // outcomes that a page cannot know.
 func TestAnAnswerListsItsStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
-		browser := agenttest.NewTool(agent.Spec{Name: "in_page", Side: agent.Client, ReadOnly: true}, nil)
+		log := storetest.NewMem()
+		browser := agenttest.NewTool(tool.Spec{Name: "in_page", Side: tool.Client, ReadOnly: true}, nil)
 		call := func(id string) json.RawMessage { return agenttest.CallBlock(id, "in_page", `{"sql":"SELECT 1"}`) }
 		model := agenttest.Script(agenttest.Calls(call("a"), call("b")), agenttest.Say("Done."))
 		api := newOn(t, log, "scripted", model, nil, browser)

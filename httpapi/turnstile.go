@@ -56,7 +56,11 @@ func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &footnote.Error{Code: footnote.RateLimited, Message: "Too many of your queries are running. Wait for them, or stop them.", RetryAfter: time.Second}
+		return nil, &footnote.Error{
+			Code:       footnote.RateLimited,
+			Message:    "Too many of your queries are running. Wait for them, or stop them.",
+			RetryAfter: time.Second,
+		}
 	}
 }
 

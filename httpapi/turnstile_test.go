@@ -27,7 +27,8 @@ func TestTurnstile(t *testing.T) {
 			l()
 		}
 		begun := time.Now()
-		if _, err := ts.enter(t.Context(), ada); footnote.CodeOf(err) != footnote.RateLimited || time.Since(begun) != slotWait {
+		if _, err := ts.enter(t.Context(), ada); footnote.CodeOf(err) != footnote.RateLimited ||
+			time.Since(begun) != slotWait {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		gone := errors.New("gone")

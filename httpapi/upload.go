@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	uploadIdle   = 30 * time.Second // longest pause within an upload
-	uploadTime   = 30 * time.Minute // limit for a whole upload
+	uploadWindow = 30 * time.Second // for each paceBytes
+	uploadTime   = 6 * time.Hour    // limit for a whole upload
 	formOverhead = 64 << 10         // bytes of an upload besides the file
 )
 
@@ -29,7 +29,10 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > limit+formOverhead {
 		return tooLarge
 	}
-	r.Body = &deadlineReader{ReadCloser: http.MaxBytesReader(w, r.Body, limit+formOverhead), rc: http.NewResponseController(w), end: time.Now().Add(uploadTime)}
+	r.Body = &paced{
+		ReadCloser: http.MaxBytesReader(w, r.Body, limit+formOverhead), rc: http.NewResponseController(w),
+		window: uploadWindow, end: time.Now().Add(uploadTime),
+	}
 	part, err := filePart(r)
 	if err != nil {
 		return uploadError(err, tooLarge)
@@ -45,11 +48,16 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 func filePart(r *http.Request) (*multipart.Part, error) {
 	form, err := r.MultipartReader()
 	if err != nil {
-		return nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The Content-Type must be multipart/form-data.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: "The Content-Type must be multipart/form-data.",
+			Err:     err,
+		}
 	}
 	part, err := form.NextPart()
 	if errors.Is(err, io.EOF) || err == nil && (part.FormName() != "file" || part.FileName() == "") {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The form's first field must be the file, and be called file.")
+		return nil, footnote.Errorf(footnote.InvalidRequest,
+			"The form's first field must be the file, and be called file.")
 	}
 	if err != nil {
 		return nil, &formError{err}
@@ -87,36 +95,20 @@ func uploadError(err error, tooLarge error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("Nothing of the file came for %s.", uploadIdle), Err: err}
+		return &footnote.Error{Code: footnote.InvalidRequest, Err: err, Message: fmt.Sprintf(
+			"The file came too slowly: each %d KB of it must come within %s, and all of it within %s.",
+			paceBytes>>10, uploadWindow, uploadTime)}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
 		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form is incomplete.", Err: err}
 	case form:
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form cannot be read. A name in it may hold control characters: rename the file.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: "The form cannot be read. A name in it may hold control characters: rename the file.",
+			Err:     err,
+		}
 	default:
 		return err
 	}
-}
-
-// slowly gives each read of a body its own deadline.
-type deadlineReader struct {
-	io.ReadCloser
-	rc  *http.ResponseController
-	end time.Time
-}
-
-func (s *deadlineReader) Read(b []byte) (int, error) {
-	until := time.Now().Add(uploadIdle)
-	if until.After(s.end) {
-		until = s.end
-	}
-	if err := s.rc.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	n, err := s.ReadCloser.Read(b)
-	if err != nil {
-		_ = s.rc.SetReadDeadline(time.Time{}) // clear it: the next request sets its own
-	}
-	return n, err
 }
 
 // removeSource handles DELETE /api/sources/{name}, for uploads.

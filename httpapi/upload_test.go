@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -12,11 +13,15 @@ import (
 )
 
 // receiver accepts uploads and reads them to the end.
-type receiver struct{ httpapi.Data }
+type receiver struct {
+	httpapi.Data
+	size int64 // largest upload; 0: 1 MB
+}
 
-func (receiver) Uploads() (int64, bool) { return 1 << 20, true }
+func (r receiver) Uploads() (int64, bool) { return cmp.Or(r.size, 1<<20), true }
 
-func (receiver) Add(_ context.Context, _ footnote.Principal, name string, content io.Reader) (httpapi.SourceInfo, error) {
+func (receiver) Add(_ context.Context, _ footnote.Principal, name string,
+	content io.Reader) (httpapi.SourceInfo, error) {
 	_, err := io.Copy(io.Discard, content)
 	return httpapi.SourceInfo{Name: "got"}, err
 }
@@ -29,16 +34,22 @@ func TestBadForms(t *testing.T) {
 		body string
 		want int
 	}{
-		"plain":               {strings.Replace(head, "NAME", "a.csv", 1) + "x\r\n--X--\r\n", 201},
-		"control character":   {strings.Replace(head, "NAME", "a\x01b.csv", 1) + "x\r\n--X--\r\n", 400},
-		"NUL":                 {strings.Replace(head, "NAME", "a\x00b.csv", 1) + "x\r\n--X--\r\n", 400},
-		"DEL":                 {strings.Replace(head, "NAME", "a.csv\x7f", 1) + "x\r\n--X--\r\n", 400},
-		"line break":          {strings.Replace(head, "NAME", "a\nb.csv", 1) + "x\r\n--X--\r\n", 400},
-		"control in a header": {"--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nX-Y: \x02\r\n\r\nx\r\n--X--\r\n", 400},
-		"no header":           {"--X\r\nnonsense\r\n\r\nx\r\n--X--\r\n", 400},
-		"no end":              {strings.Replace(head, "NAME", "a.csv", 1) + "x", 400},
-		"damaged end":         {strings.Replace(head, "NAME", "a.csv", 1) + "x\r\n--X\x01\r\n", 400},
-		"long name":           {"--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + strings.Repeat("x", 100_000) + ".csv\"\r\n\r\nx\r\n--X--\r\n", 201},
+		"plain":             {strings.Replace(head, "NAME", "a.csv", 1) + "x\r\n--X--\r\n", 201},
+		"control character": {strings.Replace(head, "NAME", "a\x01b.csv", 1) + "x\r\n--X--\r\n", 400},
+		"NUL":               {strings.Replace(head, "NAME", "a\x00b.csv", 1) + "x\r\n--X--\r\n", 400},
+		"DEL":               {strings.Replace(head, "NAME", "a.csv\x7f", 1) + "x\r\n--X--\r\n", 400},
+		"line break":        {strings.Replace(head, "NAME", "a\nb.csv", 1) + "x\r\n--X--\r\n", 400},
+		"control in a header": {
+			"--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nX-Y: " +
+				"\x02\r\n\r\nx\r\n--X--\r\n", 400,
+		},
+		"no header":   {"--X\r\nnonsense\r\n\r\nx\r\n--X--\r\n", 400},
+		"no end":      {strings.Replace(head, "NAME", "a.csv", 1) + "x", 400},
+		"damaged end": {strings.Replace(head, "NAME", "a.csv", 1) + "x\r\n--X\x01\r\n", 400},
+		"long name": {
+			"--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + strings.Repeat("x", 100_000) +
+				".csv\"\r\n\r\nx\r\n--X--\r\n", 201,
+		},
 	} {
 		r := request(http.MethodPost, "/api/sources", test.body)
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=X")

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/usage"
+	"github.com/footnotehq/footnote/ledger/usage"
 )
 
 // Usage is the part of usage.Totals that the endpoints need. Whole is false while a long log is still being
@@ -135,7 +135,8 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		for _, o := range limits {
 			out.Limits = append(out.Limits, limitOf(o))
 			if o.Name == "tokens_per_day" {
-				out.Limit, out.Today, out.Left, out.Resets = int64(o.Limit), new(int64(o.Limit-o.Left)), new(int64(o.Left)), new(o.Resets)
+				out.Limit, out.Today, out.Left, out.Resets = int64(o.Limit), new(int64(o.Limit-o.Left)),
+					new(int64(o.Left)), new(o.Resets)
 			}
 		}
 	}

@@ -35,23 +35,34 @@ func (s *Server) named(ctx context.Context, p footnote.Principal, clientID strin
 	return s.only(ctx, p, head, err)
 }
 
-func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
-	missing := footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.Stream,
+	err error) (footnote.Stream, error) {
+	if head, err = owned(p, head, err); err != nil {
+		return footnote.Stream{}, err
+	}
+	if ok, err := s.visible(ctx, p, head); err != nil {
+		return footnote.Stream{}, err
+	} else if !ok {
+		return footnote.Stream{}, noConversation()
+	}
+	return head, nil
+}
+
+// owned returns the head of a conversation that was looked up, or NotFound for one that is missing or somebody else's.
+func owned(p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:
-		return footnote.Stream{}, missing
+		return footnote.Stream{}, noConversation()
 	case err != nil:
 		return footnote.Stream{}, err
 	case !owns(p, head):
-		return footnote.Stream{}, missing
-	}
-	if ok, err := s.visible(ctx, p, head); err != nil || !ok {
-		if err == nil {
-			err = missing
-		}
-		return footnote.Stream{}, err
+		return footnote.Stream{}, noConversation()
 	}
 	return head, nil
+}
+
+func noConversation() error {
+	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 }
 
 // visible reports whether p may still use the data that its conversation was opened with.
@@ -62,25 +73,29 @@ func (s *Server) visible(ctx context.Context, p footnote.Principal, head footnot
 	s.openings.mu.Lock()
 	opened, known := s.openings.of[head.ID]
 	s.openings.mu.Unlock()
+	lost := false
 	if !known {
 		var err error
-		if opened, err = s.opened(ctx, head); err != nil {
+		if opened, lost, err = s.opened(ctx, head); err != nil {
 			return false, err
 		}
 	}
-	return agent.MaySee(s.opts.Access, p, opened), nil
+	return agent.MaySee(s.opts.Access, p, opened, lost), nil
 }
 
-// opened reads the Opened event of a conversation.
-func (s *Server) opened(ctx context.Context, head footnote.Stream) (footnote.Opened, error) {
-	opened := footnote.Opened{Assistant: head.Assistant}
+// opened reads the Opened event of a conversation, or reports that it cannot be read.
+func (s *Server) opened(ctx context.Context, head footnote.Stream) (opened footnote.Opened, lost bool, err error) {
+	opened = footnote.Opened{Assistant: head.Assistant}
 	for ev, err := range s.opts.Log.Events(ctx, head.ID, 0) {
 		if err != nil {
-			return opened, err
+			return opened, false, err
+		}
+		if _, lost := ev.Body.(footnote.Unreadable); lost {
+			return opened, true, nil
 		}
 		b, ok := ev.Body.(footnote.Opened)
 		if !ok {
-			return opened, nil // an older conversation, or one without events yet
+			return opened, false, nil // an older conversation, or one without events yet
 		}
 		opened = b
 		break
@@ -91,5 +106,5 @@ func (s *Server) opened(ctx context.Context, head footnote.Stream) (footnote.Ope
 		clear(s.openings.of)
 	}
 	s.openings.of[head.ID] = opened
-	return opened, nil
+	return opened, false, nil
 }

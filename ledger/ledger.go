@@ -16,6 +16,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	money "github.com/footnotehq/footnote/internal/usd"
 )
 
 // Store is what the ledger needs of a store; its contract is store.Store's.
@@ -53,8 +54,9 @@ type Options struct {
 	Multipliers map[string]int64                   // by tier; a tier without one counts once
 	ToolPrices  map[string]int64                   // of one call, in millionths of a US dollar, by the tool's name
 	Counter     Counter                            // of requests; nil: one in memory
-	Wait        time.Duration                      // how long a question waits for money that others have reserved; 0: not at all
-	Logger      *slog.Logger
+	// how long a question waits for money that others have reserved; 0: not at all
+	Wait   time.Duration
+	Logger *slog.Logger
 }
 
 // Ledger implements agent.Budget. Its methods may be called from several goroutines.
@@ -219,7 +221,8 @@ func (l *Ledger) Left(ctx context.Context, p footnote.Principal) ([]footnote.Ove
 }
 
 // left is what is left of ceilings, and of that what is not reserved.
-func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, ceilings []footnote.Ceiling, free bool) (
+func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, ceilings []footnote.Ceiling,
+	free bool) (
 	out []footnote.OverLimit, err error,
 ) {
 	if len(ceilings) == 0 {
@@ -235,10 +238,16 @@ func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation st
 			used = used.Add(balances[c.Scope].Reserved)
 		}
 		if c.Most.MicroUSD > 0 {
-			out = append(out, named(footnote.OverLimit{Name: string(c.Scope), Unit: "usd", Limit: usd(c.Most.MicroUSD), Left: usd(max(0, c.Most.MicroUSD-used.MicroUSD))}, now))
+			out = append(out, named(footnote.OverLimit{
+				Name: string(c.Scope), Unit: "usd", Limit: usd(c.Most.MicroUSD),
+				Left: usd(max(0, c.Most.MicroUSD-used.MicroUSD)),
+			}, now))
 		}
 		if c.Most.Tokens > 0 {
-			out = append(out, named(footnote.OverLimit{Name: string(c.Scope), Unit: "tokens", Limit: float64(c.Most.Tokens), Left: float64(max(0, c.Most.Tokens-used.Tokens))}, now))
+			out = append(out, named(footnote.OverLimit{
+				Name: string(c.Scope), Unit: "tokens", Limit: float64(c.Most.Tokens),
+				Left: float64(max(0, c.Most.Tokens-used.Tokens)),
+			}, now))
 		}
 	}
 	return out, nil
@@ -248,8 +257,10 @@ func usd(micro int64) float64 { return float64(micro) / 1e6 }
 
 // names are the limits as they are configured, by their scope and unit.
 var names = map[string]string{
-	"conversation usd": "usd_per_conversation", "user usd": "usd_per_user", "user_day usd": "usd_per_user_day", "user_day tokens": "tokens_per_day",
-	"org usd": "usd_per_org", "org_day usd": "usd_per_org_day", "org_day tokens": "org_tokens_per_day", "day usd": "usd_per_day",
+	"conversation usd": "usd_per_conversation", "user usd": "usd_per_user", "user_day usd": "usd_per_user_day",
+	"user_day tokens": "tokens_per_day",
+	"org usd":         "usd_per_org", "org_day usd": "usd_per_org_day", "org_day tokens": "org_tokens_per_day",
+	"day usd": "usd_per_day",
 }
 
 // named is a limit of a scope under its own name, with the time when it begins anew.
@@ -288,7 +299,8 @@ func refuse(o *footnote.OverLimit) error {
 	switch {
 	case o.Name == "runs":
 		e.Code, e.RetryAfter = footnote.RateLimited, runsRetry
-		e.Message = fmt.Sprintf("At most %.0f of your questions are answered at once. Wait for one, or stop it.", o.Limit)
+		e.Message = fmt.Sprintf("At most %.0f of your questions are answered at once. Wait for one, or stop it.",
+			o.Limit)
 		return e
 	case o.Name == "org_runs":
 		e.Code, e.RetryAfter = footnote.RateLimited, runsRetry
@@ -296,16 +308,25 @@ func refuse(o *footnote.OverLimit) error {
 		return e
 	case o.Passing:
 		e.RetryAfter = reservedRetry
-		e.Message = fmt.Sprintf("The limit of %s is reserved for questions under way: %s of it, and the %s left does not pay for another answer. Try again in a moment.",
+		e.Message = fmt.Sprintf(
+			"The limit of %s is reserved for questions under way: %s of it, and the %s left does not pay for another "+
+				"answer. Try again in a moment.",
 			limitName(o), quantity(o, o.Reserved), quantity(o, o.Left))
 		return e
+	case o.TooSmall:
+		e.Message = fmt.Sprintf(
+			"The limit of %s is too small for this answer, even unused. Whoever runs this server can raise it: %s, "+
+				"under limits in the configuration.",
+			limitName(o), o.Name)
+		return e
 	case o.Left > 0:
-		e.Message = fmt.Sprintf("What is left of the limit of %s (%s) does not pay for another answer.", limitName(o), quantity(o, o.Left))
+		e.Message = fmt.Sprintf("What is left of the limit of %s (%s) does not pay for another answer.", limitName(o),
+			quantity(o, o.Left))
 	default:
 		e.Message = fmt.Sprintf("The limit of %s is used up.", limitName(o))
 	}
 	if !o.Resets.IsZero() {
-		e.Message += fmt.Sprintf(" It begins anew at %s UTC.", o.Resets.Format("15:04"))
+		e.Message += fmt.Sprintf(" It resets at %s UTC.", o.Resets.Format("15:04"))
 		e.RetryAfter = max(time.Second, time.Until(o.Resets))
 	}
 	return e
@@ -329,14 +350,16 @@ func quantity(o *footnote.OverLimit, n float64) string {
 
 func amount(o *footnote.OverLimit) string {
 	if o.Unit == "usd" {
-		return fmt.Sprintf("%.2f USD", o.Limit)
+		return money.String(o.Limit)
 	}
 	return fmt.Sprintf("%.0f %s", o.Limit, o.Unit)
 }
 
 var whose = map[string]string{
-	"usd_per_conversation": "for one conversation", "usd_per_user": "for you", "usd_per_user_day": "a day for you", "usd_per_org": "for your organisation",
-	"usd_per_org_day": "a day for your organisation", "org_tokens_per_day": "a day for your organisation", "usd_per_day": "a day for this server",
+	"usd_per_conversation": "for one conversation", "usd_per_user": "for you", "usd_per_user_day": "a day for you",
+	"usd_per_org":     "for your organisation",
+	"usd_per_org_day": "a day for your organisation", "org_tokens_per_day": "a day for your organisation",
+	"usd_per_day": "a day for this server",
 }
 
 // hold implements agent.Hold.
@@ -358,7 +381,9 @@ func (h *hold) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.S
 	if h.id == "" && spent == (footnote.Amount{}) {
 		return nil
 	}
-	return []footnote.Settle{{ID: h.id, Org: h.p.Org, User: h.p.User, Stream: h.stream, Spent: spent, Keep: keep && h.id != ""}}
+	return []footnote.Settle{
+		{ID: h.id, Org: h.p.Org, User: h.p.User, Stream: h.stream, Spent: spent, Keep: keep && h.id != ""},
+	}
 }
 
 func (h *hold) Freed() {
@@ -378,6 +403,8 @@ func (h *hold) Drop() {
 	defer cancel()
 	defer h.l.wakeFirst()
 	if err := h.l.opts.Store.Unreserve(ctx, h.id); err != nil {
-		h.l.opts.Logger.Warn("a reservation was not given back; it will count as spent", "reservation", h.id, "err", err)
+		h.l.opts.Logger.Warn(
+			"a reservation was not given back; it stays reserved until it expires, and its estimate counts then",
+			"reservation", h.id, "err", err)
 	}
 }

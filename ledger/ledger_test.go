@@ -11,6 +11,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 var (
@@ -30,8 +31,12 @@ func allow(a ledger.Allowance) func(footnote.Principal) ledger.Allowance {
 
 func TestDay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)
-	log := store.NewMemAt(func() time.Time { return now })
-	l := ledger.New(ledger.Options{Store: log, Multipliers: map[string]int64{"pro": 5}, Allow: allow(ledger.Allowance{TokensPerDay: 10_000})})
+	log := storetest.NewMemAt(func() time.Time { return now })
+	l := ledger.New(ledger.Options{
+		Store:       log,
+		Multipliers: map[string]int64{"pro": 5},
+		Allow:       allow(ledger.Allowance{TokensPerDay: 10_000}),
+	})
 	hold := func(p footnote.Principal, c agent.Spending) agent.Hold {
 		t.Helper()
 		h, err := l.Reserve(t.Context(), p, c)
@@ -50,7 +55,8 @@ func TestDay(t *testing.T) {
 	left(10_000)
 	one, two := hold(ada, call("1", "pro")), hold(ada, call("2", "pro")) // 10,000 while they run
 	_, err := l.Reserve(t.Context(), ada, call("3", ""))
-	if e, ok := errors.AsType[*footnote.Error](err); !ok || e.Code != footnote.BudgetExceeded || !strings.Contains(e.Message, "10000 tokens a day is reserved for questions under way") ||
+	if e, ok := errors.AsType[*footnote.Error](err); !ok || e.Code != footnote.BudgetExceeded ||
+		!strings.Contains(e.Message, "10000 tokens a day is reserved for questions under way") ||
 		e.RetryAfter > time.Minute {
 		t.Errorf("beside two calls: %v", err)
 	}
@@ -63,7 +69,9 @@ func TestDay(t *testing.T) {
 	one.Drop()
 	one.Drop() // only the first time counts
 	left(5_000)
-	settled := two.Settle(footnote.Usage{Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200}, footnote.Cost{MicroUSD: 7}, false)
+	settled := two.Settle(footnote.Usage{
+		Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200,
+	}, footnote.Cost{MicroUSD: 7}, false)
 	if len(settled) != 1 || settled[0].Spent != (footnote.Amount{MicroUSD: 7, Tokens: 5_000}) {
 		t.Fatalf("%+v", settled)
 	}
@@ -80,7 +88,10 @@ func TestDay(t *testing.T) {
 func spend(t *testing.T, log store.Store, spent footnote.Amount) {
 	t.Helper()
 	_, err := log.CreateAppend(t.Context(), store.Stream{ID: "c", Kind: store.Conversation, Org: "acme", User: "ada"},
-		store.Append{Bodies: []footnote.Body{footnote.Spent{}}, Settle: []footnote.Settle{{ID: "1", Org: "acme", User: "ada", Stream: "c", Spent: spent}}})
+		store.Append{
+			Bodies: []footnote.Body{footnote.Spent{}},
+			Settle: []footnote.Settle{{ID: "1", Org: "acme", User: "ada", Stream: "c", Spent: spent}},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +101,12 @@ func spend(t *testing.T, log store.Store, spent footnote.Amount) {
 func TestEveryLimit(t *testing.T) {
 	const cent = 10_000
 	for name, a := range map[string]ledger.Allowance{
-		"usd_per_conversation": {PerConversation: cent}, "usd_per_user": {PerUser: cent}, "usd_per_user_day": {PerUserDay: cent},
-		"usd_per_org": {PerOrg: cent}, "usd_per_org_day": {PerOrgDay: cent}, "usd_per_day": {PerDay: cent},
+		"usd_per_conversation": {PerConversation: cent}, "usd_per_user": {PerUser: cent},
+		"usd_per_user_day": {PerUserDay: cent},
+		"usd_per_org":      {PerOrg: cent}, "usd_per_org_day": {PerOrgDay: cent}, "usd_per_day": {PerDay: cent},
 		"tokens_per_day": {TokensPerDay: 1_000}, "org_tokens_per_day": {OrgTokensPerDay: 1_000},
 	} {
-		log := store.NewMem()
+		log := storetest.NewMem()
 		l := ledger.New(ledger.Options{Store: log, Allow: allow(a)})
 		c := call("1", "")
 		c.Conversation = "c"
@@ -105,7 +117,8 @@ func TestEveryLimit(t *testing.T) {
 		c.ID = "2"
 		_, err := l.Reserve(t.Context(), ada, c)
 		e, ok := err.(*footnote.Error)
-		if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil || e.Limit.Name != name || e.Limit.Left != 0 || strings.Contains(e.Message, "!") {
+		if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil || e.Limit.Name != name || e.Limit.Left != 0 ||
+			strings.Contains(e.Message, "!") {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -119,16 +132,18 @@ func TestEveryLimit(t *testing.T) {
 }
 
 func TestNoLimit(t *testing.T) {
-	log := store.NewMem()
+	log := storetest.NewMem()
 	l := ledger.New(ledger.Options{Store: log})
 	h, err := l.Reserve(t.Context(), ada, call("1", "pro"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, _, err := log.Balances(t.Context(), "acme", "ada", ""); err != nil || b[footnote.PerUser] != (footnote.Balance{}) {
+	if b, _, err := log.Balances(t.Context(), "acme", "ada", ""); err != nil ||
+		b[footnote.PerUser] != (footnote.Balance{}) {
 		t.Errorf("something is reserved: %+v, %v", b, err)
 	}
-	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}, true); len(s) != 1 || s[0].ID != "" || s[0].Spent.Tokens != 3 {
+	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}, true); len(s) != 1 || s[0].ID != "" ||
+		s[0].Spent.Tokens != 3 {
 		t.Errorf("what is spent counts: %+v", s)
 	}
 	if left, err := l.Left(t.Context(), ada); err != nil || len(left) != 0 {
@@ -137,7 +152,7 @@ func TestNoLimit(t *testing.T) {
 }
 
 func TestRuns(t *testing.T) {
-	log := store.NewMem()
+	log := storetest.NewMem()
 	l := ledger.New(ledger.Options{Store: log, Allow: allow(ledger.Allowance{Runs: 2, OrgRuns: 3})})
 	enter := func(p footnote.Principal) func() {
 		t.Helper()
@@ -150,7 +165,8 @@ func TestRuns(t *testing.T) {
 	refused := func(p footnote.Principal, name string) {
 		t.Helper()
 		_, err := l.Admit(t.Context(), p, "")
-		if e, ok := err.(*footnote.Error); !ok || e.Code != footnote.RateLimited || e.Limit.Name != name || e.RetryAfter <= 0 {
+		if e, ok := err.(*footnote.Error); !ok || e.Code != footnote.RateLimited || e.Limit.Name != name ||
+			e.RetryAfter <= 0 {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -163,7 +179,9 @@ func TestRuns(t *testing.T) {
 	}
 	for _, id := range []string{"c", "d"} { // of another server
 		enter(ada)()
-		if _, err := log.CreateAppend(t.Context(), store.Stream{ID: id, Kind: store.Conversation, Org: "acme", User: "ada"},
+		if _, err := log.CreateAppend(t.Context(), store.Stream{
+			ID: id, Kind: store.Conversation, Org: "acme", User: "ada",
+		},
 			store.Append{Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -173,13 +191,17 @@ func TestRuns(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := ledger.New(ledger.Options{Store: store.NewMem(), Allow: allow(ledger.Allowance{Requests: 6, OrgRequests: 8})})
+		l := ledger.New(ledger.Options{
+			Store: storetest.NewMem(),
+			Allow: allow(ledger.Allowance{Requests: 6, OrgRequests: 8}),
+		})
 		let := func(p footnote.Principal) (n int) {
 			for range 20 {
 				err := l.Request(t.Context(), p)
 				if err == nil {
 					n++
-				} else if e := err.(*footnote.Error); e.Code != footnote.RateLimited || e.RetryAfter <= 0 || e.RetryAfter > time.Minute {
+				} else if e := err.(*footnote.Error); e.Code != footnote.RateLimited || e.RetryAfter <= 0 ||
+					e.RetryAfter > time.Minute {
 					t.Fatal(err)
 				}
 			}

@@ -37,8 +37,11 @@ func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 		}
 		if wait > 0 {
 			return &footnote.Error{
-				Code: footnote.RateLimited, RetryAfter: wait, Message: fmt.Sprintf("At most %d %s are answered.", limit.most, limit.words),
-				Limit: &footnote.OverLimit{Name: limit.name, Unit: "requests", Limit: float64(limit.most), Resets: time.Now().Add(wait)},
+				Code: footnote.RateLimited, RetryAfter: wait,
+				Message: fmt.Sprintf("At most %d %s are answered.", limit.most, limit.words),
+				Limit: &footnote.OverLimit{
+					Name: limit.name, Unit: "requests", Limit: float64(limit.most), Resets: time.Now().Add(wait),
+				},
 			}
 		}
 	}

@@ -17,9 +17,12 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -30,31 +33,33 @@ type dear struct {
 	hang chan struct{} // a call waits for it; nil: none does
 }
 
-func (d *dear) Most(agent.Request) (int64, footnote.Cost) {
+func (d *dear) Most(model.Request) (int64, footnote.Cost) {
 	return 1_000, footnote.Cost{MicroUSD: d.most}
 }
 
-func (d *dear) Least(agent.Request, int) (int64, footnote.Cost) {
+func (d *dear) Least(model.Request, int) (int64, footnote.Cost) {
 	return 500, footnote.Cost{MicroUSD: d.most / 3}
 }
 
-func (d *dear) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (d *dear) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if d.hang != nil {
-		live.Start(0, agent.TextBlock, "", "")
+		live.Start(0, model.TextBlock, "", "")
 		select {
 		case <-d.hang:
 		case <-ctx.Done():
-			return agent.Reply{}, context.Cause(ctx)
+			return model.Reply{}, context.Cause(ctx)
 		}
 	}
-	return agent.Reply{Message: footnote.AssistantMessage{
-		Model: "dear", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"Yes."}`)}, StopReason: agent.EndTurn,
-		Usage: footnote.Usage{Input: 900, Output: 100}, Cost: footnote.Cost{MicroUSD: min(d.most, req.MaxCost)},
+	return model.Reply{Message: footnote.AssistantMessage{
+		Model: "dear", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"Yes."}`)},
+		StopReason: model.EndTurn,
+		Usage:      footnote.Usage{Input: 900, Output: 100}, Cost: footnote.Cost{MicroUSD: min(d.most, req.MaxCost)},
 	}}, nil
 }
 
 // engine is one over a log, with limits.
-func engine(t *testing.T, log store.Store, model agent.Model, a ledger.Allowance, more ...func(*agent.Assistant, *agent.Options, *ledger.Options)) *agent.Engine {
+func engine(t *testing.T, log store.Store, model model.Model, a ledger.Allowance,
+	more ...func(*agent.Assistant, *agent.Options, *ledger.Options)) *agent.Engine {
 	t.Helper()
 	as := &agent.Assistant{
 		Name: "analyst", Model: model, ModelName: "dear",
@@ -84,7 +89,8 @@ func engine(t *testing.T, log store.Store, model agent.Model, a ledger.Allowance
 }
 
 // ask asks a question and gives the conversation and the terminal event.
-func ask(ctx context.Context, e *agent.Engine, p footnote.Principal) (conversation string, end footnote.Body, err error) {
+func ask(ctx context.Context, e *agent.Engine,
+	p footnote.Principal) (conversation string, end footnote.Body, err error) {
 	ticket, err := e.Submit(ctx, agent.Turn{Text: "Is it?", Principal: p, OnDisconnect: agent.Continue})
 	if err != nil {
 		return "", nil, err
@@ -143,7 +149,7 @@ func TestParallelRuns(t *testing.T) {
 		return s
 	}
 	for name, open := range map[string]func(t *testing.T) []store.Store{
-		"memory": func(*testing.T) []store.Store { return []store.Store{store.NewMem()} },
+		"memory": func(*testing.T) []store.Store { return []store.Store{storetest.NewMem()} },
 		"sqlite": func(t *testing.T) []store.Store {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "footnote.db"), sqlite.Options{})
 			if err != nil {
@@ -172,7 +178,8 @@ func TestParallelRuns(t *testing.T) {
 					if err != nil && footnote.CodeOf(err) != footnote.BudgetExceeded {
 						t.Error(err)
 					}
-					if f, ok := end.(footnote.RunFailed); ok && (f.Code != footnote.BudgetExceeded || f.Cost.MicroUSD > 0) {
+					if f, ok := end.(footnote.RunFailed); ok &&
+						(f.Code != footnote.BudgetExceeded || f.Cost.MicroUSD > 0) {
 						t.Errorf("%+v", f)
 					}
 				})
@@ -259,17 +266,24 @@ func (c *crash) Overdue(ctx context.Context, limit int) ([]footnote.Reservation,
 // run counts an estimate, frees the rest, and the run is answered all the same.
 func TestLostCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
+		log := storetest.NewMem()
 		dying := &crash{Store: log}
-		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{PerUserDay: 1_000_000})
-		ticket, err := first.Submit(t.Context(), agent.Turn{Text: "Is it?", Principal: ada, OnDisconnect: agent.Continue})
+		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
+			PerUserDay: 1_000_000,
+		})
+		ticket, err := first.Submit(t.Context(), agent.Turn{
+			Text:         "Is it?",
+			Principal:    ada,
+			OnDisconnect: agent.Continue,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		first.Subscribe(ticket).Close()
 		synctest.Wait()
 		b, _, err := log.Balances(t.Context(), "acme", "ada", ticket.Conversation)
-		if err != nil || b[footnote.PerUserDay] != (footnote.Balance{Reserved: footnote.Amount{MicroUSD: 500_000, Tokens: 2_500}}) {
+		if err != nil || b[footnote.PerUserDay] !=
+			(footnote.Balance{Reserved: footnote.Amount{MicroUSD: 500_000, Tokens: 2_500}}) {
 			t.Fatalf("while it runs: %+v, %v", b, err)
 		}
 		dying.die()
@@ -287,6 +301,9 @@ func TestLostCall(t *testing.T) {
 			}
 			if f, ok := ev.Body.(footnote.StepFailed); ok && f.Lost && f.Cost.MicroUSD == 100_000 {
 				lost++
+				if f.Usage != (footnote.Usage{Input: 200, Output: 300, Estimated: true}) {
+					t.Errorf("usage of the lost call: %+v", f.Usage)
+				}
 			}
 			end = ev.Body
 		}
@@ -303,9 +320,11 @@ func TestLostCall(t *testing.T) {
 // counts once it has expired.
 func TestLostSideJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
+		log := storetest.NewMem()
 		dying := &crash{Store: log}
-		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{PerUserDay: 1_000_000})
+		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
+			PerUserDay: 1_000_000,
+		})
 		go func() { _, _, _ = first.Complete(t.Context(), ada, "Write a statement.") }()
 		synctest.Wait()
 		dying.die()
@@ -321,8 +340,11 @@ func TestLostSideJob(t *testing.T) {
 // TestSideCallsCount: titles and statements count like answers.
 func TestSideCallsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
-		e := engine(t, log, &dear{most: 10_000}, ledger.Allowance{PerUserDay: 1_000_000, TokensPerDay: 10_000}, func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
+		log := storetest.NewMem()
+		e := engine(t, log, &dear{most: 10_000}, ledger.Allowance{
+			PerUserDay:   1_000_000,
+			TokensPerDay: 10_000,
+		}, func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
 			a.Titles = true
 		})
 		if _, end, err := ask(t.Context(), e, ada); err != nil {
@@ -344,15 +366,21 @@ func TestSideCallsCount(t *testing.T) {
 // what is left does not pay for it.
 func TestToolPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := store.NewMem()
+		log := storetest.NewMem()
 		called := 0
-		tool := agenttest.NewTool(agent.Spec{Name: "lookup", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+		tl := agenttest.NewTool(tool.Spec{
+			Name:     "lookup",
+			ReadOnly: true,
+		}, func(context.Context, tool.Call) (tool.Output, error) {
 			called++
-			return agent.Output{Content: "42"}, nil
+			return tool.Output{Content: "42"}, nil
 		})
-		model := agenttest.Script(agenttest.Call("a", "lookup", `{}`), agenttest.Call("b", "lookup", `{}`), agenttest.Say("42."))
-		e := engine(t, log, model, ledger.Allowance{PerUserDay: 80_000}, func(a *agent.Assistant, _ *agent.Options, l *ledger.Options) {
-			a.Tools = []agent.Tool{tool}
+		model := agenttest.Script(agenttest.Call("a", "lookup", `{}`), agenttest.Call("b", "lookup", `{}`),
+			agenttest.Say("42."))
+		e := engine(t, log, model, ledger.Allowance{
+			PerUserDay: 80_000,
+		}, func(a *agent.Assistant, _ *agent.Options, l *ledger.Options) {
+			a.Tools = []tool.Tool{tl}
 			l.ToolPrices = map[string]int64{"lookup": 50_000}
 		})
 		conversation, end, err := ask(t.Context(), e, ada)
@@ -368,7 +396,8 @@ func TestToolPrice(t *testing.T) {
 				results = append(results, r)
 			}
 		}
-		if len(results) != 2 || results[0].Cost.MicroUSD != 50_000 || !results[1].IsError || results[1].Cost.MicroUSD != 0 {
+		if len(results) != 2 || results[0].Cost.MicroUSD != 50_000 || !results[1].IsError ||
+			results[1].Cost.MicroUSD != 0 {
 			t.Errorf("%+v", results)
 		}
 		audit(t, log)
@@ -380,25 +409,29 @@ func TestToolPrice(t *testing.T) {
 func TestToolPriceSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = 50_000
-		log := store.NewMem()
+		log := storetest.NewMem()
 		gate := make(chan struct{})
-		tool := func(name string, ends bool) agent.Tool {
-			spec := agent.Spec{Name: name, ReadOnly: true}
-			return agenttest.NewTool(spec, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+		newTool := func(name string, ends bool) tool.Tool {
+			spec := tool.Spec{Name: name, ReadOnly: true}
+			return agenttest.NewTool(spec, func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 				if !ends {
 					<-gate
 				}
-				return agent.Output{Content: "42", CacheHit: name == "cached"}, nil
+				return tool.Output{Content: "42", CacheHit: name == "cached"}, nil
 			})
 		}
 		for _, ends := range []string{"quick", "cached"} {
 			calls := agenttest.Calls(agenttest.CallBlock("a", ends, `{}`), agenttest.CallBlock("b", "slow", `{}`))
 			e := engine(t, log, agenttest.Script(calls, agenttest.Say("42.")), ledger.Allowance{PerUserDay: 1_000_000},
 				func(a *agent.Assistant, _ *agent.Options, l *ledger.Options) {
-					a.Tools = []agent.Tool{tool(ends, true), tool("slow", false)}
+					a.Tools = []tool.Tool{newTool(ends, true), newTool("slow", false)}
 					l.ToolPrices = map[string]int64{ends: price, "slow": price}
 				})
-			ticket, err := e.Submit(t.Context(), agent.Turn{Text: "Is it?", Principal: ada, OnDisconnect: agent.Continue})
+			ticket, err := e.Submit(t.Context(), agent.Turn{
+				Text:         "Is it?",
+				Principal:    ada,
+				OnDisconnect: agent.Continue,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

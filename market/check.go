@@ -55,7 +55,8 @@ func (c Candle) Check(f Timeframe) error {
 		return err
 	}
 	if start := f.Start(c.Time); !start.Equal(c.Time) {
-		return bad("%s is no beginning of a bar of %s; %s is", c.Time.UTC().Format(time.RFC3339), f, start.Format(time.RFC3339))
+		return bad("%s is no beginning of a bar of %s; %s is", c.Time.UTC().Format(time.RFC3339), f,
+			start.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -132,5 +132,8 @@ func (r *Replay) play(s Symbol, c Candle, end time.Time) Price {
 		half = point * 5
 	}
 	round := func(p float64) float64 { return math.Round(p/point) / math.Round(1/point) }
-	return Price{Symbol: s.Symbol, Bid: round(mid - half), Ask: round(mid + half), Time: end, Synthetic: s.Synthetic, Replay: true}
+	return Price{
+		Symbol: s.Symbol, Bid: round(mid - half), Ask: round(mid + half), Time: end, Synthetic: s.Synthetic,
+		Replay: true,
+	}
 }

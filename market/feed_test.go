@@ -36,7 +36,8 @@ func TestNowOfAReplay(t *testing.T) {
 	now := func(want string, asked int) {
 		t.Helper()
 		got, err := r.Now(t.Context())
-		if unknown := footnote.CodeOf(err) == footnote.MarketUnavailable; err != nil && !unknown || unknown != (want == "") || want != "" && !got.Equal(utc(want)) || data.asked != asked {
+		if unknown := footnote.CodeOf(err) == footnote.MarketUnavailable; err != nil && !unknown ||
+			unknown != (want == "") || want != "" && !got.Equal(utc(want)) || data.asked != asked {
 			t.Errorf("it is %s, %v, after %d questions; want %q after %d", got, err, data.asked, want, asked)
 		}
 	}
@@ -69,7 +70,12 @@ func (e ended) Candles(_ context.Context, q market.CandleQuery) ([]market.Candle
 }
 
 func (ended) Symbols(context.Context) ([]market.Symbol, error) {
-	return []market.Symbol{{Symbol: "EURUSD", Digits: 5, To: utc("2026-11-18 00:00"), Timeframes: []market.Timeframe{market.M1, market.H1, market.D1}}, {Symbol: "XAUUSD", To: utc("2026-11-19 10:00")}}, nil
+	return []market.Symbol{
+		{
+			Symbol: "EURUSD", Digits: 5, To: utc("2026-11-18 00:00"),
+			Timeframes: []market.Timeframe{market.M1, market.H1, market.D1},
+		}, {Symbol: "XAUUSD", To: utc("2026-11-19 10:00")},
+	}, nil
 }
 
 // TestReplayOfTheNewest plays a day that continues after the minutes. Its price is older than the market's time,
@@ -79,7 +85,8 @@ func TestReplayOfTheNewest(t *testing.T) {
 		return market.Candle{Time: utc(when), Open: price, High: price, Low: price, Close: price, Partial: partial}
 	}
 	r := &market.Replay{Data: ended{last: map[market.Timeframe]market.Candle{
-		market.M1: c("2026-10-01 09:59", 1, false), market.H1: c("2026-11-18 00:00", 2, true), market.D1: c("2026-11-17 00:00", 3, false)}}}
+		market.M1: c("2026-10-01 09:59", 1, false), market.H1: c("2026-11-18 00:00", 2, true),
+		market.D1: c("2026-11-17 00:00", 3, false)}}}
 	p, err := r.Price(t.Context(), "EURUSD")
 	if err != nil || p.Bid != 3 || p.Ask != 3 || !p.Time.Equal(utc("2026-11-18 00:00")) {
 		t.Errorf("%+v, %v", p, err)

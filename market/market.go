@@ -112,7 +112,8 @@ const MaxCandles = 100_000
 // Check returns an error if the query is invalid.
 func (q CandleQuery) Check() error {
 	if q.Timeframe.Order() < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "There is no time frame %q. They are %s.", clip(string(q.Timeframe)), listed())
+		return footnote.Errorf(footnote.InvalidRequest, "There is no time frame %q. They are %s.",
+			clip(string(q.Timeframe)), listed())
 	}
 	if q.Limit < 0 || q.Limit > MaxCandles {
 		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", MaxCandles)
@@ -331,7 +332,11 @@ const (
 
 // Down returns the error of an unavailable part. Its text may be shown to users.
 func Down(part, why string, err error) error {
-	return &footnote.Error{Code: footnote.MarketUnavailable, Message: fmt.Sprintf("The %s is down: %s", part, why), Err: err}
+	return &footnote.Error{
+		Code:    footnote.MarketUnavailable,
+		Message: fmt.Sprintf("The %s is down: %s", part, why),
+		Err:     err,
+	}
 }
 
 // Failed adds a code to the error of a part. An error that has a code keeps it. If the caller was cancelled, Failed

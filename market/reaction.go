@@ -115,7 +115,9 @@ func react(ctx context.Context, d Data, s Symbol, e Event, after time.Duration) 
 		if f.Length() > after || f.Order() > H1.Order() {
 			break
 		}
-		list, err := d.Candles(ctx, CandleQuery{Symbol: s.Symbol, Timeframe: f, From: e.Time.Add(-f.Length() - near(f)), To: end})
+		list, err := d.Candles(ctx, CandleQuery{
+			Symbol: s.Symbol, Timeframe: f, From: e.Time.Add(-f.Length() - near(f)), To: end,
+		})
 		if err != nil {
 			return r, false, err
 		}

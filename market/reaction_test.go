@@ -19,7 +19,9 @@ func (h hours) Now(context.Context) (time.Time, error) { return h.to, nil }
 func (hours) Price(context.Context, string) (market.Price, error) { return market.Price{}, nil }
 
 func (h hours) Symbols(context.Context) ([]market.Symbol, error) {
-	return []market.Symbol{{Symbol: "EURUSD", Quote: "USD", To: h.to, Timeframes: []market.Timeframe{market.M30, market.H1}}}, nil
+	return []market.Symbol{
+		{Symbol: "EURUSD", Quote: "USD", To: h.to, Timeframes: []market.Timeframe{market.M30, market.H1}},
+	}, nil
 }
 
 func (h hours) Events(context.Context, market.EventQuery) ([]market.Event, error) {
@@ -48,14 +50,22 @@ func TestReactionsAtAWeekend(t *testing.T) {
 		to      time.Time
 		move    float64 // 0: not measured
 	}{
-		{"2026-11-20 13:30", time.Hour, end, 1}, {"2026-11-20 13:30", 8 * time.Hour, end, 8}, {"2026-11-20 21:00", time.Hour, end, 1},
+		{
+			"2026-11-20 13:30", time.Hour, end, 1,
+		}, {"2026-11-20 13:30", 8 * time.Hour, end, 8}, {"2026-11-20 21:00", time.Hour, end, 1},
 		{"2026-11-20 13:30", 10 * time.Hour, end, 0}, // 90 minutes after the last candle
 		{"2026-11-20 13:30", 17 * time.Hour, end, 0}, {"2026-11-20 21:30", time.Hour, end, 0},
 		{"2026-11-22 22:00", time.Hour, end, 0}, {"2026-11-22 22:30", time.Hour, end, 1}, // no price before the opening
-		{"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:30"), 1}, {"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:25"), 0},
+		{
+			"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:30"), 1,
+		}, {"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:25"), 0},
 	} {
 		h := hours{release: utc(c.release), to: c.to}
-		got, err := market.New(h, h).EventReactions(t.Context(), market.ReactionQuery{Symbol: "EURUSD", Title: "CPI", After: c.after})
+		got, err := market.New(h, h).EventReactions(t.Context(), market.ReactionQuery{
+			Symbol: "EURUSD",
+			Title:  "CPI",
+			After:  c.after,
+		})
 		if err != nil || (len(got) == 1) != (c.move != 0) || len(got) == 1 && got[0].Move() != c.move {
 			t.Errorf("%s after %s: %+v, %v, want %v", c.release, c.after, got, err, c.move)
 		}

@@ -153,7 +153,11 @@ var cities = sync.OnceValue(func() []city {
 		}
 		return loc
 	}
-	return []city{{Tokyo, place("Asia/Tokyo"), 9, 18}, {London, place("Europe/London"), 8, 17}, {NewYork, place("America/New_York"), 8, 17}}
+	return []city{
+		{
+			Tokyo, place("Asia/Tokyo"), 9, 18,
+		}, {London, place("Europe/London"), 8, 17}, {NewYork, place("America/New_York"), 8, 17},
+	}
 })
 
 // Session returns the session of a moment: 8 to 17 in London and in New York and 9 to 18 in Tokyo, in each city's

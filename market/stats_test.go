@@ -34,14 +34,16 @@ func TestStats(t *testing.T) {
 	list[0], list[6] = list[6], list[0]                                           // the order of the list is irrelevant
 	s := market.Stats(list)
 	f, ok := s.ProfitFactor()
-	if s.Trades != 8 || s.Wins != 4 || s.Losses != 3 || s.WinRate() != 0.5 || s.Net != 40.01 || s.Profit != 80.01 || s.Loss != -40 || math.Abs(f-2.00025) > 1e-12 || !ok {
+	if s.Trades != 8 || s.Wins != 4 || s.Losses != 3 || s.WinRate() != 0.5 || s.Net != 40.01 || s.Profit != 80.01 ||
+		s.Loss != -40 || math.Abs(f-2.00025) > 1e-12 || !ok {
 		t.Errorf("sums are %+v", s)
 	}
 	if s.Best != 50 || s.Worst != -30.1 || s.LongestWin != 2 || s.LongestLoss != 2 || s.Streak != 2 {
 		t.Errorf("streaks are %+v", s)
 	}
 	// From 30 after the second trade to -10 after the sixth.
-	if s.MaxDrawdown != 40 || !s.DrawdownFrom.Equal(utc("2026-11-03 10:00")) || !s.DrawdownTo.Equal(utc("2026-11-07 10:00")) {
+	if s.MaxDrawdown != 40 || !s.DrawdownFrom.Equal(utc("2026-11-03 10:00")) ||
+		!s.DrawdownTo.Equal(utc("2026-11-07 10:00")) {
 		t.Errorf("the drawdown is %v from %v to %v", s.MaxDrawdown, s.DrawdownFrom, s.DrawdownTo)
 	}
 	if _, ok := market.Stats(nil).ProfitFactor(); ok {
@@ -53,8 +55,10 @@ func TestStats(t *testing.T) {
 func TestSessions(t *testing.T) {
 	for at, want := range map[string]string{
 		"2026-01-14 03:00": market.Tokyo, "2026-01-14 08:00": market.London, // before Tokyo closes at 9
-		"2026-01-14 12:59": market.London, "2026-01-14 13:00": market.Overlap, "2026-01-14 17:00": market.NewYork, "2026-01-14 22:00": market.Between,
-		"2026-07-15 07:00": market.London, "2026-07-15 12:00": market.Overlap, "2026-07-15 16:00": market.NewYork, "2026-07-15 21:00": market.Between,
+		"2026-01-14 12:59": market.London, "2026-01-14 13:00": market.Overlap, "2026-01-14 17:00": market.NewYork,
+		"2026-01-14 22:00": market.Between,
+		"2026-07-15 07:00": market.London, "2026-07-15 12:00": market.Overlap, "2026-07-15 16:00": market.NewYork,
+		"2026-07-15 21:00": market.Between,
 		"2026-03-18 12:00": market.Overlap, // New York is already on summer time, London is not
 		"2026-03-04 12:00": market.London,
 		"2026-10-28 12:30": market.Overlap, "2026-11-04 12:30": market.London, // the reverse
@@ -73,7 +77,8 @@ func TestSummarise(t *testing.T) {
 		return market.Reaction{Event: market.Event{Actual: &actual, Forecast: new(2.0)}, Before: before, After: after}
 	}
 	list := []market.Reaction{r(3, 10, 14), r(1, 10, 9), r(2, 10, 12), r(3, 10, 7)}
-	if s := market.Summarise(list, 1); s.N != 4 || s.Mean != 0.5 || s.Median != 0.5 || s.MeanAbs != 2.5 || s.Up != 2 || s.Surprises != 3 || s.Hits != 2 {
+	if s := market.Summarise(list, 1); s.N != 4 || s.Mean != 0.5 || s.Median != 0.5 || s.MeanAbs != 2.5 || s.Up != 2 ||
+		s.Surprises != 3 || s.Hits != 2 {
 		t.Errorf("%+v", s)
 	}
 	if s := market.Summarise(list[:3], -1); s.Median != 2 || s.Hits != 0 {
@@ -85,9 +90,12 @@ func TestSummarise(t *testing.T) {
 func TestTimeframes(t *testing.T) {
 	at := time.Date(2026, 3, 1, 23, 59, 59, 0, time.FixedZone("", 2*3600)) // a Sunday: 21:59:59 UTC
 	for f, want := range map[market.Timeframe][2]string{
-		market.M1: {"2026-03-01 21:59", "2026-03-01 22:00"}, market.M5: {"2026-03-01 21:55", "2026-03-01 22:00"}, market.M15: {"2026-03-01 21:45", "2026-03-01 22:00"},
-		market.M30: {"2026-03-01 21:30", "2026-03-01 22:00"}, market.H1: {"2026-03-01 21:00", "2026-03-01 22:00"}, market.H4: {"2026-03-01 20:00", "2026-03-02 00:00"},
-		market.D1: {"2026-03-01 00:00", "2026-03-02 00:00"}, market.W1: {"2026-02-23 00:00", "2026-03-02 00:00"}, market.MN1: {"2026-03-01 00:00", "2026-04-01 00:00"},
+		market.M1: {"2026-03-01 21:59", "2026-03-01 22:00"}, market.M5: {"2026-03-01 21:55", "2026-03-01 22:00"},
+		market.M15: {"2026-03-01 21:45", "2026-03-01 22:00"},
+		market.M30: {"2026-03-01 21:30", "2026-03-01 22:00"}, market.H1: {"2026-03-01 21:00", "2026-03-01 22:00"},
+		market.H4: {"2026-03-01 20:00", "2026-03-02 00:00"},
+		market.D1: {"2026-03-01 00:00", "2026-03-02 00:00"}, market.W1: {"2026-02-23 00:00", "2026-03-02 00:00"},
+		market.MN1: {"2026-03-01 00:00", "2026-04-01 00:00"},
 	} {
 		if start := f.Start(at); !start.Equal(utc(want[0])) || !f.End(start).Equal(utc(want[1])) {
 			t.Errorf("%s of %s is %s to %s", f, at, start, f.End(start))
@@ -123,7 +131,9 @@ func TestStatsOfAny(t *testing.T) {
 				r.Errorf("%s is %v, want %s", names[i], v, want.sums[i].FloatString(9))
 			}
 		}
-		if counts := [6]int{got.Trades, got.Wins, got.Losses, got.LongestWin, got.LongestLoss, got.Streak}; counts != want.counts {
+		if counts := [6]int{
+			got.Trades, got.Wins, got.Losses, got.LongestWin, got.LongestLoss, got.Streak,
+		}; counts != want.counts {
 			r.Errorf("%v, want %v", counts, want.counts)
 		}
 	})
@@ -180,7 +190,11 @@ func TestSummaryOfAny(t *testing.T) {
 		var list []market.Reaction
 		sum, size, up, surprised, hits := 0, 0, 0, 0, 0
 		for i, m := range moves {
-			list = append(list, market.Reaction{Before: 100, After: float64(100 + m), Event: market.Event{Forecast: new(5.0), Actual: new(float64(5 + surprises[i]))}})
+			list = append(list, market.Reaction{
+				Before: 100,
+				After:  float64(100 + m),
+				Event:  market.Event{Forecast: new(5.0), Actual: new(float64(5 + surprises[i]))},
+			})
 			sum, size = sum+m, size+max(m, -m)
 			if m > 0 {
 				up++
@@ -203,7 +217,8 @@ func TestSummaryOfAny(t *testing.T) {
 				above++
 			}
 		}
-		if s.N != len(moves) || math.Abs(s.Mean-float64(sum)/n) > 1e-9 || math.Abs(s.MeanAbs-float64(size)/n) > 1e-9 || s.Up != up || s.Surprises != surprised || s.Hits != hits ||
+		if s.N != len(moves) || math.Abs(s.Mean-float64(sum)/n) > 1e-9 || math.Abs(s.MeanAbs-float64(size)/n) > 1e-9 ||
+			s.Up != up || s.Surprises != surprised || s.Hits != hits ||
 			2*below > len(moves) || 2*above > len(moves) {
 			r.Errorf("%+v of %v and %v", s, moves, surprises)
 		}

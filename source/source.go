@@ -35,7 +35,9 @@ type Source interface {
 }
 
 // ErrWritable is returned by Probe when the source accepted a write.
-var ErrWritable = errors.New("Database is not read-only. Refusing to start.") //nolint:staticcheck // the exact words are part of the contract
+//
+//nolint:staticcheck // the exact words are part of the contract
+var ErrWritable = errors.New("Database is not read-only. Refusing to start.")
 
 // Query is one statement with its arguments and limits.
 type Query struct {
@@ -167,7 +169,8 @@ func (r *Room) Fits(c Column) bool {
 }
 
 // NotListed is the comment of a table whose columns do not all fit in a schema.
-const NotListed = "has more columns than are listed here: the columns of this database have too long names, or are too many"
+const NotListed = "has more columns than are listed here: the columns of this database have too long names, or are " +
+	"too many"
 
 // Table returns the table with the given name. Case is ignored, as engines do for unquoted names.
 func (s Schema) Table(name string) (Table, bool) {
@@ -189,15 +192,16 @@ func (t Table) Column(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// Collect runs a query and keeps its rows in memory. It records the outcome for the audit of the call it belongs
-// to.
+// Collect runs a query and keeps its rows in memory. It records the query and its outcome for the audit of the call
+// it belongs to. The record begins before the query does: nobody may wait for a query that ignores its context.
 func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, error) {
 	var rows [][]any
+	ended := footnote.BeginStatement(ctx, footnote.Statement{SQL: q.SQL})
 	sum, err := s.Query(ctx, q, func(row []any) error {
 		rows = append(rows, row)
 		return nil
 	})
-	footnote.NoteStatement(ctx, noted(ctx, q.SQL, sum, err))
+	ended(noted(ctx, q.SQL, sum, err))
 	if err != nil {
 		return footnote.Result{}, sum, err
 	}

@@ -67,7 +67,8 @@ func CheckAppend(a Append) error {
 		return footnote.Errorf(footnote.InvalidRequest, "A sequence and a lease are not negative.")
 	}
 	if len(a.Bodies) > MaxBodies {
-		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once, not %d.", MaxBodies, len(a.Bodies))
+		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once, not %d.", MaxBodies,
+			len(a.Bodies))
 	}
 	for _, b := range a.Bodies {
 		if b == nil {
@@ -98,7 +99,8 @@ func FirstAppend(s Stream, a Append) (Append, error) {
 		a.Stream = s.ID
 	}
 	if a.Stream != s.ID || a.After != 0 || a.Lease != 0 {
-		return a, footnote.Errorf(footnote.InvalidRequest, "The first append belongs to the new stream, after 0 and without a lease.")
+		return a, footnote.Errorf(footnote.InvalidRequest,
+			"The first append belongs to the new stream, after 0 and without a lease.")
 	}
 	return a, CheckAppend(a)
 }
@@ -138,10 +140,12 @@ func CheckTTL(ttl time.Duration) error {
 func checkBlobs(blobs map[footnote.Digest][]byte) error {
 	for d, data := range blobs {
 		if len(data) > MaxBlob {
-			return footnote.Errorf(footnote.TooLarge, "A blob of %d bytes is too large; the limit is %d.", len(data), MaxBlob)
+			return footnote.Errorf(footnote.TooLarge, "A blob of %d bytes is too large; the limit is %d.", len(data),
+				MaxBlob)
 		}
 		if d != DigestOf(data) {
-			return footnote.Errorf(footnote.InvalidRequest, "The blob %.80q does not have the content its name says.", d)
+			return footnote.Errorf(footnote.InvalidRequest, "The blob %.80q does not have the content its name says.",
+				d)
 		}
 	}
 	return nil
@@ -152,10 +156,15 @@ func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err er
 	kinds, data = make([]string, len(bodies)), make([][]byte, len(bodies))
 	for i, b := range bodies {
 		if kinds[i], data[i], err = footnote.EncodeBody(b); err != nil {
-			return nil, nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The event cannot be written as JSON.", Err: err}
+			return nil, nil, &footnote.Error{
+				Code:    footnote.InvalidRequest,
+				Message: "The event cannot be written as JSON.",
+				Err:     err,
+			}
 		}
 		if len(data[i]) > MaxBody {
-			return nil, nil, footnote.Errorf(footnote.TooLarge, "An event of %d bytes is too large; the limit is %d.", len(data[i]), MaxBody)
+			return nil, nil, footnote.Errorf(footnote.TooLarge, "An event of %d bytes is too large; the limit is %d.",
+				len(data[i]), MaxBody)
 		}
 	}
 	return kinds, data, nil

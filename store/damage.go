@@ -2,7 +2,11 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 )
@@ -35,17 +39,111 @@ func (d *Damage) Body(stream string, seq int64, kind string, data []byte) footno
 	return b
 }
 
+// Row is an event as a database holds it. Its Body is not kept.
+type Row struct {
+	Stream    string
+	Seq       int64
+	Time      time.Time
+	TimeWrong bool // the database holds something else than a time
+	Run, Kind string
+	Body      []byte
+}
+
+// Event returns the event of a row. One with a column that cannot be read is a stand-in with what can be, and is
+// reported.
+func (d *Damage) Event(r Row) footnote.Event {
+	wrong := r.clean()
+	ev := footnote.Event{Stream: r.Stream, Seq: r.Seq, Time: r.Time, Run: r.Run}
+	if wrong == "" {
+		ev.Body = d.Body(r.Stream, r.Seq, r.Kind, r.Body)
+		return ev
+	}
+	ev.Body = footnote.Unreadable{Kind: r.Kind, Reason: wrong, Raw: string(r.Body)}
+	d.report(place{stream: r.Stream, seq: r.Seq}, wrong)
+	return ev
+}
+
+// Head returns a head without what cannot be read of it, and reports that. wrong names the columns that the caller
+// could
+// not read.
+func (d *Damage) Head(h Stream, wrong ...string) Stream {
+	for name, t := range map[string]*time.Time{
+		"deadline":               &h.Deadline,
+		"time of creation":       &h.Created,
+		"time of its last event": &h.Updated,
+	} {
+		if !validTime(*t) {
+			*t, wrong = time.Time{}, append(wrong, name)
+		}
+	}
+	for name, s := range map[string]*string{"title": &h.Title, "assistant": &h.Assistant, "run": &h.Run} {
+		if !validText(*s) {
+			*s, wrong = strings.ReplaceAll(strings.ToValidUTF8(*s, "\uFFFD"), "\x00", "\uFFFD"), append(wrong, name)
+		}
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		d.report(place{
+			stream: h.ID,
+			blob:   "head",
+		}, "the head of the conversation: its "+strings.Join(wrong, ", its ")+" cannot be read")
+	}
+	return h
+}
+
+// LostBody returns and reports the event of a row whose body cannot be read for damage.
+func (d *Damage) LostBody(r Row, cause error) footnote.Event {
+	_ = r.clean()
+	ev := d.Lost(r.Stream, r.Seq, cause.Error())
+	ev.Time, ev.Run = r.Time, r.Run
+	ev.Body = footnote.Unreadable{Kind: r.Kind, Reason: cause.Error()}
+	return ev
+}
+
+// clean empties the columns that hold what Footnote never writes, and returns why they cannot be read. Such a time
+// would fail in the first JSON, and such a text in the next database.
+func (r *Row) clean() (wrong string) {
+	if r.TimeWrong || !validTime(r.Time) {
+		r.Time, wrong = time.Time{}, "its time cannot be read"
+	}
+	if !validText(r.Run) {
+		r.Run, wrong = "", "its run is not text"
+	}
+	if !validText(r.Kind) {
+		r.Kind, wrong = "", "its kind is not text"
+	}
+	return wrong
+}
+
+func validText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// The times that JSON can hold.
+var (
+	firstTime = time.Time{}
+	endOfTime = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+func validTime(t time.Time) bool { return !t.Before(firstTime) && t.Before(endOfTime) }
+
 // Lost returns and reports an event of which only its place is known, and why it cannot be read.
 func (d *Damage) Lost(stream string, seq int64, reason string) footnote.Event {
 	d.report(place{stream: stream, seq: seq}, reason)
 	return footnote.Event{Stream: stream, Seq: seq, Body: footnote.Unreadable{Reason: reason}}
 }
 
-// Left reports rows of a stream that are still in the file after the stream was deleted.
+// Stray returns and reports an event at a position of the tail that belongs to no conversation, as far as can be read.
+func (d *Damage) Stray(position int64, reason string) footnote.Event {
+	ev := d.Lost("", position, reason)
+	ev.Seq = 0
+	return ev
+}
+
+// Left reports rows of a stream that are still in the database after the stream was deleted.
 func (d *Damage) Left(stream, what string, cause error) {
 	d.report(place{stream: stream, blob: footnote.Digest(what)}, fmt.Sprintf(
-		"the conversation was deleted, but some of its %s stay in the file, where nobody can read them: %v; "+
-			"to be rid of them, footnote export the file and footnote import it into a new data folder", what, cause))
+		"the conversation was deleted, but some of its %s stay in the database, where nobody can read them: %v; "+
+			"to be rid of them, copy everything else to a new one with footnote export and footnote import", what,
+		cause))
 }
 
 // maxMissing bounds the stand-ins for one gap.

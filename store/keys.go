@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -54,14 +52,17 @@ func CheckKey(k Key) error {
 		return footnote.Errorf(footnote.InvalidRequest, "A key needs an id, an organisation and a user.")
 	}
 	if len(k.Roles) > maxRoles || len(k.Attributes) > maxAttributes {
-		return footnote.Errorf(footnote.InvalidRequest, "A key has at most %d roles and %d attributes.", maxRoles, maxAttributes)
+		return footnote.Errorf(footnote.InvalidRequest, "A key has at most %d roles and %d attributes.", maxRoles,
+			maxAttributes)
 	}
 	texts := []struct{ name, value string }{{"id", k.ID}, {"org", k.Org}, {"user", k.User}}
 	for _, role := range k.Roles {
 		texts = append(texts, struct{ name, value string }{"role", role})
 	}
 	for name, value := range k.Attributes {
-		texts = append(texts, struct{ name, value string }{"attribute's name", name}, struct{ name, value string }{"attribute", value})
+		texts = append(texts, struct{ name, value string }{
+			"attribute's name", name,
+		}, struct{ name, value string }{"attribute", value})
 	}
 	for _, f := range texts {
 		if err := checkID(f.name, f.value); err != nil {
@@ -69,7 +70,11 @@ func CheckKey(k Key) error {
 		}
 	}
 	if err := k.Principal.Check(); err != nil {
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: "A key cannot stand for this: " + err.Error() + ".", Err: err}
+		return &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: "A key cannot stand for this: " + err.Error() + ".",
+			Err:     err,
+		}
 	}
 	return nil
 }
@@ -111,102 +116,4 @@ func DecodeGrants(data string, p *footnote.Principal) error {
 // ErrNoKey is the error for a key that does not exist.
 func ErrNoKey(id string) error {
 	return footnote.Errorf(footnote.NotFound, "There is no API key %.80q.", id)
-}
-
-// clone is a key that shares nothing.
-func (k Key) clone() Key {
-	k.Roles, k.Attributes = slices.Clone(k.Roles), maps.Clone(k.Attributes)
-	return k
-}
-
-// AddKey implements Keys.
-func (m *Mem) AddKey(ctx context.Context, k Key) error {
-	if err := CheckKey(k); err != nil {
-		return err
-	}
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if old, ok := m.keys[k.ID]; ok {
-		if old.Hash == k.Hash {
-			return nil
-		}
-		return ErrTaken(k.ID)
-	}
-	k = k.clone()
-	k.Created, k.Revoked = Micros(m.now()), time.Time{}
-	if !k.Expires.IsZero() {
-		k.Expires = Micros(k.Expires)
-	}
-	m.keys[k.ID] = k
-	return nil
-}
-
-// Key implements Keys.
-func (m *Mem) Key(ctx context.Context, id string) (Key, error) {
-	unlock, err := m.rlock(ctx)
-	if err != nil {
-		return Key{}, err
-	}
-	defer unlock()
-	k, ok := m.keys[id]
-	if !ok {
-		return Key{}, ErrNoKey(id)
-	}
-	return k.clone(), nil
-}
-
-// ListKeys implements Keys.
-func (m *Mem) ListKeys(ctx context.Context, org, after string, limit int) ([]Key, error) {
-	if err := CheckKeys(org, after, limit); err != nil {
-		return nil, err
-	}
-	unlock, err := m.rlock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	var list []Key
-	for _, id := range slices.Sorted(maps.Keys(m.keys)) {
-		if k := m.keys[id]; id > after && (org == "" || k.Org == org) && len(list) < limit {
-			list = append(list, k.clone())
-		}
-	}
-	return list, nil
-}
-
-// RevokeKey implements Keys.
-func (m *Mem) RevokeKey(ctx context.Context, id string) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	k, ok := m.keys[id]
-	if !ok {
-		return ErrNoKey(id)
-	}
-	if k.Revoked.IsZero() {
-		k.Revoked = Micros(m.now())
-		m.keys[id] = k
-	}
-	return nil
-}
-
-// Withdrawn implements Keys.
-func (m *Mem) Withdrawn(ctx context.Context, now time.Time, limit int) ([]Stream, error) {
-	unlock, err := m.rlock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	dead := map[[2]string]bool{} // by org and user
-	for _, k := range m.keys {
-		if !k.Revoked.IsZero() || !k.Expires.IsZero() && !k.Expires.After(now) {
-			dead[[2]string{k.Org, k.User}] = true
-		}
-	}
-	return m.heads(limit, func(h Stream) bool { return h.RunState == "parked" && dead[[2]string{h.Org, h.User}] }), nil
 }

@@ -62,7 +62,10 @@ func (c Changes) Spend(s footnote.Settle, now time.Time) {
 // each token once: what its tier counts is not in the log.
 func (c Changes) Import(s Stream, ev footnote.Event) {
 	u, cost := footnote.UsedBy(ev.Body)
-	settle := footnote.Settle{Org: s.Org, User: s.User, Stream: s.ID, Spent: footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: u.Prompt() + u.Output}}
+	settle := footnote.Settle{
+		Org: s.Org, User: s.User, Stream: s.ID,
+		Spent: footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: u.Prompt() + u.Output},
+	}
 	if b, ok := ev.Body.(footnote.Spent); ok {
 		settle.Stream = b.Conversation
 	}
@@ -72,16 +75,20 @@ func (c Changes) Import(s Stream, ev footnote.Event) {
 // Delete moves what a conversation has used to what its user's deleted ones have.
 func (c Changes) Delete(org, user string, b footnote.Balance) {
 	if b.Spent != (footnote.Amount{}) {
-		c.add(map[footnote.Scope]Account{"": {Org: org, User: user, Day: footnote.DayDeleted}}, footnote.Balance{Spent: b.Spent})
+		c.add(map[footnote.Scope]Account{
+			"": {Org: org, User: user, Day: footnote.DayDeleted},
+		}, footnote.Balance{Spent: b.Spent})
 	}
 }
 
 // Accounts are the accounts that change, in the order in which all transactions
 // lock them.
-func (c Changes) Accounts() []Account { return slices.SortedFunc(maps.Keys(c), Account.compare) }
+func (c Changes) Accounts() []Account { return slices.SortedFunc(maps.Keys(c), Account.Compare) }
 
-func (a Account) compare(b Account) int {
-	return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.User, b.User), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Day, b.Day))
+// Compare orders accounts by organisation, user, conversation and day.
+func (a Account) Compare(b Account) int {
+	return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.User, b.User), cmp.Compare(a.Stream, b.Stream),
+		cmp.Compare(a.Day, b.Day))
 }
 
 // Settle counts what was used, and takes it out of its reservation. It returns what is
@@ -109,7 +116,8 @@ func within(least, a footnote.Amount) footnote.Amount {
 
 // Grant is the reservation that the ceilings allow at a time. The balances contain what it
 // holds already, which is zero for a new one.
-func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.Scope]footnote.Balance, now time.Time) (footnote.Reservation, error) {
+func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.Scope]footnote.Balance,
+	now time.Time) (footnote.Reservation, error) {
 	day := DayOf(now)
 	before, after := AccountsOf(held.Org, held.User, held.Stream, held.Day), AccountsOf(r.Org, r.User, r.Stream, day)
 	granted := within(held.Amount, r.Most)
@@ -119,20 +127,29 @@ func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.
 			b.Reserved = b.Reserved.Sub(held.Amount)
 		}
 		for _, u := range []unit{
-			{"usd", 1e6, c.Most.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Most.MicroUSD, r.Enough.MicroUSD, held.Amount.MicroUSD, &granted.MicroUSD},
-			{"tokens", 1, c.Most.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Most.Tokens, r.Enough.Tokens, held.Amount.Tokens, &granted.Tokens},
+			{
+				"usd", 1e6, c.Most.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Most.MicroUSD, r.Enough.MicroUSD,
+				held.Amount.MicroUSD, &granted.MicroUSD,
+			},
+			{
+				"tokens", 1, c.Most.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Most.Tokens, r.Enough.Tokens,
+				held.Amount.Tokens, &granted.Tokens,
+			},
 		} {
 			if over := u.grant(); over != nil {
 				over.Name = string(c.Scope)
 				return footnote.Reservation{}, &footnote.Error{
-					Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The limit of %v %s for each %s is reached.", over.Limit, u.name, c.Scope), Limit: over,
+					Code:    footnote.BudgetExceeded,
+					Message: fmt.Sprintf("The limit of %v %s for each %s is reached.", over.Limit, u.name, c.Scope),
+					Limit:   over,
 				}
 			}
 		}
 	}
 	return footnote.Reservation{
-		ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Run: r.Run, Day: day, Expires: Micros(now.Add(r.TTL)), Amount: granted,
-		Lost: lostOf(r.Lost, granted),
+		ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Run: r.Run, Day: day, Expires: Micros(now.Add(r.TTL)),
+		Amount: granted,
+		Lost:   lostOf(r.Lost, granted),
 	}, nil
 }
 
@@ -158,8 +175,9 @@ func (u unit) grant() *footnote.OverLimit {
 	}
 	unspent := max(0, u.ceiling-u.spent)
 	over := &footnote.OverLimit{
-		Unit: u.name, Limit: float64(u.ceiling) / u.scale, Left: float64(left) / u.scale, Reserved: float64(u.reserved) / u.scale,
-		Passing: unspent >= enough,
+		Unit: u.name, Limit: float64(u.ceiling) / u.scale, Left: float64(left) / u.scale,
+		Reserved: float64(u.reserved) / u.scale,
+		Passing:  unspent >= enough, TooSmall: u.ceiling < enough,
 	}
 	if !over.Passing { // what is reserved makes no difference
 		over.Left = float64(unspent) / u.scale
@@ -169,13 +187,16 @@ func (u unit) grant() *footnote.OverLimit {
 
 // CheckReserve says what is wrong with a wish to reserve.
 func CheckReserve(r footnote.Reserve) error {
-	for _, f := range []struct{ name, value string }{{"id", r.ID}, {"org", r.Org}, {"user", r.User}, {"stream", r.Stream}, {"run", r.Run}} {
+	for _, f := range []struct{ name, value string }{
+		{"id", r.ID}, {"org", r.Org}, {"user", r.User}, {"stream", r.Stream}, {"run", r.Run},
+	} {
 		if err := checkID(f.name, f.value); err != nil {
 			return err
 		}
 	}
 	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Most) || negative(r.Enough) || negative(r.Lost) {
-		return footnote.Errorf(footnote.InvalidRequest, "A reservation needs an id, an org, a user and an amount that is not negative.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"A reservation needs an id, an org, a user and an amount that is not negative.")
 	}
 	for _, c := range r.Ceilings {
 		if _, ok := AccountsOf(r.Org, r.User, r.Stream, "")[c.Scope]; !ok {
@@ -192,16 +213,20 @@ const mostSettled = 1_000
 
 func checkSettle(settled []footnote.Settle) error {
 	if len(settled) > mostSettled {
-		return footnote.Errorf(footnote.TooLarge, "At most %d calls can be settled at once, not %d.", mostSettled, len(settled))
+		return footnote.Errorf(footnote.TooLarge, "At most %d calls can be settled at once, not %d.", mostSettled,
+			len(settled))
 	}
 	for _, s := range settled {
-		for _, f := range []struct{ name, value string }{{"reservation", s.ID}, {"org", s.Org}, {"user", s.User}, {"stream", s.Stream}} {
+		for _, f := range []struct{ name, value string }{
+			{"reservation", s.ID}, {"org", s.Org}, {"user", s.User}, {"stream", s.Stream},
+		} {
 			if err := checkID(f.name, f.value); err != nil {
 				return err
 			}
 		}
 		if s.Org == "" || s.User == "" || negative(s.Spent) || negative(s.Lost) || s.Held && s.ID == "" {
-			return footnote.Errorf(footnote.InvalidRequest, "What is settled needs an org, a user and an amount that is not negative.")
+			return footnote.Errorf(footnote.InvalidRequest,
+				"What is settled needs an org, a user and an amount that is not negative.")
 		}
 	}
 	return nil

@@ -97,6 +97,8 @@ type Store interface {
 	// Unreserve gives back what was reserved for a call that has used nothing. A
 	// reservation that is not there any more is left alone and is not an error.
 	Unreserve(ctx context.Context, id string) error
+	// Expire is Unreserve for a reservation that has expired. One that was renewed is left alone.
+	Expire(ctx context.Context, id string) error
 	// Reserved returns the reservations of a stream that are not settled.
 	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
 	// Overdue returns reservations that have expired, the oldest first.

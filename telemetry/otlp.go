@@ -42,8 +42,9 @@ func newOTLP(endpoint string, headers map[string]string, log *slog.Logger) *otlp
 		address += "/v1/traces"
 	}
 	return &otlp{address: address, headers: headers, log: log, client: &http.Client{
-		Timeout:       exportMaxWait,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers hold keys
+		Timeout: exportMaxWait,
+		// headers hold keys
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
@@ -110,7 +111,8 @@ func (o *otlp) post(ctx context.Context, body []byte) (after time.Duration, err 
 	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusBadGateway,
 		res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // dates are ignored
-		return min(time.Duration(seconds)*time.Second, exportMaxWait), fmt.Errorf("the collector answers with status %d", res.StatusCode)
+		return min(time.Duration(seconds)*time.Second, exportMaxWait),
+			fmt.Errorf("the collector answers with status %d", res.StatusCode)
 	}
 	return -1, fmt.Errorf("the collector answers with status %d", res.StatusCode)
 }
@@ -179,8 +181,9 @@ func requestOf(spans []sdktrace.ReadOnlySpan) exportRequest {
 func encodeSpan(s sdktrace.ReadOnlySpan) spanOf {
 	sc := s.SpanContext()
 	out := spanOf{
-		TraceID: sc.TraceID().String(), SpanID: sc.SpanID().String(), TraceState: sc.TraceState().String(), Flags: uint32(sc.TraceFlags()),
-		Name: s.Name(), Kind: int(s.SpanKind()), // the numeric values are the same
+		TraceID: sc.TraceID().String(), SpanID: sc.SpanID().String(), TraceState: sc.TraceState().String(),
+		Flags: uint32(sc.TraceFlags()),
+		Name:  s.Name(), Kind: int(s.SpanKind()), // the numeric values are the same
 		Start: strconv.FormatInt(s.StartTime().UnixNano(), 10), End: strconv.FormatInt(s.EndTime().UnixNano(), 10),
 		Attributes: encodeAttributes(s.Attributes()),
 	}
@@ -248,7 +251,8 @@ func traceparent(sc trace.SpanContext) string {
 // parseTraceparent parses a traceparent; the result is invalid if s is malformed.
 func parseTraceparent(s string) trace.SpanContext {
 	part := strings.Split(s, "-")
-	if len(part) < 4 || len(part[0]) != 2 || part[0] == "ff" || part[0] == "00" && len(part) != 4 || len(part[3]) != 2 || s != strings.ToLower(s) {
+	if len(part) < 4 || len(part[0]) != 2 || part[0] == "ff" || part[0] == "00" && len(part) != 4 ||
+		len(part[3]) != 2 || s != strings.ToLower(s) {
 		return trace.SpanContext{}
 	}
 	version, verr := strconv.ParseUint(part[0], 16, 8)
@@ -258,5 +262,7 @@ func parseTraceparent(s string) trace.SpanContext {
 	if verr != nil || ferr != nil || terr != nil || serr != nil || version == 0xff {
 		return trace.SpanContext{}
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true})
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
+	})
 }

@@ -64,7 +64,8 @@ type Metrics struct {
 // New returns the instruments. Answers that take at least slow count as slow; 0 counts none.
 func New(slow time.Duration) (*Metrics, error) {
 	m := &Metrics{registry: prometheus.NewRegistry(), slowFrom: slow}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	exporter, err := otelprom.New(otelprom.WithRegisterer(m.registry), otelprom.WithoutScopeInfo())
 	if err != nil {
 		return nil, fmt.Errorf("make the metrics exporter: %w", err)
@@ -80,13 +81,19 @@ func New(slow time.Duration) (*Metrics, error) {
 	m.tokens = b.counter("footnote_tokens", "Tokens, by model and kind.")
 	m.cost = b.money("footnote_cost_usd", "Money spent on models, in US dollars.")
 	m.toolTime = b.histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.")
-	m.cacheLooks = b.counter("footnote_cache_lookups", "Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
+	m.cacheLooks = b.counter("footnote_cache_lookups",
+		"Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
 	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
-	m.repairs = b.counter("footnote_history_repairs", "What had to be made good in torn logs before a model could read them.")
-	m.damage = b.counter("footnote_unreadable", "Events and results that are stored and cannot be read, each counted once.")
-	m.failures = b.counter("footnote_errors", "What came to nothing, by where (run, step, request) and the code of the error.")
-	m.slow = b.counter("footnote_slow_responses", "Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.")
-	m.questions = b.lengths("footnote_conversation_questions", "How many questions a conversation has when an answer has ended.")
+	m.repairs = b.counter("footnote_history_repairs",
+		"What had to be made good in torn logs before a model could read them.")
+	m.damage = b.counter("footnote_unreadable",
+		"Events and results that are stored and cannot be read, each counted once.")
+	m.failures = b.counter("footnote_errors",
+		"What came to nothing, by where (run, step, request) and the code of the error.")
+	m.slow = b.counter("footnote_slow_responses",
+		"Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.")
+	m.questions = b.lengths("footnote_conversation_questions",
+		"How many questions a conversation has when an answer has ended.")
 	m.events = b.lengths("footnote_conversation_events", "How many events a conversation has when an answer has ended.")
 	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
 	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
@@ -125,13 +132,15 @@ func (b *builder) money(name, words string) metric.Float64Counter {
 }
 
 func (b *builder) histogram(name, words string) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(name, metric.WithDescription(words), metric.WithExplicitBucketBoundaries(seconds...))
+	h, err := b.meter.Float64Histogram(name, metric.WithDescription(words),
+		metric.WithExplicitBucketBoundaries(seconds...))
 	b.keep(err)
 	return h
 }
 
 func (b *builder) lengths(name, words string) metric.Int64Histogram {
-	h, err := b.meter.Int64Histogram(name, metric.WithDescription(words), metric.WithExplicitBucketBoundaries(lengths...))
+	h, err := b.meter.Int64Histogram(name, metric.WithDescription(words),
+		metric.WithExplicitBucketBoundaries(lengths...))
 	b.keep(err)
 	return h
 }
@@ -239,7 +248,11 @@ func (m *Metrics) StepEnded(model string, u footnote.Usage, c footnote.Cost, d t
 	for _, t := range [...]struct {
 		kind string
 		n    int64
-	}{{"input", u.Input}, {"output", u.Output}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite5m + u.CacheWrite1h}} {
+	}{
+		{
+			"input", u.Input,
+		}, {"output", u.Output}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite5m + u.CacheWrite1h},
+	} {
 		if t.n > 0 {
 			m.tokens.Add(ctx, t.n, m.labels.of(pairs{"model", model, "kind", t.kind}))
 		}
@@ -274,7 +287,8 @@ func (m *Metrics) Unreadable() { m.damage.Add(context.Background(), 1) }
 func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration) {
 	ctx := context.Background()
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 	default:
 		method = "other" // callers must not be able to create labels
 	}

@@ -30,7 +30,9 @@ func TestWhatHappenedIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.RunEnded("analyst", "finished", time.Second)
-	m.StepEnded("claude", footnote.Usage{Input: 10, Output: 5, CacheWrite5m: 1, CacheWrite1h: 2}, footnote.Cost{MicroUSD: 2_000_000}, time.Second, true)
+	m.StepEnded("claude", footnote.Usage{
+		Input: 10, Output: 5, CacheWrite5m: 1, CacheWrite1h: 2,
+	}, footnote.Cost{MicroUSD: 2_000_000}, time.Second, true)
 	m.ToolEnded("run_query", "ok", 20*time.Millisecond)
 	m.RunEnded("analyst", "failed", 999*time.Millisecond)
 	m.RunFailed(footnote.ModelUnavailable)
@@ -99,7 +101,8 @@ func TestManyNames(t *testing.T) {
 		m.CacheLooked(fmt.Sprint("tool", i), "hit")
 		m.RunEnded("analyst", fmt.Sprint("outcome", i%7), time.Second)
 	}
-	if text := scrape(t, m); !strings.Contains(text, `footnote_runs_total{assistant="analyst",outcome="outcome6"} 714`) {
+	if text := scrape(t, m); !strings.Contains(text,
+		`footnote_runs_total{assistant="analyst",outcome="outcome6"} 714`) {
 		t.Error("runs are missing")
 	}
 }

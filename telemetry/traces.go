@@ -20,7 +20,9 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // TraceOptions configures the destination and content of traces. Endpoint and Logger are required.
@@ -60,7 +62,8 @@ func NewTraces(o TraceOptions) *Traces {
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
 		sdktrace.WithIDGenerator(ids{}),
 		sdktrace.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", "footnote"), attribute.String("service.version", o.Version), attribute.String("service.instance.id", rand.Text()),
+			attribute.String("service.name", "footnote"), attribute.String("service.version", o.Version),
+			attribute.String("service.instance.id", rand.Text()),
 		)),
 	)
 	t.tracer = t.provider.Tracer("github.com/footnotehq/footnote")
@@ -124,9 +127,11 @@ func (t *Traces) start(ctx context.Context, name string, o ...trace.SpanStartOpt
 func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, own string, end func(agent.RunEnd)) {
 	caller, first := parseTraceparent(f.Caller), parseTraceparent(f.First)
 	options := []trace.SpanStartOption{trace.WithAttributes(
-		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.provider.name", t.opts.Provider),
+		attribute.String("gen_ai.operation.name", "invoke_agent"),
+		attribute.String("gen_ai.provider.name", t.opts.Provider),
 		attribute.String("gen_ai.agent.name", f.Assistant), attribute.String("gen_ai.conversation.id", f.Conversation),
-		attribute.String("footnote.run.id", f.Run), attribute.Int("footnote.run.part", f.Part), attribute.String("footnote.door", f.Door),
+		attribute.String("footnote.run.id", f.Run), attribute.Int("footnote.run.part", f.Part),
+		attribute.String("footnote.door", f.Door),
 		attribute.String("footnote.org", f.Principal.Org), attribute.String("user.id", f.Principal.User),
 	)}
 	if request := footnote.OriginOf(ctx).Request; request != "" {
@@ -144,7 +149,8 @@ func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, 
 	ctx, span := t.start(ctx, "invoke_agent "+f.Assistant, options...)
 	t.addMessage(span, "gen_ai.input.messages", "user", "", f.Question)
 	return ctx, traceparent(span.SpanContext()), func(e agent.RunEnd) {
-		span.SetAttributes(append(usageOf(e.Usage), attribute.Float64("footnote.cost_usd", e.Cost.USD()), attribute.String("footnote.run.outcome", e.Outcome), attribute.String("gen_ai.request.model", e.Model))...)
+		span.SetAttributes(append(usageOf(e.Usage), attribute.Float64("footnote.cost_usd", e.Cost.USD()),
+			attribute.String("footnote.run.outcome", e.Outcome), attribute.String("gen_ai.request.model", e.Model))...)
 		t.addMessage(span, "gen_ai.output.messages", "assistant", "stop", e.Answer)
 		if e.Code != "" {
 			failed(span, string(e.Code))
@@ -156,7 +162,7 @@ func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, 
 }
 
 // Step implements agent.Tracer.
-func (t *Traces) Step(ctx context.Context, req *agent.Request) (context.Context, func(*agent.Reply, error)) {
+func (t *Traces) Step(ctx context.Context, req *model.Request) (context.Context, func(*model.Reply, error)) {
 	set := append([]attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", t.opts.Provider),
 		attribute.String("gen_ai.request.model", req.Model), attribute.Bool("gen_ai.request.stream", true),
@@ -167,18 +173,20 @@ func (t *Traces) Step(ctx context.Context, req *agent.Request) (context.Context,
 	if req.MaxTokens > 0 {
 		set = append(set, attribute.Int("gen_ai.request.max_tokens", req.MaxTokens))
 	}
-	ctx, span := t.start(ctx, strings.TrimSpace("chat "+req.Model), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(set...))
+	ctx, span := t.start(ctx, strings.TrimSpace("chat "+req.Model), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(set...))
 	if t.opts.Content && span.IsRecording() {
 		t.addContent(span, "gen_ai.input.messages", messagesOf(req.Messages, t.opts.Redact))
 	}
-	return ctx, func(r *agent.Reply, err error) {
+	return ctx, func(r *model.Reply, err error) {
 		defer span.End()
 		if err != nil {
 			failed(span, errorType(ctx, err))
 			return
 		}
 		m := &r.Message
-		span.SetAttributes(append(usageOf(m.Usage), attribute.String("gen_ai.response.model", m.Model), attribute.Float64("footnote.cost_usd", m.Cost.USD()),
+		span.SetAttributes(append(usageOf(m.Usage), attribute.String("gen_ai.response.model", m.Model),
+			attribute.Float64("footnote.cost_usd", m.Cost.USD()),
 			attribute.StringSlice("gen_ai.response.finish_reasons", []string{m.StopReason}))...)
 		if m.Upstream != "" {
 			span.SetAttributes(attribute.String("gen_ai.response.id", m.Upstream))
@@ -188,14 +196,14 @@ func (t *Traces) Step(ctx context.Context, req *agent.Request) (context.Context,
 }
 
 // Tool implements agent.Tracer.
-func (t *Traces) Tool(ctx context.Context, c agent.Call) (context.Context, func(agent.Output, error)) {
+func (t *Traces) Tool(ctx context.Context, c tool.Call) (context.Context, func(tool.Output, error)) {
 	ctx, span := t.start(ctx, "execute_tool "+c.Name, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", c.Name),
 		attribute.String("gen_ai.tool.call.id", c.ID), attribute.String("gen_ai.tool.type", "function"),
 		attribute.String("gen_ai.conversation.id", c.Conversation),
 	))
 	t.addContent(span, "gen_ai.tool.call.arguments", string(c.Input))
-	return ctx, func(out agent.Output, err error) {
+	return ctx, func(out tool.Output, err error) {
 		defer span.End()
 		span.SetAttributes(attribute.Bool("footnote.cache.hit", out.CacheHit))
 		if out.Rows != nil {
@@ -255,7 +263,7 @@ func messageOf(role, finish, text string) string {
 }
 
 // messagesOf returns the end of a history: as many messages as fit.
-func messagesOf(messages []agent.Message, redact func(string) string) string {
+func messagesOf(messages []model.Message, redact func(string) string) string {
 	var out []message
 	size := 0
 	for _, m := range slices.Backward(messages) {
@@ -284,8 +292,10 @@ func messagesOf(messages []agent.Message, redact func(string) string) string {
 // usageOf returns the usage attributes. The input counts everything the model read, cached or not.
 func usageOf(u footnote.Usage) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.Int64("gen_ai.usage.input_tokens", u.Prompt()), attribute.Int64("gen_ai.usage.output_tokens", u.Output),
-		attribute.Int64("gen_ai.usage.cache_read.input_tokens", u.CacheRead), attribute.Int64("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite5m+u.CacheWrite1h),
+		attribute.Int64("gen_ai.usage.input_tokens", u.Prompt()),
+		attribute.Int64("gen_ai.usage.output_tokens", u.Output),
+		attribute.Int64("gen_ai.usage.cache_read.input_tokens", u.CacheRead),
+		attribute.Int64("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite5m+u.CacheWrite1h),
 	}
 }
 

@@ -19,8 +19,11 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/otlptest"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 	"github.com/footnotehq/footnote/telemetry"
+	"github.com/footnotehq/footnote/tool"
 )
 
 var ann = footnote.Principal{Org: "acme", User: "ann"}
@@ -53,7 +56,8 @@ func (m *mortalLog) CreateAppend(ctx context.Context, s footnote.Stream, a footn
 	})
 }
 
-func (m *mortalLog) tell(ctx context.Context, a footnote.Append, write func(context.Context, footnote.Append) ([]footnote.Event, error)) ([]footnote.Event, error) {
+func (m *mortalLog) tell(ctx context.Context, a footnote.Append,
+	write func(context.Context, footnote.Append) ([]footnote.Event, error)) ([]footnote.Event, error) {
 	events, err := write(ctx, a)
 	if err == nil && a.Take != nil {
 		m.token.Store(a.After + 1)
@@ -91,24 +95,39 @@ type server struct {
 	traces *telemetry.Traces
 }
 
-func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, model agent.Model) *server {
+func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, model model.Model) *server {
 	t.Helper()
-	s := &server{log: &mortalLog{Store: log, testDone: make(chan struct{}), resultStored: make(chan struct{}), stored: make(chan struct{}, 1)}, traces: telemetry.NewTraces(telemetry.TraceOptions{
-		Endpoint: c.URL + "/", Headers: map[string]string{"Authorization": "Bearer of-the-collector"}, Ratio: 1, Content: content,
-		Redact: func(s string) string { return strings.ReplaceAll(s, "4711", "***") }, Provider: "anthropic", Server: "http://127.0.0.1:99", Version: "1",
+	s := &server{log: &mortalLog{
+		Store: log, testDone: make(chan struct{}), resultStored: make(chan struct{}), stored: make(chan struct{}, 1),
+	}, traces: telemetry.NewTraces(telemetry.TraceOptions{
+		Endpoint: c.URL + "/", Headers: map[string]string{"Authorization": "Bearer of-the-collector"}, Ratio: 1,
+		Content: content,
+		Redact:  func(s string) string { return strings.ReplaceAll(s, "4711", "***") }, Provider: "anthropic",
+		Server: "http://127.0.0.1:99", Version: "1",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})}
-	query := agenttest.NewTool(agent.Spec{Name: "run_query", InputSchema: json.RawMessage(`{"type":"object"}`), Side: agent.Server, ReadOnly: true},
-		func(context.Context, agent.Call) (agent.Output, error) {
-			return agent.Output{Content: "hammers 8150915", Rows: &footnote.Result{Columns: []footnote.Column{{Name: "n"}}, Rows: [][]any{{int64(8150915)}}}}, nil
+	query := agenttest.NewTool(tool.Spec{
+		Name: "run_query", InputSchema: json.RawMessage(`{"type":"object"}`), Side: tool.Server, ReadOnly: true,
+	},
+		func(context.Context, tool.Call) (tool.Output, error) {
+			return tool.Output{
+				Content: "hammers 8150915",
+				Rows:    &footnote.Result{Columns: []footnote.Column{{Name: "n"}}, Rows: [][]any{{int64(8150915)}}},
+			}, nil
 		})
-	page := agenttest.NewTool(agent.Spec{Name: "ask_page", InputSchema: json.RawMessage(`{"type":"object"}`), Side: agent.Client}, nil)
+	page := agenttest.NewTool(tool.Spec{
+		Name:        "ask_page",
+		InputSchema: json.RawMessage(`{"type":"object"}`),
+		Side:        tool.Client,
+	}, nil)
 	var err error
-	s.Engine, err = agent.New(agent.Options{Log: s.log, Hub: hub.New(), Tracer: s.traces, LeaseTTL: 200 * time.Millisecond, Assistants: []*agent.Assistant{{
-		Name: "analyst", ModelName: "claude-x", Model: model, Tools: []agent.Tool{query, page}, Policy: agent.Policy{Approve: []string{"*"}},
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[]`), nil, nil
-		}}}})
+	s.Engine, err = agent.New(agent.Options{Log: s.log, Hub: hub.New(), Tracer: s.traces,
+		LeaseTTL: 200 * time.Millisecond, Assistants: []*agent.Assistant{{
+			Name: "analyst", ModelName: "claude-x", Model: model, Tools: []tool.Tool{query, page},
+			Policy: agent.Policy{Approve: []string{"*"}},
+			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+				return json.RawMessage(`[]`), nil, nil
+			}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +150,16 @@ func (s *server) stop() {
 
 // stuck answers from its script, and then hangs until its run ends.
 type stuck struct {
-	agent.Model
+	model.Model
 	left atomic.Int64
 	hung chan struct{}
 }
 
-func (m *stuck) Step(ctx context.Context, req agent.Request, l agent.Live) (agent.Reply, error) {
+func (m *stuck) Step(ctx context.Context, req model.Request, l model.Live) (model.Reply, error) {
 	if m.left.Add(-1) < 0 {
 		close(m.hung)
 		<-ctx.Done()
-		return agent.Reply{}, context.Cause(ctx)
+		return model.Reply{}, context.Cause(ctx)
 	}
 	return m.Model.Step(ctx, req, l)
 }
@@ -188,12 +207,16 @@ const (
 // TestARunIsOneTraceWhereverItRuns kills the server of a run during a call. The server that takes over continues in
 // the caller's trace.
 func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
-	log, collector := store.NewMem(), otlptest.Start(t)
-	first := &stuck{Model: agenttest.Script(agenttest.Call("c1", "run_query", `{"sql":"SELECT 8150915"}`)), hung: make(chan struct{})}
+	log, collector := storetest.NewMem(), otlptest.Start(t)
+	first := &stuck{
+		Model: agenttest.Script(agenttest.Call("c1", "run_query", `{"sql":"SELECT 8150915"}`)),
+		hung:  make(chan struct{}),
+	}
 	first.left.Store(1)
 	a := serve(t, log, collector, false, first)
-	ticket, err := a.Submit(t.Context(), agent.Turn{Text: "How many hammers?", Principal: ann, Door: "openai", OnDisconnect: agent.Continue,
-		RequestID: "req_1", Trace: "00-" + callersTrace + "-" + callersSpan + "-01"})
+	ticket, err := a.Submit(t.Context(),
+		agent.Turn{Text: "How many hammers?", Principal: ann, Door: "openai", OnDisconnect: agent.Continue,
+			RequestID: "req_1", Trace: "00-" + callersTrace + "-" + callersSpan + "-01"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +245,8 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	}
 
 	spans := collector.Spans()
-	runs, chats, tools := named(spans, "invoke_agent analyst"), named(spans, "chat claude-x"), named(spans, "execute_tool run_query")
+	runs, chats, tools := named(spans, "invoke_agent analyst"), named(spans, "chat claude-x"),
+		named(spans, "execute_tool run_query")
 	if len(runs) != 1 || len(chats) != 2 || len(tools) != 1 {
 		t.Fatalf("%d runs, %d chats, %d tools: %+v", len(runs), len(chats), len(tools), spans)
 	}
@@ -235,7 +259,8 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	if runs[0].Parent != chats[0].Parent || chats[1].Parent != runs[0].ID || tools[0].Parent != chats[0].Parent {
 		t.Errorf("the parents are %s, %s, %s, %s", runs[0].Parent, chats[0].Parent, chats[1].Parent, tools[0].Parent)
 	}
-	if chats[0].Resource["service.instance.id"] == chats[1].Resource["service.instance.id"] || chats[0].Resource["service.name"] != "footnote" {
+	if chats[0].Resource["service.instance.id"] == chats[1].Resource["service.instance.id"] ||
+		chats[0].Resource["service.name"] != "footnote" {
 		t.Errorf("%v, %v", chats[0].Resource, chats[1].Resource)
 	}
 	for _, want := range []struct {
@@ -243,10 +268,22 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 		kind int
 		set  map[string]any
 	}{
-		{runs[0], 1, map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "analyst", "gen_ai.provider.name": "anthropic", "gen_ai.conversation.id": ticket.Conversation,
-			"footnote.run.id": ticket.Run, "footnote.run.part": int64(2), "footnote.request.id": "req_1", "footnote.run.outcome": "finished", "user.id": "ann", "gen_ai.request.model": "claude-x"}},
-		{chats[0], 3, map[string]any{"gen_ai.operation.name": "chat", "gen_ai.request.model": "claude-x", "server.address": "127.0.0.1", "server.port": int64(99), "gen_ai.usage.cache_read.input_tokens": int64(0)}},
-		{tools[0], 1, map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "run_query", "gen_ai.tool.call.id": "c1", "gen_ai.tool.type": "function", "footnote.rows": int64(1)}},
+		{runs[0], 1, map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "analyst",
+			"gen_ai.provider.name": "anthropic", "gen_ai.conversation.id": ticket.Conversation,
+			"footnote.run.id": ticket.Run, "footnote.run.part": int64(2), "footnote.request.id": "req_1",
+			"footnote.run.outcome": "finished", "user.id": "ann", "gen_ai.request.model": "claude-x"}},
+		{
+			chats[0], 3, map[string]any{
+				"gen_ai.operation.name": "chat", "gen_ai.request.model": "claude-x", "server.address": "127.0.0.1",
+				"server.port": int64(99), "gen_ai.usage.cache_read.input_tokens": int64(0),
+			},
+		},
+		{
+			tools[0], 1, map[string]any{
+				"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "run_query", "gen_ai.tool.call.id": "c1",
+				"gen_ai.tool.type": "function", "footnote.rows": int64(1),
+			},
+		},
 	} {
 		for k, v := range want.set {
 			if want.span.Attributes[k] != v {
@@ -257,7 +294,9 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 			t.Errorf("%+v", want.span)
 		}
 	}
-	if stop, _ := chats[0].Attributes["gen_ai.response.finish_reasons"].([]string); !slices.Equal(stop, []string{"tool_use"}) {
+	if stop, _ := chats[0].Attributes["gen_ai.response.finish_reasons"].([]string); !slices.Equal(stop, []string{
+		"tool_use",
+	}) {
 		t.Errorf("%v", chats[0].Attributes)
 	}
 	for _, secret := range []string{"hammers", "8150915", "SELECT"} {
@@ -273,9 +312,11 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 // TestAParkedRunGoesOnInItsTrace parks a run for an answer from a page, which goes to a different server. No trace
 // was started before, so the run's id determines it.
 func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
-	log, collector := store.NewMem(), otlptest.Start(t)
+	log, collector := storetest.NewMem(), otlptest.Start(t)
 	a := serve(t, log, collector, true, agenttest.Script(agenttest.Call("c1", "ask_page", `{"what":"size"}`)))
-	ticket, err := a.Submit(t.Context(), agent.Turn{Text: "How large is order 4711?", Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue})
+	ticket, err := a.Submit(t.Context(), agent.Turn{
+		Text: "How large is order 4711?", Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,8 +326,10 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	}
 	a.stop()
 	b := serve(t, log, collector, true, agenttest.Script(agenttest.Say("It has 12 pages.")))
-	again, err := b.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,
-		Answers: []agent.Answer{{CallID: "c1", Content: "12"}}, Trace: "00-" + callersTrace + "-" + callersSpan + "-01"})
+	again, err := b.Submit(t.Context(),
+		agent.Turn{Conversation: ticket.Conversation, Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,
+			Answers: []tool.Answer{{CallID: "c1", Content: "12"}},
+			Trace:   "00-" + callersTrace + "-" + callersSpan + "-01"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +351,8 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	if runs[0].Parent != "" || runs[1].Parent != runs[0].ID || !slices.Equal(runs[1].Links, []string{callersSpan}) {
 		t.Errorf("%+v", runs)
 	}
-	if runs[0].Attributes["footnote.run.outcome"] != "parked" || runs[1].Attributes["footnote.run.outcome"] != "finished" {
+	if runs[0].Attributes["footnote.run.outcome"] != "parked" ||
+		runs[1].Attributes["footnote.run.outcome"] != "finished" {
 		t.Errorf("%+v", runs)
 	}
 	// The span has the content, but nothing the log must not show.
@@ -316,10 +360,12 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	if got := runs[0].Attributes["gen_ai.input.messages"]; got != want || strings.Contains(collector.Text(), "4711") {
 		t.Errorf("the question is %v, want %s", got, want)
 	}
-	if got := runs[1].Attributes["gen_ai.output.messages"]; got != `[{"role":"assistant","parts":[{"type":"text","content":"It has 12 pages."}],"finish_reason":"stop"}]` {
+	if got := runs[1].Attributes["gen_ai.output.messages"]; got !=
+		`[{"role":"assistant","parts":[{"type":"text","content":"It has 12 pages."}],"finish_reason":"stop"}]` {
 		t.Errorf("the answer is %v", got)
 	}
-	if chat := named(collector.Spans(), "chat claude-x"); len(chat) != 2 || !strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"12"`) {
+	if chat := named(collector.Spans(), "chat claude-x"); len(chat) != 2 ||
+		!strings.Contains(chat[1].Attributes["gen_ai.input.messages"].(string), `"response":"12"`) {
 		t.Errorf("%+v", chat)
 	}
 }
@@ -327,9 +373,17 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 // TestWhatIsNoTraceparent checks that a malformed traceparent starts a new trace.
 func TestWhatIsNoTraceparent(t *testing.T) {
 	collector := otlptest.Start(t)
-	traces := telemetry.NewTraces(telemetry.TraceOptions{Endpoint: collector.URL, Ratio: 1, Logger: slog.New(slog.DiscardHandler)})
+	traces := telemetry.NewTraces(telemetry.TraceOptions{
+		Endpoint: collector.URL,
+		Ratio:    1,
+		Logger:   slog.New(slog.DiscardHandler),
+	})
 	good := "00-" + callersTrace + "-" + callersSpan + "-01"
-	for _, caller := range []string{"", "x", good[:54], good + "-x", "ff" + good[2:], strings.ToUpper(good), "00-" + strings.Repeat("0", 32) + good[35:], strings.Replace(good, "-01", "-0g", 1), good, "cc" + good[2:] + "-more"} {
+	for _, caller := range []string{
+		"", "x", good[:54], good + "-x", "ff" + good[2:], strings.ToUpper(good),
+		"00-" + strings.Repeat("0", 32) + good[35:], strings.Replace(good, "-01", "-0g", 1), good,
+		"cc" + good[2:] + "-more",
+	} {
 		ctx := footnote.WithOrigin(t.Context(), footnote.Origin{Run: "run_" + strings.Trim(caller, " -")})
 		_, own, end := traces.Run(ctx, agent.Followed{Assistant: "analyst", Caller: caller, Part: 1})
 		end(agent.RunEnd{Outcome: "failed", Code: footnote.AgentTimeout})
@@ -338,7 +392,9 @@ func TestWhatIsNoTraceparent(t *testing.T) {
 			t.Errorf("%q: the run is %s", caller, own)
 		}
 	}
-	if _, own, _ := traces.Run(t.Context(), agent.Followed{Caller: strings.TrimSuffix(good, "01") + "00"}); !strings.HasSuffix(own, "-00") {
+	if _, own, _ := traces.Run(t.Context(), agent.Followed{
+		Caller: strings.TrimSuffix(good, "01") + "00",
+	}); !strings.HasSuffix(own, "-00") {
 		t.Errorf("a caller that follows nothing: %s", own)
 	}
 	if err := traces.Close(t.Context()); err != nil {
@@ -361,8 +417,8 @@ func TestSecretsThatJSONWritesInAnotherWay(t *testing.T) {
 	})
 	ctx, _, end := traces.Run(t.Context(), agent.Followed{Run: "run_1", Question: "Is it " + secret + "?"})
 	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": "It is " + secret}})
-	_, done := traces.Step(ctx, &agent.Request{Model: "m", Messages: []agent.Message{{Role: "user", Content: content}}})
-	done(&agent.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Say("No, " + secret).Blocks}}, nil)
+	_, done := traces.Step(ctx, &model.Request{Model: "m", Messages: []model.Message{{Role: "user", Content: content}}})
+	done(&model.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Say("No, " + secret).Blocks}}, nil)
 	end(agent.RunEnd{Outcome: "finished", Answer: "It was " + secret})
 	if err := traces.Close(t.Context()); err != nil {
 		t.Fatal(err)

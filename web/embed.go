@@ -26,8 +26,10 @@ var dist embed.FS
 
 // Policy is the Content-Security-Policy of the app: nothing but its own files, no
 // inline script or style, no other host. Instantiating WebAssembly is allowed.
-const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
-	"connect-src 'self'; worker-src 'self'; font-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: " +
+	"blob:; " +
+	"connect-src 'self'; worker-src 'self'; font-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // SandboxPolicy is the policy of workers that run JavaScript which a model wrote:
 // they may evaluate and do nothing else, neither fetch nor import.
@@ -39,7 +41,10 @@ const sandboxPrefix = "assets/sandbox-"
 // Patterns are the routes of the app, for http.ServeMux. What a page has behind
 // its address is known to the page alone, so each gets the same file.
 func Patterns() []string {
-	return []string{"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/chart", "/chart/{symbol}", "/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg"}
+	return []string{
+		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/chart", "/chart/{symbol}", "/chart/{symbol}/{timeframe}",
+		"/assets/", "/favicon.svg",
+	}
 }
 
 // Built reports whether the app is part of this program.

@@ -66,7 +66,10 @@ func TestFiles(t *testing.T) {
 		{"/c/conv_1/r3?view=sql", "br", "br", "text/html; charset=utf-8", "brotli page", 200, false},
 		{"/", "", "", "text/html; charset=utf-8", "<title>the app</title>", 200, false},
 		{"/", "br;q=0, gzip;q=0", "", "text/html; charset=utf-8", "<title>the app</title>", 200, false},
-		{"/assets/app-1a2b.js", "deflate, br;q=0.5", "br", "text/javascript; charset=utf-8", "brotli script", 200, true},
+		{
+			"/assets/app-1a2b.js", "deflate, br;q=0.5", "br", "text/javascript; charset=utf-8", "brotli script", 200,
+			true,
+		},
 		{"/assets/app-1a2b.js", "identity", "", "text/javascript; charset=utf-8", "start()", 200, true},
 		{"/assets/engine-4d.wasm", "br", "", "application/wasm", "wasm", 200, true},
 		{"/assets/photo-3c.png", "gzip, br", "", "image/png", "png", 200, true},
@@ -77,7 +80,8 @@ func TestFiles(t *testing.T) {
 	} {
 		w := get(h, c.target, "Accept-Encoding", c.accept)
 		if w.Code != c.status || w.Header().Get("Content-Encoding") != c.encoding {
-			t.Errorf("%s (%s): %d %q, want %d %q", c.target, c.accept, w.Code, w.Header().Get("Content-Encoding"), c.status, c.encoding)
+			t.Errorf("%s (%s): %d %q, want %d %q", c.target, c.accept, w.Code, w.Header().Get("Content-Encoding"),
+				c.status, c.encoding)
 		}
 		if c.mime != "" && w.Header().Get("Content-Type") != c.mime {
 			t.Errorf("%s: type %q, want %q", c.target, w.Header().Get("Content-Type"), c.mime)
@@ -95,7 +99,8 @@ func TestNotModified(t *testing.T) {
 	h := built(t)
 	first := get(h, "/", "Accept-Encoding", "br")
 	tag := first.Header().Get("Etag")
-	if again := get(h, "/", "Accept-Encoding", "br", "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+	if again := get(h, "/", "Accept-Encoding", "br", "If-None-Match", tag); again.Code != http.StatusNotModified ||
+		again.Body.Len() != 0 {
 		t.Errorf("with the tag %s: %d and %d bytes, want 304 and none", tag, again.Code, again.Body.Len())
 	}
 	if other := get(h, "/", "Accept-Encoding", "gzip", "If-None-Match", tag); other.Code != http.StatusOK {
@@ -119,7 +124,9 @@ func TestOnlyReading(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	h := built(t)
-	for target, want := range map[string]string{"/": Policy, "/assets/app-1a2b.js": Policy, "/assets/none.js": Policy, "/assets/sandbox-9f.js": SandboxPolicy} {
+	for target, want := range map[string]string{
+		"/": Policy, "/assets/app-1a2b.js": Policy, "/assets/none.js": Policy, "/assets/sandbox-9f.js": SandboxPolicy,
+	} {
 		if got := get(h, target).Header().Get("Content-Security-Policy"); got != want {
 			t.Errorf("%s: policy %q, want %q", target, got, want)
 		}
@@ -137,7 +144,8 @@ func TestWithoutTheApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := get(s, "/")
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "without its web app") || !strings.Contains(w.Body.String(), "make clean build") {
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "without its web app") ||
+		!strings.Contains(w.Body.String(), "make clean build") {
 		t.Errorf("the page does not say what is missing: %d %s", w.Code, w.Body)
 	}
 }

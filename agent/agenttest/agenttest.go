@@ -9,7 +9,8 @@ import (
 	"sync"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Reply is one scripted model message.
@@ -26,23 +27,18 @@ type Reply struct {
 
 // Say ends the turn with a text.
 func Say(text string) Reply {
-	return Reply{Blocks: []json.RawMessage{textBlock(text)}, Stop: agent.EndTurn}
+	return Reply{Blocks: []json.RawMessage{textBlock(text)}, Stop: model.EndTurn}
 }
 
 // Call asks for one tool call.
 func Call(id, name, input string) Reply { return Calls(CallBlock(id, name, input)) }
 
 // Calls asks for several at once.
-func Calls(blocks ...json.RawMessage) Reply { return Reply{Blocks: blocks, Stop: agent.ToolUse} }
+func Calls(blocks ...json.RawMessage) Reply { return Reply{Blocks: blocks, Stop: model.ToolUse} }
 
 // CallBlock is the block of one tool call.
 func CallBlock(id, name, input string) json.RawMessage {
 	return mustJSON(map[string]any{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(input)})
-}
-
-// Thinking is a thinking block with a signature.
-func Thinking(text, signature string) json.RawMessage {
-	return mustJSON(map[string]any{"type": "thinking", "thinking": text, "signature": signature})
 }
 
 func textBlock(text string) json.RawMessage {
@@ -61,55 +57,56 @@ func mustJSON(v any) json.RawMessage {
 type Model struct {
 	mu       sync.Mutex // guards below
 	script   []Reply
-	requests []agent.Request
+	requests []model.Request
 }
 
 // Script is a model with these replies.
 func Script(replies ...Reply) *Model { return &Model{script: replies} }
 
 // Requests are the calls made so far.
-func (m *Model) Requests() []agent.Request {
+func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]agent.Request(nil), m.requests...)
+	return append([]model.Request(nil), m.requests...)
 }
 
-// Step implements agent.Model.
-func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+// Step implements model.Model.
+func (m *Model) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	if n > len(m.script) {
 		m.mu.Unlock()
-		return agent.Reply{}, fmt.Errorf("the script has %d replies; call %d was not expected", len(m.script), n)
+		return model.Reply{}, fmt.Errorf("the script has %d replies; call %d was not expected", len(m.script), n)
 	}
 	r := m.script[n-1]
 	m.mu.Unlock()
 	if r.Hang {
 		<-ctx.Done()
-		return agent.Reply{}, context.Cause(ctx)
+		return model.Reply{}, context.Cause(ctx)
 	}
 	if r.Wait != nil {
 		select {
 		case <-r.Wait:
 		case <-ctx.Done():
-			return agent.Reply{}, context.Cause(ctx)
+			return model.Reply{}, context.Cause(ctx)
 		}
 	}
 	for i, raw := range r.Blocks {
 		show(live, i, raw)
 	}
 	if r.Err != nil {
-		return agent.Reply{}, r.Err
+		return model.Reply{}, r.Err
 	}
-	return agent.Reply{Message: footnote.AssistantMessage{
-		Upstream: fmt.Sprintf("msg_%d", n), Model: "scripted", Blocks: append([]json.RawMessage(nil), r.Blocks...), StopReason: r.Stop,
-		Usage: footnote.Usage{Input: 10, Output: 5}, Cost: r.Cost,
+	return model.Reply{Message: footnote.AssistantMessage{
+		Upstream: fmt.Sprintf("msg_%d", n), Model: "scripted", Blocks: append([]json.RawMessage(nil), r.Blocks...),
+		StopReason: r.Stop,
+		Usage:      footnote.Usage{Input: 10, Output: 5}, Cost: r.Cost,
 	}}, nil
 }
 
 // show reports a block to live in one piece.
-func show(live agent.Live, i int, raw json.RawMessage) {
+func show(live model.Live, i int, raw json.RawMessage) {
 	var b struct {
 		Type, Text, Thinking, ID, Name string
 		Input                          json.RawMessage
@@ -123,11 +120,11 @@ func show(live agent.Live, i int, raw json.RawMessage) {
 	}
 	live.Start(i, b.Type, b.ID, b.Name)
 	switch b.Type {
-	case agent.TextBlock:
+	case model.TextBlock:
 		live.Delta(i, inside(b.Text))
-	case agent.ThinkingBlock:
+	case model.ThinkingBlock:
 		live.Delta(i, inside(b.Thinking))
-	case agent.ToolUseBlock:
+	case model.ToolUseBlock:
 		live.Delta(i, inside(string(b.Input)))
 	}
 	live.Stop(i)
@@ -135,21 +132,21 @@ func show(live agent.Live, i int, raw json.RawMessage) {
 }
 
 // NewTool is a tool made of a function.
-func NewTool(spec agent.Spec, call func(ctx context.Context, c agent.Call) (agent.Output, error)) agent.Tool {
+func NewTool(spec tool.Spec, call func(ctx context.Context, c tool.Call) (tool.Output, error)) tool.Tool {
 	if spec.InputSchema == nil {
 		spec.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	if spec.Side == "" {
-		spec.Side = agent.Server
+		spec.Side = tool.Server
 	}
-	return tool{spec, call}
+	return scripted{spec, call}
 }
 
-type tool struct {
-	spec agent.Spec
-	call func(ctx context.Context, c agent.Call) (agent.Output, error)
+type scripted struct {
+	spec tool.Spec
+	call func(ctx context.Context, c tool.Call) (tool.Output, error)
 }
 
-func (t tool) Spec() agent.Spec { return t.spec }
+func (t scripted) Spec() tool.Spec { return t.spec }
 
-func (t tool) Call(ctx context.Context, c agent.Call) (agent.Output, error) { return t.call(ctx, c) }
+func (t scripted) Call(ctx context.Context, c tool.Call) (tool.Output, error) { return t.call(ctx, c) }

@@ -126,7 +126,8 @@ func (g *rig) refused(r *http.Request, status int, code string) {
 	var body struct {
 		Error struct{ Code, Message string }
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != status || body.Error.Code != code || body.Error.Message == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != status || body.Error.Code != code ||
+		body.Error.Message == "" {
 		g.t.Errorf("%s %s: %d %s, want %d %s", r.Method, r.URL, w.Code, w.Body, status, code)
 	}
 }
@@ -204,7 +205,8 @@ func TestConversations(t *testing.T) {
 
 	var c conv
 	g.call("GET", "/api/conversations/"+id, nil, 200, &c)
-	if c.Title != "How many orders are there?" || c.Assistant != "analyst" || len(c.Sources) != 1 || c.Sources[0] != "shop" || c.Last == 0 || c.Model == "" {
+	if c.Title != "How many orders are there?" || c.Assistant != "analyst" || len(c.Sources) != 1 ||
+		c.Sources[0] != "shop" || c.Last == 0 || c.Model == "" {
 		t.Errorf("%+v", c)
 	}
 	var list struct {
@@ -232,7 +234,11 @@ func TestConversations(t *testing.T) {
 	if c.Title != "The orders" {
 		t.Errorf("renamed: %+v", c)
 	}
-	for name, body := range map[string]any{"empty": map[string]any{"title": " "}, "long": map[string]any{"title": strings.Repeat("x", 201)}, "unknown key": map[string]any{"titel": "x"}} {
+	for name, body := range map[string]any{
+		"empty":       map[string]any{"title": " "},
+		"long":        map[string]any{"title": strings.Repeat("x", 201)},
+		"unknown key": map[string]any{"titel": "x"},
+	} {
 		t.Log(name)
 		g.refused(g.request("PATCH", "/api/conversations/"+id, body), 400, "invalid_request")
 	}
@@ -298,7 +304,9 @@ func TestTurnsAndStop(t *testing.T) {
 	id := g.ask("orders by status")
 	before := len(g.events(id))
 	var next taken
-	g.call("POST", "/api/conversations/"+id+"/turns", map[string]any{"text": "How many customers are there?"}, 202, &next)
+	g.call("POST", "/api/conversations/"+id+"/turns", map[string]any{
+		"text": "How many customers are there?",
+	}, 202, &next)
 	if next.Conversation != id || next.Run == "" || next.After != int64(before) {
 		t.Errorf("%+v after %d events", next, before)
 	}
@@ -306,19 +314,36 @@ func TestTurnsAndStop(t *testing.T) {
 	if events := g.events(id); len(events) <= before || events[before].Kind != "user_message" {
 		t.Errorf("accepted, but the log ends with %s", kinds(events))
 	}
-	if got := kinds(g.settle(id)[before:]); !strings.HasPrefix(got, "user_message run_started assistant_message tool_result") || !strings.HasSuffix(got, "answered run_finished") {
+	if got := kinds(g.settle(id)[before:]); !strings.HasPrefix(got,
+		"user_message run_started assistant_message tool_result") || !strings.HasSuffix(got, "answered run_finished") {
 		t.Error(got)
 	}
 	turns := "/api/conversations/" + id + "/turns"
 	for name, body := range map[string]map[string]any{
-		"nothing":            {},
-		"two kinds":          {"text": "x", "regenerate": true},
-		"no answers":         {"answers": []any{}},
-		"context alone":      {"context": "x"},
-		"answer without id":  {"answers": []any{map[string]any{"content": "x"}}},
-		"answer of nothing":  {"answers": []any{map[string]any{"call_id": "c"}}},
-		"ragged rows":        {"answers": []any{map[string]any{"call_id": "c", "columns": []any{map[string]any{"name": "a"}}, "rows": []any{[]any{1, 2}}}}},
-		"a cell of its own":  {"answers": []any{map[string]any{"call_id": "c", "columns": []any{map[string]any{"name": "a"}}, "rows": []any{[]any{[]any{}}}}}},
+		"nothing":           {},
+		"two kinds":         {"text": "x", "regenerate": true},
+		"no answers":        {"answers": []any{}},
+		"context alone":     {"context": "x"},
+		"answer without id": {"answers": []any{map[string]any{"content": "x"}}},
+		"answer of nothing": {"answers": []any{map[string]any{"call_id": "c"}}},
+		"ragged rows": {
+			"answers": []any{
+				map[string]any{
+					"call_id": "c",
+					"columns": []any{map[string]any{"name": "a"}},
+					"rows":    []any{[]any{1, 2}},
+				},
+			},
+		},
+		"a cell of its own": {
+			"answers": []any{
+				map[string]any{
+					"call_id": "c",
+					"columns": []any{map[string]any{"name": "a"}},
+					"rows":    []any{[]any{[]any{}}},
+				},
+			},
+		},
 		"edit of nothing":    {"edit": map[string]any{"text": "x"}},
 		"unknown key":        {"txt": "x"},
 		"approval of no one": {"approvals": []any{map[string]any{"approved": true}}},
@@ -342,7 +367,8 @@ func TestResultPages(t *testing.T) {
 	id := g.ask("revenue by category") + ".r1"
 	var all, page result
 	g.call("GET", "/api/results/"+id, nil, 200, &all)
-	if all.ID != id || all.Source != "shop" || !strings.Contains(all.SQL, "SELECT") || len(all.Rows) != all.RowCount || all.RowCount < 3 || len(all.Columns) != 2 {
+	if all.ID != id || all.Source != "shop" || !strings.Contains(all.SQL, "SELECT") || len(all.Rows) != all.RowCount ||
+		all.RowCount < 3 || len(all.Columns) != 2 {
 		t.Fatalf("%+v", all)
 	}
 	g.call("GET", "/api/results/"+id+"?offset=1&limit=1", nil, 200, &page)
@@ -366,10 +392,14 @@ func TestResultFiles(t *testing.T) {
 	id := g.ask("revenue by category") + ".r1"
 	var all result
 	g.call("GET", "/api/results/"+id, nil, 200, &all)
-	for format, begin := range map[string]string{"csv": "category,", "json": "[\n{\"category\":", "xlsx": "PK\x03\x04", "arrow": "\xff\xff\xff\xff"} {
+	for format, begin := range map[string]string{
+		"csv": "category,", "json": "[\n{\"category\":", "xlsx": "PK\x03\x04", "arrow": "\xff\xff\xff\xff",
+	} {
 		w := g.do(g.request("GET", "/api/results/"+id+"?format="+format, nil))
 		h := w.Header()
-		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), begin) || !strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="conv_`) || h.Get("X-Content-Type-Options") != "nosniff" {
+		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), begin) ||
+			!strings.HasPrefix(h.Get("Content-Disposition"), `attachment; filename="conv_`) ||
+			h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v %.60q", format, w.Code, h, w.Body)
 		}
 		if format == "csv" && strings.Count(w.Body.String(), "\r\n") != all.RowCount+1 {
@@ -394,14 +424,21 @@ func TestPersonsQuery(t *testing.T) {
 	const address = "/api/sources/shop/query"
 	var a answer
 	g.call("POST", address, map[string]any{"sql": "SELECT count(*) AS n FROM orders"}, 200, &a)
-	if a.Result.ID != "" || a.Result.RowCount != 1 || len(a.Result.Rows) != 1 || a.Result.Columns[0].Name != "n" || a.Result.MS == nil {
+	if a.Result.ID != "" || a.Result.RowCount != 1 || len(a.Result.Rows) != 1 || a.Result.Columns[0].Name != "n" ||
+		a.Result.MS == nil {
 		t.Errorf("%+v", a)
 	}
 	id := g.ask("revenue by category")
 	before := len(g.events(id))
-	g.call("POST", address, map[string]any{"sql": "SELECT category, count(*) FROM products GROUP BY 1", "conversation": id, "replaces": "r1"}, 200, &a)
+	g.call("POST", address, map[string]any{
+		"sql":          "SELECT category, count(*) FROM products GROUP BY 1",
+		"conversation": id,
+		"replaces":     "r1",
+	}, 200, &a)
 	events := g.events(id)
-	if len(events) != before+1 || events[before].Kind != "query_run" || events[before].Seq != a.Result.Seq || !strings.Contains(string(events[before].Body), `"by":"ada"`) || !strings.Contains(string(events[before].Body), `"replaces":"r1"`) {
+	if len(events) != before+1 || events[before].Kind != "query_run" || events[before].Seq != a.Result.Seq ||
+		!strings.Contains(string(events[before].Body), `"by":"ada"`) ||
+		!strings.Contains(string(events[before].Body), `"replaces":"r1"`) {
 		t.Errorf("%s: %s", kinds(events), events[len(events)-1].Body)
 	}
 	var stored result
@@ -409,7 +446,10 @@ func TestPersonsQuery(t *testing.T) {
 	if stored.SQL != a.Result.SQL || len(stored.Rows) != a.Result.RowCount || stored.Source != "shop" {
 		t.Errorf("%+v is not %+v", stored, a)
 	}
-	for _, sql := range []string{"DELETE FROM orders", "SELECT 1; SELECT 2", "ATTACH 'x.db' AS x", "PRAGMA query_only=OFF", "SELECT nothing FROM orders", "VACUUM INTO '/tmp/x'", " "} {
+	for _, sql := range []string{
+		"DELETE FROM orders", "SELECT 1; SELECT 2", "ATTACH 'x.db' AS x", "PRAGMA query_only=OFF",
+		"SELECT nothing FROM orders", "VACUUM INTO '/tmp/x'", " ",
+	} {
 		g.refused(g.request("POST", address, map[string]any{"sql": sql, "conversation": id}), 400, "invalid_request")
 	}
 	if n := len(g.events(id)); n != before+1 {
@@ -419,17 +459,34 @@ func TestPersonsQuery(t *testing.T) {
 	// A query that ran in the browser sends no rows.
 	var here struct{ ID string }
 	ran := "/api/conversations/" + id + "/queries"
-	g.call("POST", ran, map[string]any{"sql": "SELECT x FROM mine", "replaces": "r1", "columns": []any{map[string]any{"name": "x", "kind": "text"}}, "row_count": 70}, 200, &here)
+	g.call("POST", ran, map[string]any{
+		"sql": "SELECT x FROM mine", "replaces": "r1", "columns": []any{map[string]any{"name": "x", "kind": "text"}},
+		"row_count": 70,
+	}, 200, &here)
 	g.call("GET", "/api/results/"+here.ID, nil, 200, &stored)
-	if stored.SQL != "SELECT x FROM mine" || stored.Source != "client" || stored.RowCount != 70 || len(stored.Rows) != 0 {
+	if stored.SQL != "SELECT x FROM mine" || stored.Source != "client" || stored.RowCount != 70 ||
+		len(stored.Rows) != 0 {
 		t.Errorf("%+v", stored)
 	}
 	for _, body := range []map[string]any{
-		{"sql": "SELECT 1"}, {"sql": " ", "replaces": "r1"}, {"sql": "SELECT 1", "replaces": "r99"}, {"sql": "SELECT 1", "replaces": "r1", "row_count": -1}, {"sql": "SELECT 1", "replaces": "r1", "rows": []any{}},
+		{
+			"sql": "SELECT 1",
+		}, {
+			"sql":      " ",
+			"replaces": "r1",
+		}, {
+			"sql":      "SELECT 1",
+			"replaces": "r99",
+		}, {
+			"sql":       "SELECT 1",
+			"replaces":  "r1",
+			"row_count": -1,
+		}, {"sql": "SELECT 1", "replaces": "r1", "rows": []any{}},
 	} {
 		g.refused(g.request("POST", ran, body), 400, "invalid_request")
 	}
-	g.refused(g.request("POST", address, map[string]any{"sql": "SELECT 1", "conversation": id, "replaces": "r99"}), 400, "invalid_request")
+	g.refused(g.request("POST", address, map[string]any{"sql": "SELECT 1", "conversation": id, "replaces": "r99"}), 400,
+		"invalid_request")
 	g.refused(g.request("POST", "/api/sources/nothing/query", map[string]any{"sql": "SELECT 1"}), 404, "not_found")
 	foreign := g.request("POST", address, map[string]any{"sql": "SELECT 1", "conversation": id})
 	foreign.Header.Set("Authorization", "Bearer "+bobsKey)
@@ -445,24 +502,31 @@ func TestFeedback(t *testing.T) {
 			answered = ev.Seq
 		}
 	}
-	g.call("POST", "/api/feedback", map[string]any{"conversation": id, "seq": answered, "good": false, "words": "Too short."}, 204, nil)
+	g.call("POST", "/api/feedback", map[string]any{
+		"conversation": id, "seq": answered, "good": false, "words": "Too short.",
+	}, 204, nil)
 	events := g.events(id)
 	if last := events[len(events)-1]; last.Kind != "feedback" || !strings.Contains(string(last.Body), "Too short.") {
 		t.Errorf("%s", kinds(events))
 	}
 	for _, wrong := range []map[string]any{
-		{"conversation": id, "seq": answered}, {"conversation": id, "seq": 1, "good": true}, {"conversation": id, "seq": -1, "good": true},
+		{
+			"conversation": id,
+			"seq":          answered,
+		}, {"conversation": id, "seq": 1, "good": true}, {"conversation": id, "seq": -1, "good": true},
 	} {
 		g.refused(g.request("POST", "/api/feedback", wrong), 400, "invalid_request")
 	}
-	g.refused(g.request("POST", "/api/feedback", map[string]any{"conversation": "conv_X", "seq": 1, "good": true}), 404, "not_found")
+	g.refused(g.request("POST", "/api/feedback", map[string]any{"conversation": "conv_X", "seq": 1, "good": true}), 404,
+		"not_found")
 }
 
 func TestDataBrowser(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	var sources struct{ Sources []httpapi.SourceInfo }
 	g.call("GET", "/api/sources", nil, 200, &sources)
-	if len(sources.Sources) != 1 || sources.Sources[0].Name != "shop" || sources.Sources[0].Engine != "sqlite" || !sources.Sources[0].OK || sources.Sources[0].Tables < 4 {
+	if len(sources.Sources) != 1 || sources.Sources[0].Name != "shop" || sources.Sources[0].Engine != "sqlite" ||
+		!sources.Sources[0].OK || sources.Sources[0].Tables < 4 {
 		t.Errorf("%+v", sources)
 	}
 	var schema httpapi.SourceSchema
@@ -493,11 +557,13 @@ func TestDataBrowser(t *testing.T) {
 		t.Errorf("status: %+v", d)
 	}
 	g.call("GET", "/api/sources/shop/distribution?table=orders&column=total&limit=5", nil, 200, &d)
-	if len(d.Min) == 0 || len(d.Max) == 0 || len(d.Avg) == 0 || len(d.Values) == 0 || len(d.Values[0].From) == 0 || len(d.Values[0].To) == 0 {
+	if len(d.Min) == 0 || len(d.Max) == 0 || len(d.Avg) == 0 || len(d.Values) == 0 || len(d.Values[0].From) == 0 ||
+		len(d.Values[0].To) == 0 {
 		t.Errorf("total: %+v", d)
 	}
 	for target, want := range map[string]int{
-		"/api/sources/nothing/schema": 404, "/api/sources/shop/samples": 404, "/api/sources/shop/samples?table=nothing": 404,
+		"/api/sources/nothing/schema": 404, "/api/sources/shop/samples": 404,
+		"/api/sources/shop/samples?table=nothing":     404,
 		"/api/sources/shop/distribution?table=orders": 404, "/api/sources/shop/samples?table=orders&limit=0": 400,
 		"/api/suggestions?source=nothing": 404, `/api/sources/shop/samples?table=orders"--`: 404,
 	} {
@@ -531,7 +597,8 @@ func TestAssistants(t *testing.T) {
 		}
 	}
 	g.call("GET", "/api/assistants", nil, 200, &a)
-	if len(a.Assistants) == 0 || a.Assistants[0].Name != "analyst" || !a.Assistants[0].Available || a.Assistants[0].Title == "" || len(a.Assistants[0].Tools) < 5 || a.Assistants[0].Tools[0].Verdict != "allow" {
+	if len(a.Assistants) == 0 || a.Assistants[0].Name != "analyst" || !a.Assistants[0].Available ||
+		a.Assistants[0].Title == "" || len(a.Assistants[0].Tools) < 5 || a.Assistants[0].Tools[0].Verdict != "allow" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -565,7 +632,8 @@ func TestSession(t *testing.T) {
 	g.refused(bare("POST", "/api/session", map[string]any{"key": "key-of-nobody"}), 401, "unauthorized")
 	w := g.do(bare("POST", "/api/session", map[string]any{"key": adasKey}))
 	cookies := w.Result().Cookies()
-	if w.Code != 204 || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Path != "/" || strings.Contains(cookies[0].Value, "ada") {
+	if w.Code != 204 || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode ||
+		cookies[0].Path != "/" || strings.Contains(cookies[0].Value, "ada") {
 		t.Fatalf("%d %+v", w.Code, cookies)
 	}
 	with := func(r *http.Request) *http.Request { r.AddCookie(cookies[0]); return r }
@@ -643,13 +711,18 @@ func TestUploads(t *testing.T) {
 	g := newRig(t, folder)
 	w := g.do(g.upload("My shop.db", shopBytes(t)))
 	var up httpapi.SourceInfo
-	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 || up.Engine != "sqlite" || !up.Uploaded || up.Tables < 4 || !strings.HasPrefix(up.Name, "my_shop") {
+	if err := json.Unmarshal(w.Body.Bytes(),
+		&up); err != nil || w.Code != 201 || up.Engine != "sqlite" || !up.Uploaded || up.Tables < 4 ||
+		!strings.HasPrefix(up.Name, "my_shop") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	ask := func() {
 		t.Helper()
 		var run taken
-		g.call("POST", "/api/conversations", map[string]any{"text": "How many orders are there?", "sources": []string{up.Name}}, 202, &run)
+		g.call("POST", "/api/conversations", map[string]any{
+			"text":    "How many orders are there?",
+			"sources": []string{up.Name},
+		}, 202, &run)
 		if got := kinds(g.settle(run.Conversation)); !strings.HasSuffix(got, "answered run_finished") {
 			t.Error(got)
 		}
@@ -728,7 +801,8 @@ func TestCSVUpload(t *testing.T) {
 	}
 	w := g.do(r)
 	var up httpapi.SourceInfo
-	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 || up.Engine != "duckdb" || up.Rows == nil || *up.Rows != 2 {
+	if err := json.Unmarshal(w.Body.Bytes(), &up); err != nil || w.Code != 201 || up.Engine != "duckdb" ||
+		up.Rows == nil || *up.Rows != 2 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	var a struct{ Result result }
@@ -736,15 +810,19 @@ func TestCSVUpload(t *testing.T) {
 	if len(a.Result.Rows) != 1 || a.Result.Rows[0][0] != 42.0 && a.Result.Rows[0][0] != "42" {
 		t.Errorf("%+v", a)
 	}
-	g.refused(g.request("POST", "/api/sources/"+up.Name+"/query", map[string]any{"sql": "SELECT * FROM read_csv('/etc/passwd')"}), 400, "invalid_request")
+	g.refused(g.request("POST", "/api/sources/"+up.Name+"/query", map[string]any{
+		"sql": "SELECT * FROM read_csv('/etc/passwd')",
+	}), 400, "invalid_request")
 }
 
 func TestExportAndMessages(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	id := g.ask("revenue by category")
 	w := g.do(g.request("GET", "/api/conversations/"+id+"/export?format=html", nil))
-	if page := w.Body.String(); w.Code != 200 || !strings.Contains(page, `<h2 dir="auto">revenue by category</h2>`) || !strings.Contains(page, `href="#r1-`) || !strings.Contains(page, "SELECT") ||
-		!strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") || !strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") {
+	if page := w.Body.String(); w.Code != 200 || !strings.Contains(page, `<h2 dir="auto">revenue by category</h2>`) ||
+		!strings.Contains(page, `href="#r1-`) || !strings.Contains(page, "SELECT") ||
+		!strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
+		!strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") {
 		t.Errorf("%d %v %s", w.Code, w.Header(), page)
 	}
 	g.refused(g.request("GET", "/api/conversations/"+id+"/export?format=pdf", nil), 400, "invalid_request")
@@ -755,7 +833,8 @@ func TestExportAndMessages(t *testing.T) {
 		}
 	}
 	g.call("GET", "/api/conversations/"+id+"/messages", nil, 200, &m)
-	if len(m.Messages) != 2 || m.Messages[0].Role != "user" || m.Messages[0].Parts[0].Text != "revenue by category" || m.Messages[1].Role != "assistant" || len(m.Messages[1].Parts) < 2 {
+	if len(m.Messages) != 2 || m.Messages[0].Role != "user" || m.Messages[0].Parts[0].Text != "revenue by category" ||
+		m.Messages[1].Role != "assistant" || len(m.Messages[1].Parts) < 2 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -768,10 +847,16 @@ func TestUsageEndpoint(t *testing.T) {
 		Days []struct{ Tokens int64 }
 	}
 	id := g.ask("revenue by category")
-	used := footnote.AssistantMessage{Usage: footnote.Usage{Input: 100, CacheRead: 10, CacheWrite5m: 5, Output: 7}, Blocks: []json.RawMessage{}}
+	used := footnote.AssistantMessage{
+		Usage:  footnote.Usage{Input: 100, CacheRead: 10, CacheWrite5m: 5, Output: 7},
+		Blocks: []json.RawMessage{},
+	}
 	var c conv
 	g.call("GET", "/api/conversations/"+id, nil, 200, &c)
-	if _, err := g.app.store.Append(t.Context(), footnote.Append{Stream: id, After: c.Last, Run: "run_x", Bodies: []footnote.Body{footnote.RunStarted{}, used, footnote.RunFinished{}}}); err != nil {
+	if _, err := g.app.store.Append(t.Context(), footnote.Append{
+		Stream: id, After: c.Last, Run: "run_x",
+		Bodies: []footnote.Body{footnote.RunStarted{}, used, footnote.RunFinished{}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	g.call("GET", "/api/usage", nil, 200, &before)

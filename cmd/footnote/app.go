@@ -17,31 +17,32 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/hub/relay"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/tool/drawing"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
-	"github.com/footnotehq/footnote/prompt"
-	"github.com/footnotehq/footnote/relay"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/telemetry"
-	"github.com/footnotehq/footnote/tool/drawing"
+	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/workspace"
-	"github.com/footnotehq/footnote/usage"
 )
 
 // app holds everything that the endpoints of one process use.
@@ -56,7 +57,7 @@ type app struct {
 	ledger     *ledger.Ledger
 	cache      *cache.Cache // results of tools; nil when caching is off
 	planner    *offline.Planner
-	model      agent.Model
+	model      model.Model
 	check      func(context.Context) error // checks that the model's server responds
 	store      store.Store
 	hub        *hub.Hub
@@ -80,7 +81,8 @@ type app struct {
 // newApp opens everything the configuration names and drives runs, including those left behind by a process that
 // died. folder is the folder of the log within the data folder, and how sets the options for opening it. ended is
 // called after each run; it may be nil.
-func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (*app, error) {
+func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger,
+	progress func(source, table string, rows int64), ended func()) (*app, error) {
 	a, err := openApp(ctx, c, folder, how, log, progress)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 }
 
 // openApp does the work of newApp for commands that drive no runs.
-func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64)) (_ *app, err error) {
+func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger,
+	progress func(source, table string, rows int64)) (_ *app, err error) {
 	a := &app{cfg: c, log: log, hub: hub.New()}
 	defer func() {
 		if err != nil {
@@ -108,7 +111,12 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	a.onClose(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
 	how.Damaged = func(stream string, seq int64, reason string) {
 		a.metrics.Unreadable()
-		log.Error("a part of a conversation cannot be read; the rest of it is", "conversation", stream, "event", seq, "err", reason)
+		log.Error("cannot read a part of a conversation; skipping it", "conversation", stream, "event", seq, "err",
+			reason)
+	}
+	how.Empty = func() {
+		log.Warn("the data file is empty, so there are no conversations; if it held some, stop the server and "+
+			"restore a backup", "file", dataFile(c, folder))
 	}
 	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
@@ -134,7 +142,8 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
-	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(), filepath.Join(c.Data, folder, "uploads"), log); err != nil {
+	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(),
+		filepath.Join(c.Data, folder, "uploads"), log); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.onClose(a.catalog.Close)
@@ -164,8 +173,10 @@ func (a *app) drive(ctx context.Context, ended func()) (err error) {
 	a.ring = apikey.NewRing(a.store)
 	a.engine, err = agent.New(agent.Options{
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
-		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
-		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store),
+		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
+		Access:  a.allowed(),
+		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.publish(),
+		Recall: a.cfg.Recall, Now: clock(a.store),
 		Refused: a.refused,
 	})
 	return err
@@ -184,6 +195,20 @@ func (a *app) refused(t agent.Turn, err error) {
 func (a *app) sideJob(ctx context.Context, j httpapi.SideJob) {
 	e := a.outsideLog(ctx, httpapi.PrincipalOf(ctx), "side_job", "openai", j.Spent, j.Took, j.Err)
 	e.Question, e.Response = j.Prompt, j.Text
+	a.inbox.Add(e)
+}
+
+// queried tells the audit about a person's own statement that the log does not hold.
+func (a *app) queried(ctx context.Context, q httpapi.OwnQuery) {
+	p := httpapi.PrincipalOf(ctx)
+	e := audit.NewEntry("query", time.Now())
+	e.SessionID, e.Org, e.User = q.Conversation, p.Org, p.User
+	e.Door, e.RequestID = "app", footnote.OriginOf(ctx).Request
+	e.Metadata.DurationSeconds = q.Took.Seconds()
+	if q.Err != nil {
+		e.Failed(q.Err)
+	}
+	e.Statement(q.Statement)
 	a.inbox.Add(e)
 }
 
@@ -209,7 +234,8 @@ func (a *app) tracer(ctx context.Context) agent.Tracer {
 	}
 	provider := map[string]string{config.Anthropic: "anthropic", config.Offline: "footnote"}[c.Upstream]
 	a.traces = telemetry.NewTraces(telemetry.TraceOptions{
-		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Header(), Ratio: c.Traces.Ratio, Content: c.Traces.Content, Redact: redactor(c),
+		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Header(), Ratio: c.Traces.Ratio, Content: c.Traces.Content,
+		Redact:   redactor(c),
 		Provider: cmp.Or(provider, "anthropic_compatible"), Server: serverOf(c), Version: version, Logger: a.log,
 	})
 	a.onClose(func() error { return a.traces.Close(ctx) })
@@ -234,14 +260,19 @@ func (a *app) allowed() agent.Access {
 
 // folderError explains why the data folder cannot be used, and how to fix it.
 func folderError(folder string, err error) error {
-	what := "cannot be made: this user may not write where it is to be. Make it beforehand, or choose another with --data."
+	what := "cannot be made: this user may not write where it is to be. Make it beforehand, or choose another with " +
+		"--data."
 	switch info, serr := os.Stat(folder); {
 	case serr == nil && info.IsDir():
 		what = "cannot be written to. Give this user the right to, or choose another with --data."
 	case serr == nil || errors.Is(err, syscall.ENOTDIR):
 		what = "cannot be made: there is a file in its place. Choose another with --data."
 	}
-	return &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s %s", folder, what), Err: err}
+	return &footnote.Error{
+		Code:    footnote.StorageUnavailable,
+		Message: fmt.Sprintf("The data folder %s %s", folder, what),
+		Err:     err,
+	}
 }
 
 // multipliers returns the weight of a token in each tier.
@@ -256,7 +287,8 @@ func multipliers(c config.Config) map[string]int64 {
 // newLedger creates the ledger that enforces the configured limits.
 func (a *app) newLedger(counter ledger.Counter) *ledger.Ledger {
 	return ledger.New(ledger.Options{
-		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg), Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
+		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg),
+		Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
 	})
 }
 
@@ -368,7 +400,11 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	for i, d := range described {
 		names[i] = d.Name
 	}
-	fresh := &opened{version: version, names: names, system: prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true}))}
+	fresh := &opened{
+		version: version,
+		names:   names,
+		system:  prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true})),
+	}
 	a.opened.Store(fresh)
 	return fresh.system, fresh.names, nil
 }
@@ -423,7 +459,8 @@ type opened struct {
 }
 
 // resolve finds the footnotes of an answer. It checks the planner's own footnotes like all others.
-func resolve(text, question string, tables []agent.Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+func resolve(text, question string, tables []agent.Table,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
 	for i, t := range tables {
 		results[i] = cite.Table{
@@ -439,7 +476,8 @@ func resolve(text, question string, tables []agent.Table, hints []footnote.Cite)
 }
 
 // merge prefers the model's own footnotes where they are correct.
-func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	wrong := map[[2]int]bool{}
 	for _, p := range cite.Verify(text, hints, results) {
 		wrong[[2]int{p.Cite.Start, p.Cite.End}] = true

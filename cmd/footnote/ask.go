@@ -13,6 +13,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -64,7 +65,9 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close(ctx)) }()
-	turn := agent.Turn{Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel, Unattended: true}
+	turn := agent.Turn{
+		Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel, Unattended: true,
+	}
 	if cmd.Continue {
 		if turn.Conversation, err = lastConversation(ctx, a); err != nil {
 			return err
@@ -309,13 +312,15 @@ func (g *gathered) finished(b footnote.RunFinished) {
 	g.Usage.Input, g.Usage.Output = b.Usage.Prompt(), b.Usage.Output
 	g.Usage.CostUSD, g.Usage.Millis = b.Cost.USD(), b.Millis
 	switch b.Reason {
-	case agent.MaxTokens, agent.ContextExceeded:
+	case model.MaxTokens, model.ContextExceeded:
 		g.Outcome, g.Reason = limited, "the answer was cut off at the model's limit of length"
 	case "max_turns":
-		g.Outcome, g.Reason = limited, "the limit of model calls for one question (max_turns) was reached; this is the best answer until then"
+		g.Outcome, g.Reason = limited,
+			"the limit of model calls for one question (max_turns) was reached; this is the best answer until then"
 	case "budget":
-		g.Outcome, g.Reason = limited, "the limit of money for one question (max_budget_usd) was reached; this is the best answer until then"
-	case agent.Refusal:
+		g.Outcome, g.Reason = limited,
+			"the limit of money for one question (max_budget_usd) was reached; this is the best answer until then"
+	case model.Refusal:
 		g.Outcome, g.Reason = refused, "the model refused to answer"
 	default:
 		if g.fault.Fault != "" && !g.read {
@@ -339,7 +344,8 @@ func (a *app) fill(ctx context.Context, out *answerJSON, last *footnote.StoredRe
 }
 
 // readResult reads the rows of a stored result.
-func readResult(ctx context.Context, s store.Store, conversation string, r footnote.StoredResult) (footnote.Result, error) {
+func readResult(ctx context.Context, s store.Store, conversation string,
+	r footnote.StoredResult) (footnote.Result, error) {
 	res := footnote.Result{Columns: r.Columns, Truncated: r.Truncated}
 	for _, c := range r.Chunks {
 		data, err := s.Blob(ctx, conversation, c.Digest)

@@ -9,9 +9,10 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/model/offline"
-	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/ask"
 	"github.com/footnotehq/footnote/tool/browser"
 	"github.com/footnotehq/footnote/tool/chart"
@@ -32,7 +33,7 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 	}
 	all := []*agent.Assistant{analyst, a.explore(), coder, a.chartAnalyst()}
 	for _, as := range all {
-		specs := make([]agent.Spec, len(as.Tools))
+		specs := make([]tool.Spec, len(as.Tools))
 		for i, t := range as.Tools {
 			specs[i] = t.Spec()
 		}
@@ -56,7 +57,8 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 func (a *app) limits() agent.Limits {
 	c := a.cfg
 	return agent.Limits{
-		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout, Park: c.ParkTimeout,
+		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout,
+		Park:      c.ParkTimeout,
 		InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
 	}
 }
@@ -78,7 +80,7 @@ func (a *app) policy() agent.Policy {
 
 // analyst returns the assistant that answers from the sources.
 func (a *app) analyst(ctx context.Context) (*agent.Assistant, error) {
-	var tools []agent.Tool
+	var tools []tool.Tool
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	tools = append(tools, chart.New())
@@ -109,7 +111,8 @@ func (a *app) explore() *agent.Assistant {
 		Tools: append(browser.New(), ask.New()),
 		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 			if len(asked) > 0 {
-				return nil, nil, footnote.Errorf(footnote.InvalidRequest, "The assistant explore works on files in the browser and has no sources.")
+				return nil, nil, footnote.Errorf(footnote.InvalidRequest,
+					"The assistant explore works on files in the browser and has no sources.")
 			}
 			return system, nil, nil
 		},

@@ -80,7 +80,8 @@ func TestWhatIsNoRunIsAudited(t *testing.T) {
 			for _, s := range e.Results {
 				outcomes = append(outcomes, s.Outcome)
 			}
-			got := fmt.Sprint(e.Type, " ", e.User, " ", e.Outcome, " ", e.SessionID, " ", outcomes, " ", e.Question, " -> ",
+			got := fmt.Sprint(e.Type, " ", e.User, " ", e.Outcome, " ", e.SessionID, " ", outcomes, " ", e.Question,
+				" -> ",
 				strings.TrimSpace(e.Response))
 			if !want[got] {
 				t.Fatalf("an unexpected line: %s\n%s", got, line)
@@ -98,6 +99,100 @@ func TestWhatIsNoRunIsAudited(t *testing.T) {
 			if e.User == "ada" && e.Metadata.Model != "claude-sonnet-5-5" {
 				t.Errorf("its model: %s", line)
 			}
+		}
+	}
+}
+
+// TestStatementsOfPeopleAreAudited checks that the audit has one line for each statement that a person ran or tried,
+// with and without a conversation, however it ended.
+func TestStatementsOfPeopleAreAudited(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	id := g.ask("revenue by category")
+	lines := make(listener, 100)
+	follow, err := g.app.auditTo(map[string]audit.Sink{"test": lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const shop = "/api/sources/shop/query"
+	here := "/api/conversations/" + id + "/queries"
+	want := map[string]bool{}
+	for _, c := range []struct {
+		address string
+		body    map[string]any
+		status  int
+		want    string // outcome and error of the line, outcome of the statement, tables, and whether a browser ran it
+	}{
+		{
+			shop, map[string]any{
+				"sql":          "SELECT 1 FROM orders",
+				"conversation": id,
+			}, 200, "finished  executed orders false",
+		},
+		{shop, map[string]any{"sql": "SELECT 2 FROM orders LIMIT 1"}, 200, "finished  executed orders false"},
+		{shop, map[string]any{"sql": "DELETE FROM orders"}, 400, "failed invalid_request refused  false"},
+		{
+			shop, map[string]any{
+				"sql":          "DELETE FROM products",
+				"conversation": id,
+			}, 400, "failed invalid_request refused  false",
+		},
+		{
+			shop, map[string]any{
+				"sql":          "SELECT nothing FROM orders",
+				"conversation": id,
+			}, 400, "failed invalid_request failed  false",
+		},
+		{
+			shop, map[string]any{
+				"sql":          "SELECT 3",
+				"conversation": id,
+				"replaces":     "r99",
+			}, 400, "failed invalid_request executed  false",
+		},
+		{
+			shop, map[string]any{
+				"sql":          "SELECT 4",
+				"conversation": "conv_nowhere",
+			}, 404, "failed not_found not_run  false",
+		},
+		{"/api/sources/nothing/query", map[string]any{"sql": "SELECT 5"}, 404, "failed not_found not_run  false"},
+		{here, map[string]any{"sql": "SELECT 6", "replaces": "r1", "row_count": 7}, 200, "finished  executed  true"},
+		{here, map[string]any{"sql": "SELECT 7", "replaces": "r99"}, 400, "failed invalid_request executed  true"},
+		{
+			"/api/conversations/conv_nowhere/queries", map[string]any{
+				"sql":      "SELECT 8",
+				"replaces": "r1",
+			}, 404, "failed not_found executed  true",
+		},
+	} {
+		if c.status == 200 {
+			g.call("POST", c.address, c.body, c.status, nil)
+		} else {
+			g.refused(g.request("POST", c.address, c.body), c.status,
+				map[int]string{400: "invalid_request", 404: "not_found"}[c.status])
+		}
+		want[fmt.Sprint(c.body["sql"], ": ", c.want)] = true
+	}
+	defer runJobs(t.Context(), func(ctx context.Context) { follow.Run(ctx, auditGrace) })()
+	for len(want) > 0 {
+		for line := range bytes.Lines(<-lines) {
+			var e audit.Entry
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Type != "query" {
+				continue
+			}
+			if len(e.Queries) != 1 || len(e.Results) != 1 || e.User != "ada" || e.Org != "acme" {
+				t.Fatalf("%s", line)
+			}
+			res := e.Results[0]
+			got := fmt.Sprintf("%s: %s %s %s %s %t", e.Queries[0], e.Outcome, e.Error, res.Outcome, res.Table,
+				res.InBrowser)
+			if !want[got] {
+				t.Fatalf("an unexpected line: %s\n%s", got, line)
+			}
+			delete(want, got)
 		}
 	}
 }

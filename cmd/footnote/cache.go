@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/own"
 )
 
@@ -33,23 +33,32 @@ func (a *app) openCache(folder string) error {
 	if err != nil {
 		return fmt.Errorf("open the cache: %w", err)
 	}
-	a.cache = cache.New(cache.Options{Backend: backend, Sources: a.cacheSource, Scope: a.cacheScope(), Logger: a.log, Metrics: a.metrics})
+	a.cache = cache.New(cache.Options{
+		Backend: backend, Sources: a.cacheSource, Scope: a.cacheScope(), Logger: a.log, Metrics: a.metrics,
+	})
 	a.onClose(a.cache.Close)
 	return nil
 }
 
 // caches reports whether the results of any tool are cached.
 func caches(c config.Config) bool {
-	return c.Cache.TTL > 0 || len(c.Cache.Tools) > 0 || slices.ContainsFunc(c.Tools.Own, func(t config.OwnTool) bool { return t.TTL != nil })
+	return c.Cache.TTL > 0 || len(c.Cache.Tools) > 0 ||
+		slices.ContainsFunc(c.Tools.Own, func(t config.OwnTool) bool { return t.TTL != nil })
 }
 
 // checkCache checks that the configured cache can be used.
-func checkCache(ctx context.Context, c config.Config) check {
+func checkCache(ctx context.Context, c config.Config, online bool) check {
 	switch {
 	case !caches(c):
 		return check{"cache", stateOK, "off: each call of a tool runs its statement"}
 	case c.Redis == "":
-		return check{"cache", stateOK, fmt.Sprintf("in memory, %d MB and %d results at most, for %v", c.Cache.Bytes>>20, c.Cache.Entries, c.Cache.TTL)}
+		return check{
+			"cache", stateOK, fmt.Sprintf("in memory, %d MB and %d results at most, for %v", c.Cache.Bytes>>20,
+				c.Cache.Entries, c.Cache.TTL),
+		}
+	}
+	if skip, ok := unchecked(ctx, "cache", string(c.Redis), online); ok {
+		return skip
 	}
 	backend, err := cache.OpenRedis(string(c.Redis), cache.RedisOptions{})
 	if err != nil {
@@ -59,7 +68,10 @@ func checkCache(ctx context.Context, c config.Config) check {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := backend.Get(ctx, "doctor"); err != nil {
-		return check{"cache", stateWarn, "Redis does not answer, so each call of a tool runs its statement: " + config.Redact(err.Error())}
+		return check{
+			"cache", stateWarn, "Redis does not answer, so each call of a tool runs its statement: " +
+				config.Redact(err.Error()),
+		}
 	}
 	return check{"cache", stateOK, fmt.Sprintf("in Redis, for %v", c.Cache.TTL)}
 }
@@ -103,13 +115,17 @@ func (a *app) cacheScope() func(footnote.Principal) []string {
 var cachedTools = []string{"run_query", "get_column_stats", "get_value_distribution"}
 
 // cached wraps those tools with the cache.
-func (a *app) cached(tools []agent.Tool) []agent.Tool {
+func (a *app) cached(tools []tool.Tool) []tool.Tool {
 	if a.cache == nil {
 		return tools
 	}
 	for i, t := range tools {
 		if name := t.Spec().Name; slices.Contains(cachedTools, name) {
-			tools[i] = a.cache.Tool(t, cache.Rule{TTL: a.cfg.Cache.Of(name), Config: a.cacheConfig(), Remarks: []string{"thought"}})
+			tools[i] = a.cache.Tool(t, cache.Rule{
+				TTL:     a.cfg.Cache.Of(name),
+				Config:  a.cacheConfig(),
+				Remarks: []string{"thought"},
+			})
 		}
 	}
 	return tools
@@ -119,9 +135,9 @@ func (a *app) cached(tools []agent.Tool) []agent.Tool {
 func (a *app) cacheConfig() string { return fmt.Sprintf("%s %+v", version, a.cfg.Limits) }
 
 // ownTools adds the configured tools.
-func (a *app) ownTools(tools []agent.Tool) ([]agent.Tool, error) {
+func (a *app) ownTools(tools []tool.Tool) ([]tool.Tool, error) {
 	for _, c := range a.cfg.Tools.Own {
-		if slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == c.Name }) {
+		if slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == c.Name }) {
 			return nil, fmt.Errorf("tools.own: there is a tool %s already", c.Name)
 		}
 		if _, ok := a.cfg.Sources[c.Source]; !ok {
@@ -141,7 +157,7 @@ func (a *app) ownTools(tools []agent.Tool) ([]agent.Tool, error) {
 }
 
 // ownCached wraps a configured tool with the cache.
-func (a *app) ownCached(t agent.Tool, c config.OwnTool) agent.Tool {
+func (a *app) ownCached(t tool.Tool, c config.OwnTool) tool.Tool {
 	if a.cache == nil {
 		return t
 	}
@@ -149,7 +165,9 @@ func (a *app) ownCached(t agent.Tool, c config.OwnTool) agent.Tool {
 	if c.TTL != nil {
 		ttl = *c.TTL
 	}
-	return a.cache.Tool(t, cache.Rule{TTL: ttl, Source: c.Source, Config: a.cacheConfig() + "\n" + c.SQL, Remarks: []string{own.Thought}})
+	return a.cache.Tool(t, cache.Rule{
+		TTL: ttl, Source: c.Source, Config: a.cacheConfig() + "\n" + c.SQL, Remarks: []string{own.Thought},
+	})
 }
 
 // cacheForgetter is a log that also deletes a conversation's cache entries when it deletes the conversation.
@@ -176,6 +194,7 @@ func (a *app) forget(ctx context.Context, conversation string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := a.cache.Forget(ctx, conversation); err != nil {
-		a.log.WarnContext(ctx, "cached rows of a deleted conversation stay until their time is over", "conversation", conversation, "err", err)
+		a.log.WarnContext(ctx, "cached rows of a deleted conversation stay until their time is over", "conversation",
+			conversation, "err", err)
 	}
 }

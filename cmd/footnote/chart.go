@@ -6,13 +6,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/drawing/board"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/tool/drawing"
+	"github.com/footnotehq/footnote/market/tool/market"
 	"github.com/footnotehq/footnote/model/offline"
-	"github.com/footnotehq/footnote/prompt"
-	"github.com/footnotehq/footnote/protocol/chart"
-	"github.com/footnotehq/footnote/tool/drawing"
-	"github.com/footnotehq/footnote/tool/market"
 )
 
 // openBoards opens the documents of drawings. Without a market, symbols are unknown and anchors are not checked.
@@ -28,7 +28,8 @@ func (a *app) openBoards() {
 // chartAnalyst returns the assistant that reads a market and draws on the user's chart.
 func (a *app) chartAnalyst() *agent.Assistant {
 	as := &agent.Assistant{
-		Name: chart.Assistant, Title: "Chart analyst", Description: "Reads a market, and draws on your chart with reasons.",
+		Name: chart.Assistant, Title: "Chart analyst",
+		Description: "Reads a market, and draws on your chart with reasons.",
 		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return nil, nil, nil
 		},
@@ -40,9 +41,13 @@ func (a *app) chartAnalyst() *agent.Assistant {
 	if a.cfg.Upstream == config.Offline {
 		as.Model = offline.Chart{}
 	}
-	as.Tools = append(market.New(market.Options{Market: a.market}), drawing.New(drawing.Options{Boards: a.boards, Bar: a.prices.Bar})...)
+	as.Tools = append(market.New(market.Options{Market: a.market}),
+		drawing.New(drawing.Options{Boards: a.boards, Bar: a.prices.Bar})...)
 	as.Tiers = a.tiers()
-	as.Setting = &drawing.Surroundings{Symbol: a.boards.Symbol, Parts: append(a.prices.Market(), drawing.Drawings(a.boards)...)}
+	as.Setting = &drawing.Surroundings{
+		Symbol: a.boards.Symbol,
+		Parts:  append(a.prices.Market(), drawing.Drawings(a.boards)...),
+	}
 	as.Policy = agent.Policy{Deny: a.cfg.Tools.Deny}
 	for _, t := range as.Tools {
 		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // visible, and undone with a key
@@ -50,7 +55,8 @@ func (a *app) chartAnalyst() *agent.Assistant {
 	system := prompt.Blocks(prompt.Chart(prompt.ChartOptions{Data: true}))
 	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 		if len(asked) > 0 {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "The assistant chart reads a market and has no sources.")
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest,
+				"The assistant chart reads a market and has no sources.")
 		}
 		return system, nil, nil
 	}

@@ -22,7 +22,8 @@ func TestTheChartAnalyst(t *testing.T) {
 	at := markettest.Begins.Add(3*time.Minute + 20*time.Second).Format(time.RFC3339)
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("draw_horizontal_ray", `{"anchor":{"timestamp":"2020-01-01T00:00:00Z","price":1.1}}`),
-		modeltest.Use("draw_horizontal_ray", `{"anchor":{"timestamp":"`+at+`","price":1.101},"notes":"The low of the minute.","tags":["support"]}`),
+		modeltest.Use("draw_horizontal_ray",
+			`{"anchor":{"timestamp":"`+at+`","price":1.101},"notes":"The low of the minute.","tags":["support"]}`),
 		modeltest.Say("Support is drawn."), modeltest.Say("Support"),
 	}})
 	base, with := fake.Start(t), withMarket(t)
@@ -41,7 +42,8 @@ func TestTheChartAnalyst(t *testing.T) {
 		if err := readSpec(t, g).check(g.request("GET", "/api/chat/"+conversation, nil), view); err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(view.Body.String(), "before the first bar of EURUSD") || !strings.Contains(view.Body.String(), `"drawingActions":1`) {
+		if !strings.Contains(view.Body.String(), "before the first bar of EURUSD") ||
+			!strings.Contains(view.Body.String(), `"drawingActions":1`) {
 			t.Errorf("%s", view.Body)
 		}
 		list := g.do(g.request("GET", "/api/chat", nil))
@@ -50,8 +52,10 @@ func TestTheChartAnalyst(t *testing.T) {
 		}
 		before = g.do(g.request("GET", "/api/drawings?symbol=EURUSD", nil)).Body.String()
 		history := g.do(g.request("GET", "/api/drawings/history?symbol=EURUSD", nil)).Body.String()
-		if want := fmt.Sprintf(`"time":%d,"price":1.101`, markettest.Begins.Add(3*time.Minute).Unix()); !strings.Contains(before, want) ||
-			!strings.Contains(history, `"reason":"The low of the minute."`) || !strings.Contains(history, conversation) {
+		if want := fmt.Sprintf(`"time":%d,"price":1.101`,
+			markettest.Begins.Add(3*time.Minute).Unix()); !strings.Contains(before, want) ||
+			!strings.Contains(history, `"reason":"The low of the minute."`) ||
+			!strings.Contains(history, conversation) {
 			t.Errorf("%s\n%s", before, history)
 		}
 	})
@@ -63,12 +67,18 @@ func TestTheChartAnalyst(t *testing.T) {
 	})
 	asked := fake.Requests()
 	first, last := string(asked[0].Body), string(asked[2].Body)
-	for _, want := range []string{`symbol=\"EURUSD\" timeframe=\"1m\"`, "Current price: bid 1.1", "Recent range: the last 10 bars of 1m", "Events of the next 24 hours: not known: the calendar that is loaded ends at 2026-11-19T12:00:00Z.", "Positions of large traders (COT): not known: no report of EURUSD is loaded.", "Newest headlines: not known: no news of EUR or USD is loaded.", "Drawings: There are no drawings."} {
+	for _, want := range []string{
+		`symbol=\"EURUSD\" timeframe=\"1m\"`, "Current price: bid 1.1", "Recent range: the last 10 bars of 1m",
+		"Events of the next 24 hours: not known: the calendar that is loaded ends at 2026-11-19T12:00:00Z.",
+		"Positions of large traders (COT): not known: no report of EURUSD is loaded.",
+		"Newest headlines: not known: no news of EUR or USD is loaded.", "Drawings: There are no drawings.",
+	} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not in %s", want, first)
 		}
 	}
-	if string(asked[0].System) != string(asked[2].System) || strings.Contains(string(asked[0].System), "EURUSD") || !strings.Contains(string(asked[0].System), "cache_control") {
+	if string(asked[0].System) != string(asked[2].System) || strings.Contains(string(asked[0].System), "EURUSD") ||
+		!strings.Contains(string(asked[0].System), "cache_control") {
 		t.Errorf("the prompt is not frozen: %s", asked[0].System)
 	}
 	if refusals := fake.Refusals(); len(refusals) > 0 || !strings.Contains(last, `drawing_id`) {
@@ -112,7 +122,9 @@ func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 			kinds = append(kinds, frame.Type)
 		}
 		if frame.Type == "client_tool" {
-			post("/api/chat/tool-result", fmt.Sprintf(`{"conversationId":%q,"toolCallId":%q,"result":{"ok":true}}`, frame.ConversationID, frame.ID))
+			post("/api/chat/tool-result",
+				fmt.Sprintf(`{"conversationId":%q,"toolCallId":%q,"result":{"ok":true}}`, frame.ConversationID,
+					frame.ID))
 		}
 	}
 	if got := strings.Join(kinds, " "); got != "tool_result client_tool tool_result text done" {
@@ -125,18 +137,25 @@ func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 // draws nothing that cannot be checked.
 func TestAChartWithoutAMarket(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
-		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is away."), modeltest.Say("Away"),
+		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is away."),
+		modeltest.Say("Away"),
 	}})
 	base := fake.Start(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Market.Store = config.Secret(t.TempDir()) // a folder is not a database
 		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
 	})
-	w := g.do(g.request("POST", "/api/chat", map[string]any{"message": "Draw support", "symbol": "EURUSD", "timeframe": "1h"}))
-	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, "The market database is down") || !strings.Contains(body, `"type":"done"`) || strings.Contains(body, "client_tool") {
+	w := g.do(g.request("POST", "/api/chat", map[string]any{
+		"message":   "Draw support",
+		"symbol":    "EURUSD",
+		"timeframe": "1h",
+	}))
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, "The market database is down") ||
+		!strings.Contains(body, `"type":"done"`) || strings.Contains(body, "client_tool") {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if body := string(fake.Requests()[0].Body); !strings.Contains(body, "Current price: not available now (") || !strings.Contains(body, "Drawings: There are no drawings.") {
+	if body := string(fake.Requests()[0].Body); !strings.Contains(body, "Current price: not available now (") ||
+		!strings.Contains(body, "Drawings: There are no drawings.") {
 		t.Errorf("%s", body)
 	}
 	var list struct {

@@ -20,11 +20,13 @@ func TestMemoryOfChildren(t *testing.T) {
 	} {
 		c.Limits.ChildMemory = test.configured
 		if got := childMemory(c, test.machine); got != test.want {
-			t.Errorf("%d MB configured, %d MB there: %d MB, want %d MB", test.configured/mb, test.machine/mb, got/mb, test.want/mb)
+			t.Errorf("%d MB configured, %d MB there: %d MB, want %d MB", test.configured/mb, test.machine/mb, got/mb,
+				test.want/mb)
 		}
 	}
 	c.Workspace, c.Limits.ChildMemory, c.Limits.LoadMemory, c.Coder.CommandMemory = "w", 0, 128*mb, 700*mb
-	if got, want := childMemory(c, 1<<30), max((700+256+80)*int64(mb), child.Need(postgres.GrammarMemory)); got != want {
+	if got, want := childMemory(c, 1<<30),
+		max((700+256+80)*int64(mb), child.Need(postgres.GrammarMemory)); got != want {
 		t.Errorf("with a coder: %d MB, want %d MB", got/mb, want/mb)
 	}
 	for machine, want := range map[int64]int{0: 4, 1 << 30: 1, 4 << 30: 1, 6 << 30: 2, 32 << 30: 4} {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/model/offline"
-	"github.com/footnotehq/footnote/prompt"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -41,8 +42,10 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 		return nil, context.Cause(ctx)
 	}
 	spaces, err := workspace.Open(workspace.Options{
-		Folder: a.cfg.Workspace, Log: a.store, Shared: shared(a.store) != nil, Commands: a.unconfined == nil, Logger: a.log,
-		Time: min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory, Size: a.cfg.Coder.Size,
+		Folder: a.cfg.Workspace, Log: a.store, Shared: shared(a.store) != nil, Commands: a.unconfined == nil,
+		Logger: a.log,
+		Time:   min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory,
+		Size:    a.cfg.Coder.Size,
 		History: a.cfg.Coder.History, OrgHistory: a.cfg.Coder.OrgHistory,
 		Places: commandPlaces(a.cfg, machineMemory()), Reserve: a.children.budget.Reserve,
 	})
@@ -62,12 +65,14 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 		}
 	}
 	if a.unconfined != nil {
-		as.Description = "Reads and writes files in a workspace of its own. Commands are not run here: " + a.unconfined.Error() + "."
+		as.Description = "Reads and writes files in a workspace of its own. Commands are not run here: " +
+			a.unconfined.Error() + "."
 	}
 	system := prompt.Blocks(prompt.Coder(prompt.CoderOptions{Commands: commands}))
 	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 		if len(asked) > 0 {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "The assistant coder works in its workspace and has no sources.")
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest,
+				"The assistant coder works in its workspace and has no sources.")
 		}
 		return system, nil, nil
 	}
@@ -90,7 +95,7 @@ func (a *app) private() []string {
 
 // coderPolicy returns the policy for the coder's tools. It rejects an entry that matches none of them, because the
 // operator would believe it to be in force.
-func coderPolicy(c config.Coder, tools []agent.Tool) (agent.Policy, error) {
+func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
 	known := []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
 	names := func(list []string, s string) bool {
 		for _, glob := range list {
@@ -107,7 +112,11 @@ func coderPolicy(c config.Coder, tools []agent.Tool) (agent.Policy, error) {
 				found = found || names([]string{glob}, name)
 			}
 			if !found {
-				return agent.Policy{}, &exit{exitUsage, fmt.Errorf("coder.%s has %q, which is no tool of the coder; they are %s", setting, glob, strings.Join(known, ", "))}
+				return agent.Policy{},
+					&exit{
+						exitUsage, fmt.Errorf("coder.%s has %q, which is no tool of the coder; they are %s", setting,
+							glob, strings.Join(known, ", ")),
+					}
 			}
 		}
 	}
@@ -162,7 +171,11 @@ func (s withWorkspaces) Delete(ctx context.Context, id string) error {
 		if err := s.spaces.Remove(ctx, id); footnote.CodeOf(err) == footnote.StorageUnavailable {
 			return err // another server has it, or the store is unavailable
 		} else if err != nil {
-			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace of the conversation cannot be deleted.", Err: err}
+			return &footnote.Error{
+				Code:    footnote.StorageUnavailable,
+				Message: "The workspace of the conversation cannot be deleted.",
+				Err:     err,
+			}
 		}
 	}
 	return s.Store.Delete(ctx, id)

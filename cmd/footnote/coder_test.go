@@ -15,7 +15,10 @@ func TestWorkspaceAddresses(t *testing.T) {
 		c.Workspace, c.Coder.Allow = filepath.Join(c.Data, "workspaces"), []string{"Write"}
 	})
 	var took taken
-	g.call("POST", "/api/conversations", map[string]any{"assistant": "coder", "text": "write hello to notes.txt"}, 202, &took)
+	g.call("POST", "/api/conversations", map[string]any{
+		"assistant": "coder",
+		"text":      "write hello to notes.txt",
+	}, 202, &took)
 	g.settle(took.Conversation)
 	spec, base := readSpec(t, g), "/api/conversations/"+took.Conversation+"/workspace"
 	for target, want := range map[string]string{
@@ -27,14 +30,20 @@ func TestWorkspaceAddresses(t *testing.T) {
 		if err := spec.check(r, w); err != nil || w.Code != 200 || !strings.HasPrefix(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, %v; want %s", target, w.Code, w.Body, err, want)
 		}
-		if h := w.Header(); strings.Contains(target, "file") && (h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment")) {
+		if h := w.Header(); strings.Contains(target, "file") &&
+			(h.Get("X-Content-Type-Options") != "nosniff" ||
+				!strings.HasPrefix(h.Get("Content-Disposition"), "attachment")) {
 			t.Errorf("headers = %v", h)
 		}
 		r = g.request("GET", target, nil)
 		r.Header.Set("Authorization", "Bearer "+bobsKey)
 		g.refused(r, 404, "not_found")
 	}
-	for target, status := range map[string]int{"/file?path=none": 404, "/file?path=../../footnote.db": 400, "/file?digest=sha256:" + strings.Repeat("0", 64): 404} {
+	for target, status := range map[string]int{
+		"/file?path=none":                                404,
+		"/file?path=../../footnote.db":                   400,
+		"/file?digest=sha256:" + strings.Repeat("0", 64): 404,
+	} {
 		if w := g.do(g.request("GET", base+target, nil)); w.Code != status {
 			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
 		}
@@ -47,7 +56,11 @@ func TestWorkspaceAddresses(t *testing.T) {
 }
 
 func TestCoderPolicy(t *testing.T) {
-	w, err := workspace.Open(workspace.Options{Folder: t.TempDir(), Log: newRig(t, t.TempDir()).app.store, Commands: true})
+	w, err := workspace.Open(workspace.Options{
+		Folder:   t.TempDir(),
+		Log:      newRig(t, t.TempDir()).app.store,
+		Commands: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +72,13 @@ func TestCoderPolicy(t *testing.T) {
 		"nothing set": {config.Coder{}, "allow ask ask allow allow ask"},
 		"allow":       {config.Coder{Allow: []string{"Edit", "B*"}}, "allow ask allow allow allow allow"},
 		"ask":         {config.Coder{Ask: []string{"*"}, Allow: []string{"*"}}, "ask ask ask ask ask ask"},
-		"deny wins":   {config.Coder{Deny: []string{"Bash", "Read"}, Allow: []string{"*"}, Ask: []string{"Bash"}}, "deny allow allow allow allow deny"},
+		"deny wins": {
+			config.Coder{
+				Deny:  []string{"Bash", "Read"},
+				Allow: []string{"*"},
+				Ask:   []string{"Bash"},
+			}, "deny allow allow allow allow deny",
+		},
 	} {
 		p, err := coderPolicy(c.Coder, w.Tools())
 		if err != nil {
@@ -73,7 +92,8 @@ func TestCoderPolicy(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
-	if _, err := coderPolicy(config.Coder{Deny: []string{"bash"}}, w.Tools()); err == nil || !strings.Contains(err.Error(), `coder.deny has "bash"`) {
+	if _, err := coderPolicy(config.Coder{Deny: []string{"bash"}}, w.Tools()); err == nil ||
+		!strings.Contains(err.Error(), `coder.deny has "bash"`) {
 		t.Errorf("an entry that names no tool: %v", err)
 	}
 }

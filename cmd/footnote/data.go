@@ -26,8 +26,11 @@ import (
 type data struct{ *app }
 
 // openCatalog opens the catalogue of the configured sources and of uploads.
-func openCatalog(c config.Config, rules *access.Rules, configured sources, p processes, folder string, log *slog.Logger) (*catalog.Catalog, error) {
-	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), Allows: rules.Source, MaxBytes: c.UploadLimit, Logger: log}
+func openCatalog(c config.Config, rules *access.Rules, configured sources, p processes, folder string,
+	log *slog.Logger) (*catalog.Catalog, error) {
+	o := catalog.Options{
+		Fixed: configured, Shared: c.NeedsKey(), Allows: rules.Source, MaxBytes: c.UploadLimit, Logger: log,
+	}
 	if c.UploadLimit > 0 {
 		o.Folder = folder
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
@@ -60,7 +63,10 @@ func (d data) find(ctx context.Context, p footnote.Principal, name string) (sour
 // personal converts the error of a statement for a person. A model gets the same error as the result of a tool.
 func personal(err error) error {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
-		begin := map[string]string{source.Refused: "The statement was refused: ", source.Limited: "The statement ran into a limit: "}[bad.Kind]
+		begin := map[string]string{
+			source.Refused: "The statement was refused: ",
+			source.Limited: "The statement ran into a limit: ",
+		}[bad.Kind]
 		if begin == "" {
 			begin = "The statement failed: "
 		}
@@ -115,7 +121,8 @@ func uploaded(e catalog.Entry) httpapi.SourceInfo {
 }
 
 // Add implements httpapi.Data.
-func (d data) Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (httpapi.SourceInfo, error) {
+func (d data) Add(ctx context.Context, p footnote.Principal, filename string,
+	content io.Reader) (httpapi.SourceInfo, error) {
 	e, err := d.catalog.Add(ctx, p, filename, content)
 	return uploaded(e), err
 }
@@ -158,7 +165,9 @@ func (d data) Schema(ctx context.Context, p footnote.Principal, name string) (ht
 	}
 	out := httpapi.SourceSchema{Name: name, Engine: src.Dialect(), Tables: []httpapi.SourceTable{}}
 	for _, t := range s.Tables {
-		table := httpapi.SourceTable{Name: t.FullName(), View: t.View, Comment: t.Comment, Columns: []httpapi.SourceColumn{}}
+		table := httpapi.SourceTable{
+			Name: t.FullName(), View: t.View, Comment: t.Comment, Columns: []httpapi.SourceColumn{},
+		}
 		if t.Rows >= 0 {
 			table.Rows = new(t.Rows)
 		}
@@ -190,7 +199,8 @@ func reference(t source.Table, column string) *httpapi.Reference {
 }
 
 // table returns a table of the principal's source.
-func (d data) table(ctx context.Context, p footnote.Principal, name, table string) (source.Source, source.Table, error) {
+func (d data) table(ctx context.Context, p footnote.Principal,
+	name, table string) (source.Source, source.Table, error) {
 	src, s, err := d.find(ctx, p, name)
 	if err != nil {
 		return nil, source.Table{}, err
@@ -203,7 +213,8 @@ func (d data) table(ctx context.Context, p footnote.Principal, name, table strin
 }
 
 // Samples implements httpapi.Data.
-func (d data) Samples(ctx context.Context, p footnote.Principal, name, table string, limit int) (footnote.Result, error) {
+func (d data) Samples(ctx context.Context, p footnote.Principal, name, table string,
+	limit int) (footnote.Result, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, t, err := d.table(ctx, p, name, table)
 	if err != nil {
@@ -214,7 +225,8 @@ func (d data) Samples(ctx context.Context, p footnote.Principal, name, table str
 }
 
 // Distribution implements httpapi.Data.
-func (d data) Distribution(ctx context.Context, p footnote.Principal, name, table, column string, limit int) (httpapi.Distribution, error) {
+func (d data) Distribution(ctx context.Context, p footnote.Principal, name, table, column string,
+	limit int) (httpapi.Distribution, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, t, err := d.table(ctx, p, name, table)
 	if err != nil {
@@ -272,7 +284,8 @@ func whole(v any) int64 {
 }
 
 // Query implements httpapi.Data.
-func (d data) Query(ctx context.Context, p footnote.Principal, name, sql string) (footnote.Result, time.Duration, error) {
+func (d data) Query(ctx context.Context, p footnote.Principal,
+	name, sql string) (footnote.Result, time.Duration, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	src, _, err := d.find(ctx, p, name)
 	if err != nil {

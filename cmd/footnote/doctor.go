@@ -20,15 +20,16 @@ import (
 )
 
 type doctorCmd struct {
-	Online bool `help:"Also ask the model's server, and the issuer of tokens."`
+	Online bool `help:"Also ask the model's server, the issuer of tokens, and databases on other machines."`
 	Log    bool `help:"Read all conversations, too, and check that nothing in them is missing, doubled or torn."`
 }
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
 	return `Exit code 1 when a check fails, 2 when a setting is wrong.
-Databases that are configured are opened: sources, store, market and Redis. Nothing else is
-sent anywhere without --online, which asks the model's server and the issuer of tokens.
+Databases on this machine are opened: files, and servers at a Unix socket, a loopback address or
+localhost. Those on other machines are contacted only with --online, as are the model's server
+and the issuer of tokens. Without it, no other host name is looked up.
 
   footnote doctor --source shop.db
   footnote doctor --online
@@ -51,6 +52,9 @@ const (
 // notAsked is the note for a server that was not contacted.
 const notAsked = ": not asked; doctor --online asks"
 
+// notChecked is the note for a database on another machine that was not contacted.
+const notChecked = ": not checked; doctor --online checks it"
+
 // Run executes the command.
 func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
 	c, err := s.load(e, nil)
@@ -60,17 +64,17 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 	}
 	checks := []check{{"configuration", stateOK, "listens on " + c.Listen}}
 	checks = append(checks, checkData(c.Data))
-	checks = append(checks, checkStore(ctx, c)...)
+	checks = append(checks, checkStore(ctx, c, cmd.Online)...)
 	if cmd.Log {
-		checks = append(checks, checkLog(ctx, c)...)
+		checks = append(checks, checkLog(ctx, c, cmd.Online)...)
 	}
-	checks = append(checks, checkKeys(ctx, c))
+	checks = append(checks, checkKeys(ctx, c, cmd.Online))
 	checks = append(checks, checkTokens(ctx, c, cmd.Online)...)
-	checks = append(checks, checkLimits(c), checkCache(ctx, c), checkRetention(c))
+	checks = append(checks, checkLimits(c), checkCache(ctx, c, cmd.Online), checkRetention(c))
 	checks = append(checks, checkModel(ctx, c, std, cmd.Online)...)
 	checks = append(checks, checkTraces(c)...)
-	checks = append(checks, checkSources(ctx, c, std)...)
-	checks = append(checks, checkMarket(ctx, c)...)
+	checks = append(checks, checkSources(ctx, c, std, cmd.Online)...)
+	checks = append(checks, checkMarket(ctx, c, cmd.Online)...)
 	checks = append(checks, checkCoder(ctx, c)...)
 	printChecks(std.out, checks)
 	for _, k := range checks {
@@ -95,7 +99,7 @@ func checkData(folder string) check {
 	_, err := os.Stat(folder)
 	is := "is"
 	if errors.Is(err, fs.ErrNotExist) {
-		is = "was not there; it was made, and is"
+		is = "did not exist and was created; it is"
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return check{"data folder", stateFail, err.Error()}
@@ -121,7 +125,11 @@ func checkData(folder string) check {
 
 // checkKeys reports whether callers need a key, and how many keys there are. A store that does not exist yet has no
 // keys; another check reports its errors.
-func checkKeys(ctx context.Context, c config.Config) check {
+func checkKeys(ctx context.Context, c config.Config, online bool) check {
+	if skip, ok := unchecked(ctx, "api keys", string(c.Store), online); ok {
+		skip.words = fmt.Sprintf("%d in the configuration; those in the store ", len(c.APIKeys)) + skip.words
+		return skip
+	}
 	standing, ended, _ := checkStoredKeys(ctx, c)
 	words := fmt.Sprintf("%d in the configuration, %d made by footnote keys", len(c.APIKeys), standing)
 	if ended > 0 {
@@ -140,7 +148,12 @@ func checkKeys(ctx context.Context, c config.Config) check {
 // it may forward requests.
 func checkModel(ctx context.Context, c config.Config, std streams, online bool) []check {
 	if c.Upstream == config.Offline {
-		return []check{{"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL and FOOTNOTE_MODEL"}}
+		return []check{
+			{
+				"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL " +
+					"and FOOTNOTE_MODEL",
+			},
+		}
 	}
 	a := &app{cfg: c, log: logger(std.err, c, "error")}
 	if err := a.connect(); err != nil {
@@ -173,21 +186,28 @@ func checkTraces(c config.Config) []check {
 	return []check{{"traces", stateOK, words}}
 }
 
-// checkSources opens each source and proves it read-only.
-func checkSources(ctx context.Context, c config.Config, std streams) []check {
+// checkSources opens each source that it may contact, and proves it read-only.
+func checkSources(ctx context.Context, c config.Config, std streams, online bool) []check {
 	if len(c.Sources) == 0 {
 		return []check{{"sources", stateWarn, "none; name one with --source or FOOTNOTE_SOURCES"}}
 	}
 	var checks []check
 	for _, t := range c.Tools.Search {
 		if _, ok := c.Sources[t.Source]; !ok {
-			checks = append(checks, check{"search", stateFail, fmt.Sprintf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)})
+			checks = append(checks, check{
+				"search", stateFail,
+				fmt.Sprintf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source),
+			})
 		}
 	}
 	children := newChildren(c, logger(std.err, c, "error"))
 	defer children.close()
 	p := children.configured()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if skip, ok := unchecked(ctx, "source "+name, c.Sources[name], online); ok {
+			checks = append(checks, skip)
+			continue
+		}
 		checks = append(checks, checkSource(ctx, c, name, p, std)...)
 	}
 	return checks
@@ -195,7 +215,8 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 
 func checkSource(ctx context.Context, c config.Config, name string, p processes, std streams) []check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p, logger(std.err, c, "error"), loading(std.err))
+	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
+		logger(std.err, c, "error"), loading(std.err))
 	if err != nil {
 		return []check{{what, stateFail, err.Error()}}
 	}

@@ -61,7 +61,8 @@ func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
 }
 
 func (cmd *fakeCmd) options() (modeltest.Options, error) {
-	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") || strings.HasSuffix(cmd.Scenario, ".json") {
+	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") ||
+		strings.HasSuffix(cmd.Scenario, ".json") {
 		data, err := plainfile.Read(cmd.Scenario, maxSmallFile)
 		if err != nil {
 			return modeltest.Options{}, fmt.Errorf("scenario: %w", err)

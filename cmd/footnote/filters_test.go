@@ -24,9 +24,11 @@ func sales(engine string) []string {
 	if engine == "duckdb" {
 		day = "DATE '2024-01-01' + CAST(i * 20 AS INTEGER)"
 	}
-	rows := "INSERT INTO sales SELECT i, '%s', CASE i %% 2 WHEN 0 THEN '%s' ELSE '%s' END, CASE i %% 2 WHEN 0 THEN '%s' ELSE '%s' END, %d + i, " + day + " FROM " + series
+	rows := "INSERT INTO sales SELECT i, '%s', CASE i %% 2 WHEN 0 THEN '%s' ELSE '%s' END, CASE i %% 2 WHEN 0 THEN " +
+		"'%s' ELSE '%s' END, %d + i, " + day + " FROM " + series
 	return []string{
-		`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL, product text NOT NULL, region text NOT NULL, amount numeric(10,2) NOT NULL, sold date NOT NULL)`,
+		`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL, product text NOT NULL, region text NOT NULL, ` +
+			`amount numeric(10,2) NOT NULL, sold date NOT NULL)`,
 		fmt.Sprintf(rows, "acme", "anvil", "rocket", "north", "south", 10, 1, 12),
 		fmt.Sprintf(rows, "globex", "zeppelin", "quartz", "lunar", "martian", 70000, 101, 107),
 		`CREATE VIEW totals AS SELECT product, sum(amount) AS total FROM sales GROUP BY product`,
@@ -73,7 +75,8 @@ func TestFilteredSources(t *testing.T) {
 			}
 			for _, table := range []string{"salaries", "sqlite_master"} {
 				g.as(adasKey, "GET", "/api/sources/shop/samples?table="+table, nil, http.StatusNotFound)
-				g.as(adasKey, "POST", "/api/sources/shop/query", in("sql", "SELECT * FROM "+table), http.StatusBadRequest)
+				g.as(adasKey, "POST", "/api/sources/shop/query", in("sql", "SELECT * FROM "+table),
+					http.StatusBadRequest)
 			}
 		})
 	}
@@ -81,20 +84,27 @@ func TestFilteredSources(t *testing.T) {
 
 // ranAgain lets people of two orgs edit the statement of an answer and run it again.
 func ranAgain(t *testing.T, g *rig) {
-	for _, o := range []struct{ key, own, foreign, other string }{{adasKey, "rocket", "zeppelin quartz lunar globex", bobsKey}, {bobsKey, "quartz", "anvil rocket north acme", adasKey}} {
+	for _, o := range []struct{ key, own, foreign, other string }{
+		{
+			adasKey, "rocket", "zeppelin quartz lunar globex", bobsKey,
+		}, {bobsKey, "quartz", "anvil rocket north acme", adasKey},
+	} {
 		var opened taken
-		body := g.as(o.key, "POST", "/api/conversations", in("text", "How many sales are there by product?"), http.StatusAccepted)
+		body := g.as(o.key, "POST", "/api/conversations", in("text", "How many sales are there by product?"),
+			http.StatusAccepted)
 		if err := json.Unmarshal([]byte(body), &opened); err != nil {
 			t.Fatal(err)
 		}
 		g.settleAs(o.key, opened.Conversation)
-		again := in("sql", "SELECT * FROM sales ORDER BY amount DESC", "conversation", opened.Conversation, "replaces", "r1")
+		again := in("sql", "SELECT * FROM sales ORDER BY amount DESC", "conversation", opened.Conversation, "replaces",
+			"r1")
 		var ran struct{ Result struct{ ID string } }
 		body = g.as(o.key, "POST", "/api/sources/shop/query", again, http.StatusOK)
 		if err := json.Unmarshal([]byte(body), &ran); err != nil {
 			t.Fatal(err)
 		}
-		all := body + g.as(o.key, "GET", "/api/conversations/"+opened.Conversation+"/export?format=html", nil, http.StatusOK) +
+		all := body + g.as(o.key, "GET", "/api/conversations/"+opened.Conversation+"/export?format=html", nil,
+			http.StatusOK) +
 			g.as(o.key, "GET", "/api/conversations/"+opened.Conversation+"/events", nil, http.StatusOK)
 		for _, format := range []string{"", "?format=csv", "?format=json", "?format=arrow", "?format=xlsx"} {
 			file := g.as(o.key, "GET", "/api/results/"+ran.Result.ID+format, nil, http.StatusOK)
@@ -148,18 +158,22 @@ func TestFiltersOfCommands(t *testing.T) {
 		}
 	}
 	put("footnote.yaml", "sources:\n  shop: "+file+"\nfilters:\n  shop:\n    sales: org = {org}\n")
-	if text := command(t, 0, "query", "SELECT count(*) AS n FROM sales"); !strings.Contains(text, "0") || strings.Contains(text, "19") {
+	if text := command(t, 0, "query", "SELECT count(*) AS n FROM sales"); !strings.Contains(text, "0") ||
+		strings.Contains(text, "19") {
 		t.Error(text)
 	}
-	if text := command(t, 0, "query", "--source", "shop", "SELECT count(*) AS n FROM sales"); strings.Contains(text, "19") {
+	if text := command(t, 0, "query", "--source", "shop", "SELECT count(*) AS n FROM sales"); strings.Contains(text,
+		"19") {
 		t.Error(text)
 	}
-	if text := command(t, 2, "query", "--source", "other="+file, "SELECT count(*) FROM sales"); !strings.Contains(text, "filters for this address") {
+	if text := command(t, 2, "query", "--source", "other="+file, "SELECT count(*) FROM sales"); !strings.Contains(text,
+		"filters for this address") {
 		t.Error(text)
 	}
 	put("footnote.yaml", "sources:\n  shop: "+file+"\nfilters:\n  shop:\n    sales: organisation = {org}\n")
 	for _, args := range [][]string{{"query", "SELECT 1"}, {"doctor"}} {
-		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be held") || !strings.Contains(text, "organisation") {
+		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be held") ||
+			!strings.Contains(text, "organisation") {
 			t.Error(text)
 		}
 	}

@@ -20,11 +20,11 @@ type forgetCmd struct {
 
 // Help is shown by footnote forget --help.
 func (forgetCmd) Help() string {
-	return `Deletes what a user has left here, for good: conversations with their events, results and workspaces, drawings
-with their history, uploads, and the journal of trades in market.store. End the user's keys first, or more may come.
-It is done in the data folder, whose server must not run, or in the database of --store, where servers may; uploads
-and workspaces are those of this machine. What was used stays known, in numbers, as does that there were keys; the
-audit and backups are files of yours.
+	return `Deletes what a user has left here, for good: conversations with their events, results and
+workspaces, drawings with their history, uploads, and the journal of trades in market.store. End the user's keys
+first, or more may come. It is done in the data folder, whose server must not run, or in the database of
+--store, where servers may; uploads and workspaces are those of this machine. What was used stays known, in
+numbers, as does that there were keys; the audit and backups are files of yours.
 
   footnote forget --org acme --user ada`
 }
@@ -41,7 +41,9 @@ func (cmd *forgetCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	defer func() { err = errors.Join(err, a.close(ctx)) }()
 	gone, err := a.forgetPerson(ctx, footnote.Principal{Org: cmd.Org, User: cmd.User})
-	fmt.Fprintf(std.out, "deleted of %s/%s: %s\nnot deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the audit; backups\n", cmd.Org, cmd.User, gone)
+	fmt.Fprintf(std.out,
+		"deleted of %s/%s: %s\nnot deleted: what was used, in numbers; keys, which are ended with footnote keys "+
+			"revoke; the audit; backups\n", cmd.Org, cmd.User, gone)
 	return err
 }
 
@@ -52,7 +54,8 @@ type forgotten struct {
 }
 
 func (f forgotten) String() string {
-	words := fmt.Sprintf("%s, drawings on %s, %s", counted(f.conversations, "conversation"), counted(f.boards, "chart"), counted(f.uploads, "upload"))
+	words := fmt.Sprintf("%s, drawings on %s, %s", counted(f.conversations, "conversation"), counted(f.boards, "chart"),
+		counted(f.uploads, "upload"))
 	if f.market {
 		words += ", " + counted(f.trades, "trade")
 	}
@@ -103,7 +106,9 @@ func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 	log := a.deleting()
 	var failed error
 	for before, left := "", 0; ; {
-		heads, next, err := log.List(ctx, footnote.Page{Org: p.Org, User: p.User, Kind: store.Conversation, Before: before, Limit: 200})
+		heads, next, err := log.List(ctx, footnote.Page{
+			Org: p.Org, User: p.User, Kind: store.Conversation, Before: before, Limit: 200,
+		})
 		if err != nil {
 			return n, err
 		}
@@ -119,7 +124,8 @@ func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 				if left++; a.store.Ping(ctx) != nil {
 					return n, err // the next ones would fail as well
 				}
-				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", counted(left, "conversation"), head.ID, err)
+				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", counted(left, "conversation"),
+					head.ID, err)
 			}
 		}
 		if before = next; next == "" {

@@ -11,15 +11,16 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/drawing"
-	"github.com/footnotehq/footnote/inspect"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/store/inspect"
 )
 
 // notForgotten is the end of the command's output.
-const notForgotten = "not deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the audit; backups\n"
+const notForgotten = "not deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the " +
+	"audit; backups\n"
 
 // TestForget checks that the command deletes one user's data and nothing of anybody else's.
 func TestForget(t *testing.T) {
@@ -31,7 +32,10 @@ func TestForget(t *testing.T) {
 		g := newRig(t, folder, func(c *config.Config) { c.Workspace, c.Coder.Allow = workspaces, []string{"Write"} })
 		asked = g.ask("How many orders are there?")
 		var took taken
-		g.call("POST", "/api/conversations", map[string]any{"assistant": "coder", "text": "write hello to notes.txt"}, 202, &took)
+		g.call("POST", "/api/conversations", map[string]any{
+			"assistant": "coder",
+			"text":      "write hello to notes.txt",
+		}, 202, &took)
 		g.settle(took.Conversation)
 		for _, key := range []string{adasKey, bobsKey} {
 			r := g.upload("x.db", shopBytes(t))
@@ -44,7 +48,10 @@ func TestForget(t *testing.T) {
 		for _, p := range people {
 			for _, symbol := range []string{"EURUSD", "XAUUSD"} {
 				line := drawing.Drawing{Type: drawing.HorizontalLine, Symbol: symbol, Timeframe: "1h", Price: new(1.1)}
-				if _, err := g.app.boards.Put(t.Context(), p, line, 0, drawing.Cause{By: drawing.Human, User: p.User}); err != nil {
+				if _, err := g.app.boards.Put(t.Context(), p, line, 0, drawing.Cause{
+					By:   drawing.Human,
+					User: p.User,
+				}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -64,7 +71,10 @@ func TestForget(t *testing.T) {
 	forget := func(want string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		code := run(t.Context(), []string{"forget", "--org", "acme", "--user", "ada", "--data", folder, "--model", "offline", "--set", "workspace=" + workspaces},
+		code := run(t.Context(), []string{
+			"forget", "--org", "acme", "--user", "ada", "--data", folder, "--model", "offline", "--set",
+			"workspace=" + workspaces,
+		},
 			streams{strings.NewReader(""), &out, &errs}, nil)
 		if code != exitDone || out.String() != want {
 			t.Fatalf("%d %s %s", code, &out, &errs)
@@ -73,7 +83,8 @@ func TestForget(t *testing.T) {
 	forget("deleted of acme/ada: 2 conversations, drawings on 2 charts, 1 upload\n" + notForgotten)
 	forget("deleted of acme/ada: 0 conversations, drawings on 0 charts, 0 uploads\n" + notForgotten)
 	if left("uploads/*/*/*") != 1 || left("workspaces/*/notes.txt") != 0 {
-		t.Errorf("%d uploads and %d files of workspaces are left", left("uploads/*/*/*"), left("workspaces/*/notes.txt"))
+		t.Errorf("%d uploads and %d files of workspaces are left", left("uploads/*/*/*"),
+			left("workspaces/*/notes.txt"))
 	}
 	g := newRig(t, folder)
 	g.call("GET", "/api/conversations/"+asked, nil, 404, nil)
@@ -118,7 +129,9 @@ func TestForgetBesideAServer(t *testing.T) {
 			return modeltest.Use("Write", `{"file_path":"notes.txt","content":"hello"}`)
 		case strings.Contains(r.LastUserText(), "slowly"):
 			once.Do(func() { close(asked) })
-			return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+			return modeltest.Blocks(modeltest.Block{
+				Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond,
+			})
 		}
 		return modeltest.Say("There you are.")
 	}})
@@ -137,8 +150,13 @@ func TestForgetBesideAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	day := time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)
-	list := []market.Trade{{ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day.Add(time.Hour)}, {ID: "2", Symbol: "EURUSD", Side: "long", Opened: day}}
-	if err := errors.Join(load.Trades(t.Context(), "acme", "ada", list), load.Trades(t.Context(), "acme", "bob", list), load.Commit(t.Context())); err != nil {
+	list := []market.Trade{
+		{
+			ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day.Add(time.Hour),
+		}, {ID: "2", Symbol: "EURUSD", Side: "long", Opened: day},
+	}
+	if err := errors.Join(load.Trades(t.Context(), "acme", "ada", list), load.Trades(t.Context(), "acme", "bob", list),
+		load.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	done := g.ask("Answer quickly.")
@@ -153,10 +171,13 @@ func TestForgetBesideAServer(t *testing.T) {
 	g.call("POST", "/api/conversations", map[string]any{"assistant": "coder", "text": "Write."}, 202, &wrote)
 	g.settle(wrote.Conversation)
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"forget", "--org", "acme", "--user", "ada", "--data", t.TempDir(), "--model", "offline", "--store", url, "--set", "market.store=" + url,
-		"--set", "workspace=" + t.TempDir()}, streams{strings.NewReader(""), &out, &errs}, nil)
+	code := run(t.Context(),
+		[]string{"forget", "--org", "acme", "--user", "ada", "--data", t.TempDir(), "--model", "offline", "--store",
+			url, "--set", "market.store=" + url,
+			"--set", "workspace=" + t.TempDir()}, streams{strings.NewReader(""), &out, &errs}, nil)
 	want := "deleted of acme/ada: 2 conversations, drawings on 0 charts, 0 uploads, 2 trades\n" + notForgotten
-	if code != exitFailed || out.String() != want || !strings.Contains(errs.String(), "1 conversation cannot be deleted, the last of them "+wrote.Conversation) {
+	if code != exitFailed || out.String() != want ||
+		!strings.Contains(errs.String(), "1 conversation cannot be deleted, the last of them "+wrote.Conversation) {
 		t.Fatalf("%d %s %s", code, &out, &errs)
 	}
 	for _, id := range []string{done, running.Conversation} {
@@ -170,10 +191,13 @@ func TestForgetBesideAServer(t *testing.T) {
 		}
 	}
 	for user, want := range map[string]int{"ada": 0, "bob": 1} {
-		if trades, err := journals.Trades(t.Context(), market.TradeQuery{Org: "acme", User: user}); err != nil || len(trades) != want {
+		if trades, err := journals.Trades(t.Context(), market.TradeQuery{Org: "acme", User: user}); err != nil ||
+			len(trades) != want {
 			t.Errorf("%s has %+v, %v", user, trades, err)
 		}
-		heads, _, err := g.app.store.List(t.Context(), footnote.Page{Org: "acme", User: user, Kind: "conversation", Limit: 50})
+		heads, _, err := g.app.store.List(t.Context(), footnote.Page{
+			Org: "acme", User: user, Kind: "conversation", Limit: 50,
+		})
 		if err != nil || len(heads) != 1 { // the one left is hers
 			t.Errorf("%s has %+v, %v", user, heads, err)
 		}

@@ -67,10 +67,12 @@ func (g *generator) forSource(
 			return "", "", err
 		}
 		if len(names) == 0 {
-			return "", "", footnote.Errorf(footnote.InvalidRequest, "There is no source to write a statement for; send a schema.")
+			return "", "", footnote.Errorf(footnote.InvalidRequest,
+				"There is no source to write a statement for; send a schema.")
 		}
 		if len(names) > 1 {
-			return "", "", footnote.Errorf(footnote.InvalidRequest, "There are several sources: %s. Name one in source.", strings.Join(names, ", "))
+			return "", "", footnote.Errorf(footnote.InvalidRequest,
+				"There are several sources: %s. Name one in source.", strings.Join(names, ", "))
 		}
 		name = names[0]
 	}
@@ -79,7 +81,8 @@ func (g *generator) forSource(
 		return "", "", err
 	}
 	if in.Dialect != "" && in.Dialect != src.Dialect() {
-		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name, src.Dialect(), in.Dialect)
+		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name,
+			src.Dialect(), in.Dialect)
 	}
 	check := func(sql string) error { return passes(ctx, src, sql, footnote.Statement{SQL: sql, Source: name}) }
 	if g.cfg.Upstream == config.Offline {
@@ -137,7 +140,8 @@ func (g *generator) ask(
 		if _, ok := errors.AsType[*source.Error](err); !ok || n == attempts {
 			return "", personal(err)
 		}
-		prompt += fmt.Sprintf("\n\nThis statement was not accepted:\n%s\n\nThe reason: %v\nWrite a correct one.", sql, err)
+		prompt += fmt.Sprintf("\n\nThis statement was not accepted:\n%s\n\nThe reason: %v\nWrite a correct one.", sql,
+			err)
 	}
 }
 
@@ -183,7 +187,8 @@ func tablesOf(s source.Schema) localschema.Schema {
 // empty returns a DuckDB without data, opened on first use.
 func (g *generator) empty(ctx context.Context) (source.Source, error) {
 	if !duckdb.Available {
-		return nil, footnote.Errorf(footnote.ModelUnavailable, "This program was built without DuckDB, so statements for it cannot be checked here.")
+		return nil, footnote.Errorf(footnote.ModelUnavailable,
+			"This program was built without DuckDB, so statements for it cannot be checked here.")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,11 +197,19 @@ func (g *generator) empty(ctx context.Context) (source.Source, error) {
 	}
 	dir := filepath.Join(g.cfg.Data, "blank")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The data folder cannot be written to.",
+			Err:     err,
+		}
 	}
 	file := filepath.Join(dir, "blank.csv")
 	if err := os.WriteFile(file, []byte("nothing\n0\n"), 0o600); err != nil {
-		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The data folder cannot be written to.",
+			Err:     err,
+		}
 	}
 	src, err := duckdb.Open(ctx, "blank", file, duckdb.Options{Dir: dir, Concurrency: 1, Logger: g.log})
 	if err != nil {

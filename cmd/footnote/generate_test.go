@@ -28,13 +28,22 @@ func TestGenerateSQL(t *testing.T) {
 		body   map[string]any
 		status int
 	}{
-		"not understood":  {map[string]any{"question": "How many frobnicators are there?"}, 400},
-		"another dialect": {map[string]any{"question": "How many orders are there?", "source": "shop", "dialect": "duckdb"}, 400},
-		"no such source":  {map[string]any{"question": "How many orders are there?", "source": "none"}, 400},
-		"both":            {map[string]any{"question": "How many?", "source": "shop", "schema": fileSchema("DOUBLE")}, 400},
-		"no question":     {map[string]any{"question": " "}, 400},
-		"unknown key":     {map[string]any{"question": "How many?", "run": true}, 400},
-		"no columns":      {map[string]any{"question": "How many?", "schema": map[string]any{"tables": []any{map[string]any{"name": "t"}}}}, 400},
+		"not understood": {map[string]any{"question": "How many frobnicators are there?"}, 400},
+		"another dialect": {
+			map[string]any{"question": "How many orders are there?", "source": "shop", "dialect": "duckdb"}, 400,
+		},
+		"no such source": {map[string]any{"question": "How many orders are there?", "source": "none"}, 400},
+		"both": {
+			map[string]any{"question": "How many?", "source": "shop", "schema": fileSchema("DOUBLE")}, 400,
+		},
+		"no question": {map[string]any{"question": " "}, 400},
+		"unknown key": {map[string]any{"question": "How many?", "run": true}, 400},
+		"no columns": {
+			map[string]any{
+				"question": "How many?",
+				"schema":   map[string]any{"tables": []any{map[string]any{"name": "t"}}},
+			}, 400,
+		},
 	} {
 		w := g.do(g.request("POST", "/api/generate-sql", c.body))
 		if w.Code != c.status && !(name == "no such source" && w.Code == 404) {
@@ -42,8 +51,13 @@ func TestGenerateSQL(t *testing.T) {
 		}
 	}
 	for _, typ := range []string{"DOUBLE", "STRUCT(a INTEGER)) FROM x; --"} { // the second counts as text
-		w := g.do(g.request("POST", "/api/generate-sql", map[string]any{"question": "How many sales by region?", "schema": fileSchema(typ)}))
-		if duckdb.Available && (w.Code != 200 || !strings.Contains(w.Body.String(), `\"sales 1\"`) || !strings.Contains(w.Body.String(), `"dialect":"duckdb"`)) {
+		w := g.do(g.request("POST", "/api/generate-sql", map[string]any{
+			"question": "How many sales by region?",
+			"schema":   fileSchema(typ),
+		}))
+		if duckdb.Available &&
+			(w.Code != 200 || !strings.Contains(w.Body.String(), `\"sales 1\"`) ||
+				!strings.Contains(w.Body.String(), `"dialect":"duckdb"`)) {
 			t.Errorf("%s: %d %s", typ, w.Code, w.Body)
 		}
 		if !duckdb.Available && w.Code != 503 {
@@ -84,12 +98,15 @@ func TestGenerateSQLWithAModel(t *testing.T) {
 }
 
 func TestOver(t *testing.T) {
-	s := localschema.Schema{Tables: []localschema.Table{{Name: `a"b`, Columns: []localschema.Column{{Name: "x", Type: "DECIMAL(18, 3)"}}}}}
+	s := localschema.Schema{
+		Tables: []localschema.Table{{Name: `a"b`, Columns: []localschema.Column{{Name: "x", Type: "DECIMAL(18, 3)"}}}},
+	}
 	const head = `WITH "a""b" AS (SELECT CAST(NULL AS DECIMAL(18, 3)) AS "x" WHERE 1 = 0)`
 	for sql, want := range map[string]string{
 		"SELECT 1":                    head + " SELECT 1",
 		"with y AS (SELECT 1) FROM y": head + ", y AS (SELECT 1) FROM y",
-		"-- why\nWITH RECURSIVE y AS (SELECT 1) SELECT 2": strings.Replace(head, "WITH", "WITH RECURSIVE", 1) + ", y AS (SELECT 1) SELECT 2",
+		"-- why\nWITH RECURSIVE y AS (SELECT 1) SELECT 2": strings.Replace(head, "WITH", "WITH RECURSIVE",
+			1) + ", y AS (SELECT 1) SELECT 2",
 	} {
 		if got := withEmptyTables(s, sql); got != want {
 			t.Errorf("over(%q) = %s, want %s", sql, got, want)

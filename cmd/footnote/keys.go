@@ -54,7 +54,9 @@ func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
-	key, kept := apikey.New(footnote.Principal{Org: cmd.Org, User: cmd.User, Roles: cmd.Role, Attributes: cmd.Attr}, expires)
+	key, kept := apikey.New(footnote.Principal{
+		Org: cmd.Org, User: cmd.User, Roles: cmd.Role, Attributes: cmd.Attr,
+	}, expires)
 	err = withKeys(ctx, s, e, func(keys store.Keys) error { return keys.AddKey(ctx, kept) })
 	if footnote.CodeOf(err) == footnote.InvalidRequest {
 		return &exit{exitUsage, err}
@@ -62,7 +64,8 @@ func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "key %s of %s/%s, which %s; it is not shown again:\n", kept.ID, kept.Org, kept.User, lasts(kept.Expires))
+	fmt.Fprintf(std.err, "key %s of %s/%s, which %s; it is not shown again:\n", kept.ID, kept.Org, kept.User,
+		lasts(kept.Expires))
 	_, err = fmt.Fprintln(std.out, key)
 	return err
 }
@@ -89,7 +92,8 @@ func ending(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	if err != nil || !at.After(now) || at.Year() > 9999 {
-		return time.Time{}, fmt.Errorf("--expires is %q; it must be in the future: a date such as 2027-12-31, or 90d or 12h", text)
+		return time.Time{}, fmt.Errorf(
+			"--expires is %q; it must be in the future: a date such as 2027-12-31, or 90d or 12h", text)
 	}
 	return at, nil
 }
@@ -234,7 +238,8 @@ func verifier(c config.Config, log *slog.Logger) (*token.Verifier, error) {
 	}
 	return token.New(token.Options{
 		Issuer: j.Issuer, Audience: j.Audience, Keys: j.Keys, Algorithms: j.Algorithms, Org: j.Org,
-		OrgClaim: j.OrgClaim, UserClaim: j.UserClaim, RolesClaim: j.RolesClaim, Attributes: j.AttributeClaims, Logger: log,
+		OrgClaim: j.OrgClaim, UserClaim: j.UserClaim, RolesClaim: j.RolesClaim, Attributes: j.AttributeClaims,
+		Logger: log,
 	})
 }
 

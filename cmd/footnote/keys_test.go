@@ -41,7 +41,8 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	if got := with(adasKey); got != http.StatusUnauthorized {
 		t.Fatalf("without any key: %d", got)
 	}
-	out, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada", "--role", "admin", "--role", "a,b", "--attr", "region=eu;west", "--expires", "2h")
+	out, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada", "--role",
+		"admin", "--role", "a,b", "--attr", "region=eu;west", "--expires", "2h")
 	key := strings.TrimSpace(out)
 	if code != 0 || !strings.HasPrefix(key, "fnk_") || strings.Contains(words, key) {
 		t.Fatal(code, out, words)
@@ -51,7 +52,8 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	}
 	id := strings.Split(key, "_")[1]
 	k, err := g.app.store.Key(t.Context(), id)
-	if err != nil || len(k.Roles) != 2 || k.Roles[1] != "a,b" || k.Attributes["region"] != "eu;west" || time.Until(k.Expires) > 2*time.Hour {
+	if err != nil || len(k.Roles) != 2 || k.Roles[1] != "a,b" || k.Attributes["region"] != "eu;west" ||
+		time.Until(k.Expires) > 2*time.Hour {
 		t.Errorf("kept %+v, %v", k, err)
 	}
 	list, _, code := program(t, "--data", folder, "keys", "list", "--org", "acme")
@@ -75,7 +77,8 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	if list, _, _ = program(t, "--data", folder, "keys", "list"); !strings.Contains(list, "revoked ") {
 		t.Errorf("list: %s", list)
 	}
-	if _, words, code := program(t, "--data", folder, "keys", "revoke", "nobodys"); code != exitFailed || !strings.Contains(words, "no API key") {
+	if _, words, code := program(t, "--data", folder, "keys", "revoke", "nobodys"); code != exitFailed ||
+		!strings.Contains(words, "no API key") {
 		t.Errorf("revoke nothing: %d %s", code, words)
 	}
 }
@@ -95,11 +98,16 @@ func TestKeysAskForKeys(t *testing.T) {
 func TestKeysThatCannotBeMade(t *testing.T) {
 	folder := t.TempDir()
 	for name, args := range map[string][]string{
-		"no org": {"--user", "ada"}, "no user": {"--org", "acme"}, "empty org": {"--org", "", "--user", "ada"}, "yesterday": {"--org", "a", "--user", "b", "--expires", "2001-01-01"},
-		"nonsense": {"--org", "a", "--user", "b", "--expires", "soon"}, "negative": {"--org", "a", "--user", "b", "--expires=-3d"}, "far": {"--org", "a", "--user", "b", "--expires", "9999999d"},
-		"long": {"--org", strings.Repeat("x", 600), "--user", "b"},
+		"no org": {"--user", "ada"}, "no user": {"--org", "acme"}, "empty org": {"--org", "", "--user", "ada"},
+		"yesterday": {"--org", "a", "--user", "b", "--expires", "2001-01-01"},
+		"nonsense":  {"--org", "a", "--user", "b", "--expires", "soon"},
+		"negative":  {"--org", "a", "--user", "b", "--expires=-3d"},
+		"far":       {"--org", "a", "--user", "b", "--expires", "9999999d"},
+		"long":      {"--org", strings.Repeat("x", 600), "--user", "b"},
 	} {
-		if out, words, code := program(t, append([]string{"--data", folder, "keys", "create"}, args...)...); code != exitUsage || out != "" || words == "" {
+		if out, words, code := program(t,
+			append([]string{"--data", folder, "keys", "create"}, args...)...); code != exitUsage || out != "" ||
+			words == "" {
 			t.Errorf("%s: %d %q %q", name, code, out, words)
 		}
 	}
@@ -108,7 +116,8 @@ func TestKeysThatCannotBeMade(t *testing.T) {
 func TestEnding(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{
-		"90d": "2027-02-19T12:00:00Z", "12h": "2026-11-22T00:00:00Z", "2027-12-31": "2027-12-31T00:00:00Z", "2027-01-01T10:00:00+01:00": "2027-01-01T09:00:00Z",
+		"90d": "2027-02-19T12:00:00Z", "12h": "2026-11-22T00:00:00Z", "2027-12-31": "2027-12-31T00:00:00Z",
+		"2027-01-01T10:00:00+01:00": "2027-01-01T09:00:00Z",
 	} {
 		if got, err := ending(text, now); err != nil || got.UTC().Format(time.RFC3339) != want {
 			t.Errorf("%s: %v, %v", text, got, err)
@@ -126,7 +135,9 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: secret.Public(), KeyID: "k1", Algorithm: "ES256"}}})
+	shown, err := json.Marshal(jose.JSONWebKeySet{
+		Keys: []jose.JSONWebKey{{Key: secret.Public(), KeyID: "k1", Algorithm: "ES256"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,13 +148,17 @@ func TestTokens(t *testing.T) {
 	g := newRig(t, folder, func(c *config.Config) {
 		c.Auth.JWT = config.JWT{Issuer: "https://login.example", Audience: "footnote", Keys: file}
 	})
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: secret, KeyID: "k1"}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{
+		Algorithm: jose.ES256,
+		Key:       jose.JSONWebKey{Key: secret, KeyID: "k1"},
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	signed := func(audience string) string {
 		text, err := jwt.Signed(signer).Claims(map[string]any{
-			"iss": "https://login.example", "aud": audience, "exp": time.Now().Add(time.Hour).Unix(), "org": "acme", "sub": "ada", "roles": "admin",
+			"iss": "https://login.example", "aud": audience, "exp": time.Now().Add(time.Hour).Unix(), "org": "acme",
+			"sub": "ada", "roles": "admin",
 		}).Serialize()
 		if err != nil {
 			t.Fatal(err)
@@ -158,5 +173,6 @@ func TestTokens(t *testing.T) {
 	}
 	r.Header.Set("Authorization", "Bearer "+signed("another"))
 	g.refused(r, http.StatusUnauthorized, "unauthorized")
-	g.refused(g.request("POST", "/api/session", map[string]any{"key": signed("footnote")}), http.StatusBadRequest, "invalid_request")
+	g.refused(g.request("POST", "/api/session", map[string]any{"key": signed("footnote")}), http.StatusBadRequest,
+		"invalid_request")
 }

@@ -19,8 +19,9 @@ func allowances(c config.Config) func(footnote.Principal) ledger.Allowance {
 		return ledger.Allowance{
 			Requests: a.Requests, OrgRequests: a.OrgRequests, Runs: a.Runs, OrgRuns: a.OrgRuns,
 			TokensPerDay: cmp.Or(a.TokensPerDay, c.TokensPerDay), OrgTokensPerDay: a.OrgTokensPerDay,
-			PerRun: micro(a.PerRun), PerConversation: micro(a.PerConversation), PerUser: micro(a.PerUser), PerUserDay: micro(a.PerUserDay),
-			PerOrg: micro(a.PerOrg), PerOrgDay: micro(a.PerOrgDay), PerDay: micro(a.PerDay),
+			PerRun: micro(a.PerRun), PerConversation: micro(a.PerConversation), PerUser: micro(a.PerUser),
+			PerUserDay: micro(a.PerUserDay),
+			PerOrg:     micro(a.PerOrg), PerOrgDay: micro(a.PerOrgDay), PerDay: micro(a.PerDay),
 		}
 	}
 }
@@ -73,11 +74,18 @@ func checkLimits(c config.Config) check {
 	}
 	switch {
 	case len(parts) == 0 && c.Listen != "" && len(c.APIKeys) > 0:
-		return check{"limits", stateWarn, fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing bounds what a key may cost in a day. See limits.default", c.MaxBudgetUSD)}
+		return check{
+			"limits", stateWarn,
+			fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing bounds what a key may cost in "+
+				"a day. See limits.default", c.MaxBudgetUSD),
+		}
 	case len(parts) == 0:
 		return check{"limits", stateOK, fmt.Sprintf("%.2f USD for one question", c.MaxBudgetUSD)}
 	case c.Store != "" && c.Redis == "" && c.Limits.Replicas == 1 && c.Limits.Default.Requests > 0:
-		return check{"limits", stateWarn, "without redis each server counts requests by itself: set limits.replicas to the number of servers"}
+		return check{
+			"limits", stateWarn,
+			"without redis each server counts requests by itself: set limits.replicas to the number of servers",
+		}
 	}
 	return check{"limits", stateOK, strings.Join(parts, ", ")}
 }

@@ -77,10 +77,13 @@ func openMarketStore(ctx context.Context, where string) (market.Store, error) {
 }
 
 // checkMarket opens the market's database as the server would, but does not create a missing file.
-func checkMarket(ctx context.Context, c config.Config) []check {
+func checkMarket(ctx context.Context, c config.Config, online bool) []check {
 	where := string(c.Market.Store)
 	if where == "" {
 		return nil
+	}
+	if skip, ok := unchecked(ctx, "market", where, online); ok {
+		return []check{skip}
 	}
 	if !isPostgres(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +131,8 @@ func inventMarket(ctx context.Context, path string, log *slog.Logger) (err error
 	if err := os.Rename(part, path); err != nil {
 		return err
 	}
-	log.Info("the demo's synthetic market data has been written", "file", path, "took", time.Since(begin).Round(time.Millisecond).String())
+	log.Info("the demo's synthetic market data has been written", "file", path, "took",
+		time.Since(begin).Round(time.Millisecond).String())
 	return nil
 }
 
@@ -229,7 +233,8 @@ func (l *lazyMarket) close() error {
 }
 
 // askMarket queries the database once it is open.
-func askMarket[Q, T any](ctx context.Context, l *lazyMarket, q Q, f func(market.Store) func(context.Context, Q) ([]T, error)) ([]T, error) {
+func askMarket[Q, T any](ctx context.Context, l *lazyMarket, q Q,
+	f func(market.Store) func(context.Context, Q) ([]T, error)) ([]T, error) {
 	s, err := l.get(ctx)
 	if err != nil {
 		return nil, err
@@ -248,29 +253,38 @@ func (l *lazyMarket) Symbols(ctx context.Context) ([]market.Symbol, error) {
 
 // Candles implements market.Data.
 func (l *lazyMarket) Candles(ctx context.Context, q market.CandleQuery) ([]market.Candle, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.CandleQuery) ([]market.Candle, error) {
-		return s.Candles
-	})
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.CandleQuery) ([]market.Candle, error) {
+			return s.Candles
+		})
 }
 
 // Events implements market.Data.
 func (l *lazyMarket) Events(ctx context.Context, q market.EventQuery) ([]market.Event, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.EventQuery) ([]market.Event, error) { return s.Events })
+	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.EventQuery) ([]market.Event, error) {
+		return s.Events
+	})
 }
 
 // Headlines implements market.Data.
 func (l *lazyMarket) Headlines(ctx context.Context, q market.HeadlineQuery) ([]market.Headline, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.HeadlineQuery) ([]market.Headline, error) {
-		return s.Headlines
-	})
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.HeadlineQuery) ([]market.Headline, error) {
+			return s.Headlines
+		})
 }
 
 // COT implements market.Data.
 func (l *lazyMarket) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.COTQuery) ([]market.COTReport, error) { return s.COT })
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.COTQuery) ([]market.COTReport, error) {
+			return s.COT
+		})
 }
 
 // Trades implements market.Data.
 func (l *lazyMarket) Trades(ctx context.Context, q market.TradeQuery) ([]market.Trade, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.TradeQuery) ([]market.Trade, error) { return s.Trades })
+	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.TradeQuery) ([]market.Trade, error) {
+		return s.Trades
+	})
 }

@@ -56,7 +56,8 @@ func TestStreamOfPrices(t *testing.T) {
 	for n < 2 && lines.Scan() {
 		if line := lines.Text(); line == "" {
 			continue
-		} else if !strings.HasPrefix(line, `data: {"symbol":"EURUSD","bid":1.1`) || !strings.Contains(line, `"age_seconds":0,"synthetic":false,"replay":true}`) {
+		} else if !strings.HasPrefix(line, `data: {"symbol":"EURUSD","bid":1.1`) ||
+			!strings.Contains(line, `"age_seconds":0,"synthetic":false,"replay":true}`) {
 			t.Fatalf("a price is %s", line)
 		}
 		n++
@@ -75,10 +76,12 @@ func TestChartAnalyst(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("there is no chart analyst: %s", body)
 		}
-		if missing := strings.Contains(body[at:], "set FOOTNOTE_MARKET_STORE"); missing == available || strings.Contains(body[at:], `"get_candles"`) != available {
+		if missing := strings.Contains(body[at:], "set FOOTNOTE_MARKET_STORE"); missing == available ||
+			strings.Contains(body[at:], `"get_candles"`) != available {
 			t.Errorf("with market data %v: %s", available, body[at:])
 		}
-		if w := g.do(g.request("GET", "/api/market/symbols", nil)); (w.Code == 200) != available || !available && w.Code != 404 {
+		if w := g.do(g.request("GET", "/api/market/symbols", nil)); (w.Code == 200) != available ||
+			!available && w.Code != 404 {
 			t.Errorf("with market data %v: %d %s", available, w.Code, w.Body)
 		}
 	}
@@ -88,24 +91,32 @@ func TestChartAnalyst(t *testing.T) {
 // answer links to the stored table; a number that is in no table does not.
 func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
-		modeltest.Use("get_candles", `{"symbol":"EURUSD","timeframe":"5m","limit":2}`), modeltest.Say("The last high is 1.111, the target 1.2345."), modeltest.Say("Close"),
+		modeltest.Use("get_candles", `{"symbol":"EURUSD","timeframe":"5m","limit":2}`),
+		modeltest.Say("The last high is 1.111, the target 1.2345."), modeltest.Say("Close"),
 	}})
 	base, with := fake.Start(t), withMarket(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		with(c)
 		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
 	})
-	w := g.do(g.request("POST", "/api/chat", map[string]any{"message": "Where is it?", "symbol": "EURUSD", "timeframe": "5m"}))
+	w := g.do(g.request("POST", "/api/chat", map[string]any{
+		"message":   "Where is it?",
+		"symbol":    "EURUSD",
+		"timeframe": "5m",
+	}))
 	if w.Code != 200 {
 		t.Fatal(w.Code, w.Body)
 	}
 	id := w.Header().Get("X-Conversation-Id")
 	rows := g.do(g.request("GET", "/api/results/"+id+".r1", nil))
-	if body := rows.Body.String(); rows.Code != 200 || !strings.Contains(body, `"source":"market"`) || !strings.Contains(body, `-- get_candles {`) || !strings.Contains(body, `["2026-11-19T12:05:00Z",1.105,1.111,1.103,`) {
+	if body := rows.Body.String(); rows.Code != 200 || !strings.Contains(body, `"source":"market"`) ||
+		!strings.Contains(body, `-- get_candles {`) ||
+		!strings.Contains(body, `["2026-11-19T12:05:00Z",1.105,1.111,1.103,`) {
 		t.Errorf("the stored table is %d %s", rows.Code, body)
 	}
 	log := g.do(g.request("GET", "/api/conversations/"+id+"/events", nil)).Body.String()
-	if !strings.Contains(log, `"text":"1.111"`) || !strings.Contains(log, `"result":"r1"`) || !strings.Contains(log, "1.2345") {
+	if !strings.Contains(log, `"text":"1.111"`) || !strings.Contains(log, `"result":"r1"`) ||
+		!strings.Contains(log, "1.2345") {
 		t.Errorf("no footnote in %s", log)
 	}
 }
@@ -115,7 +126,8 @@ func TestMarketImport(t *testing.T) {
 	folder := t.TempDir()
 	good, bad := filepath.Join(folder, "good.csv"), filepath.Join(folder, "bad.csv")
 	for path, text := range map[string]string{
-		good: "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", bad: "time,open,high,low,close\n2026-11-19 10:01,1,1,1,1\nx,1,1,1,1\n",
+		good: "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n",
+		bad:  "time,open,high,low,close\n2026-11-19 10:01,1,1,1,1\nx,1,1,1,1\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -127,21 +139,39 @@ func TestMarketImport(t *testing.T) {
 		code               int
 		stdout, stderrPart string
 	}{
-		{[]string{"candles", good, "--symbol", "EURUSD", "--timeframe", "1m"}, 0, "1 rows loaded, 0 bad rows left out\n", ""},
-		{[]string{"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m"}, 1, "", "line 3: time is \"x\", which is no time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows cannot be loaded; nothing was loaded\n"},
-		{[]string{"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m", "--skip-bad"}, 0, "1 rows loaded, 1 bad rows left out\n", "line 3:"},
+		{
+			[]string{
+				"candles", good, "--symbol", "EURUSD", "--timeframe", "1m",
+			}, 0, "1 rows loaded, 0 bad rows left out\n", "",
+		},
+		{
+			[]string{
+				"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m",
+			}, 1, "", "line 3: time is \"x\", which is no time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows " +
+				"cannot be loaded; nothing was loaded\n",
+		},
+		{
+			[]string{
+				"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m", "--skip-bad",
+			}, 0, "1 rows loaded, 1 bad rows left out\n", "line 3:",
+		},
 		{[]string{"candles", good, "--symbol", "EURUSD"}, 2, "", "how long the candles are"},
 		{[]string{"trades", good, "--zone", "Nowhere"}, 2, "", "--zone is"},
 		{[]string{"candles", filepath.Join(folder, "none.csv")}, 1, "", "none.csv"},
 	} {
 		var stdout, stderr strings.Builder
-		code := run(t.Context(), append(append([]string{"market", "import"}, c.args...), set...), streams{strings.NewReader(""), &stdout, &stderr}, nil)
+		code := run(t.Context(), append(append([]string{"market", "import"}, c.args...), set...), streams{
+			strings.NewReader(""), &stdout, &stderr,
+		}, nil)
 		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderrPart) {
 			t.Errorf("%v: %d\n%s\n%s", c.args, code, stdout.String(), stderr.String())
 		}
 	}
 	var stderr strings.Builder
-	if code := run(t.Context(), []string{"market", "import", "candles", good}, streams{strings.NewReader(""), &stderr, &stderr}, nil); code != exitUsage || !strings.Contains(stderr.String(), "market.store is not set") {
+	if code := run(t.Context(), []string{
+		"market", "import", "candles", good,
+	}, streams{strings.NewReader(""), &stderr, &stderr}, nil); code != exitUsage ||
+		!strings.Contains(stderr.String(), "market.store is not set") {
 		t.Errorf("without a database: %d, %s", code, stderr.String())
 	}
 }
@@ -150,12 +180,13 @@ func TestMarketImport(t *testing.T) {
 func TestDoctorLooksAtTheMarket(t *testing.T) {
 	var c config.Config
 	withMarket(t)(&c)
-	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0] != (check{"market", stateOK, "1 symbol"}) {
+	if got := checkMarket(t.Context(), c, false); len(got) != 1 || got[0] != (check{"market", stateOK, "1 symbol"}) {
 		t.Errorf("a loaded one: %v", got)
 	}
 	missing := filepath.Join(t.TempDir(), "market.db")
 	c.Market.Store = config.Secret(missing)
-	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0].state != stateWarn || !strings.Contains(got[0].words, "market import") {
+	if got := checkMarket(t.Context(), c, false); len(got) != 1 || got[0].state != stateWarn ||
+		!strings.Contains(got[0].words, "market import") {
 		t.Errorf("a missing one: %v", got)
 	}
 	if _, err := os.Stat(missing); err == nil {
@@ -164,7 +195,7 @@ func TestDoctorLooksAtTheMarket(t *testing.T) {
 	if err := os.WriteFile(missing, []byte("this is no database, only some text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0].state != stateFail {
+	if got := checkMarket(t.Context(), c, false); len(got) != 1 || got[0].state != stateFail {
 		t.Errorf("no database: %v", got)
 	}
 }
@@ -180,7 +211,8 @@ func TestMarketIsOpenedAgain(t *testing.T) {
 		}
 		return sqlite.Open(ctx, filepath.Join(folder, "market.db"))
 	})
-	if _, err := l.Symbols(t.Context()); err == nil || !strings.Contains(err.Error(), "The market database is down: it is away.") {
+	if _, err := l.Symbols(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "The market database is down: it is away.") {
 		t.Fatal(err)
 	}
 	there = true

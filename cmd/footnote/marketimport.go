@@ -55,7 +55,11 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		return err
 	}
 	if c.Market.Store == "" {
-		return &exit{exitUsage, errors.New("market.store is not set; name the database with --set market.store=market.db or FOOTNOTE_MARKET_STORE")}
+		return &exit{
+			exitUsage, errors.New(
+				"market.store is not set; name the database with --set market.store=market.db or " +
+					"FOOTNOTE_MARKET_STORE"),
+		}
 	}
 	zone, err := time.LoadLocation(cmd.Zone)
 	if err != nil || cmd.Zone == "Local" {
@@ -73,8 +77,10 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 	defer func() { err = errors.Join(err, store.Close()) }()
 	bad := 0
 	rep, err := importer.Import(ctx, store, in, importer.Options{
-		Kind: cmd.Kind, Symbol: cmd.Symbol, Timeframe: market.Timeframe(cmd.Timeframe), Name: cmd.Name, Digits: cmd.Digits,
-		Org: cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad, Currency: cmd.Currency,
+		Kind: cmd.Kind, Symbol: cmd.Symbol, Timeframe: market.Timeframe(cmd.Timeframe), Name: cmd.Name,
+		Digits: cmd.Digits,
+		Org:    cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad,
+		Currency: cmd.Currency,
 		Unread: func(columns []string) {
 			fmt.Fprintf(std.err, "columns that are not read: %s\n", strings.Join(columns, ", "))
 		},

@@ -139,7 +139,8 @@ func (s spec) validate(schema any, body []byte) error {
 		return err
 	}
 	var parsed jsonschema.Schema
-	if err := json.Unmarshal(bytes.ReplaceAll(root, []byte("#/components/schemas/"), []byte("#/$defs/")), &parsed); err != nil {
+	if err := json.Unmarshal(bytes.ReplaceAll(root, []byte("#/components/schemas/"), []byte("#/$defs/")),
+		&parsed); err != nil {
 		return err
 	}
 	resolved, err := parsed.Resolve(nil)
@@ -162,7 +163,9 @@ func TestDescriptionIsComplete(t *testing.T) {
 	}
 	for pattern, methods := range g.api.Routes() {
 		path := strings.ReplaceAll(pattern, "...}", "}")
-		served := strings.Join(slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return m == http.MethodHead }), " ")
+		served := strings.Join(slices.DeleteFunc(slices.Clone(methods), func(m string) bool {
+			return m == http.MethodHead
+		}), " ")
 		if described[path] != served {
 			t.Errorf("%s takes %s; httpapi/openapi.yaml says %q", path, served, described[path])
 		}
@@ -174,7 +177,8 @@ func TestDescriptionIsComplete(t *testing.T) {
 }
 
 var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "drawing": map[string]any{
-	"type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1h", "price": 1.1, "label": "Support", "tags": []string{"support"}, "visibility": "all",
+	"type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1h", "price": 1.1, "label": "Support",
+	"tags": []string{"support"}, "visibility": "all",
 }}
 
 // TestAnswersAreAsDescribed sends each request of the app's own API and compares the answer with its schema.
@@ -201,44 +205,109 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		status         int
 	}
 	calls := []call{
-		{"GET", "/api/session", nil, 200}, {"POST", "/api/session", map[string]any{"key": adasKey}, 204}, {"POST", "/api/session", map[string]any{"key": "nobodys"}, 401},
+		{
+			"GET", "/api/session", nil, 200,
+		}, {
+			"POST", "/api/session", map[string]any{"key": adasKey}, 204,
+		}, {"POST", "/api/session", map[string]any{"key": "nobodys"}, 401},
 		{"DELETE", "/api/session", nil, 204},
 		{"GET", "/api/conversations?limit=1", nil, 200}, {"GET", "/api/conversations/" + id, nil, 200},
-		{"PATCH", "/api/conversations/" + id, map[string]any{"title": "x"}, 200}, {"GET", "/api/conversations/" + id + "/events", nil, 200},
-		{"GET", "/api/conversations/" + id + "/events?format=jsonl", nil, 200}, {"GET", "/api/conversations/" + id + "/events?view=seed", nil, 200},
-		{"POST", "/api/chat-v2", map[string]any{"message": "Revenue by category?", "conversationId": id}, 200}, {"POST", "/api/chat-v2", map[string]any{}, 400}, {"GET", "/api/conversations/" + id + "/messages", nil, 200},
-		{"GET", "/api/conversations/" + id + "/export?format=html", nil, 200}, {"POST", "/api/conversations/" + id + "/stop", nil, 204},
+		{
+			"PATCH", "/api/conversations/" + id, map[string]any{"title": "x"}, 200,
+		}, {"GET", "/api/conversations/" + id + "/events", nil, 200},
+		{
+			"GET", "/api/conversations/" + id + "/events?format=jsonl", nil, 200,
+		}, {"GET", "/api/conversations/" + id + "/events?view=seed", nil, 200},
+		{
+			"POST", "/api/chat-v2", map[string]any{"message": "Revenue by category?", "conversationId": id}, 200,
+		}, {"POST", "/api/chat-v2", map[string]any{}, 400}, {"GET", "/api/conversations/" + id + "/messages", nil, 200},
+		{
+			"GET", "/api/conversations/" + id + "/export?format=html", nil, 200,
+		}, {"POST", "/api/conversations/" + id + "/stop", nil, 204},
 		{"POST", "/api/feedback", map[string]any{"conversation": id, "seq": answered, "good": true}, 204},
 		{"GET", "/api/market/symbols", nil, 200}, {"GET", "/api/market/candles?symbol=EURUSD&timeframe=5m", nil, 200},
-		{"GET", "/api/market/candles?symbol=EURUSD&timeframe=7m", nil, 400}, {"GET", "/api/market/candles?symbol=NONE&timeframe=5m", nil, 404},
+		{
+			"GET", "/api/market/candles?symbol=EURUSD&timeframe=7m", nil, 400,
+		}, {"GET", "/api/market/candles?symbol=NONE&timeframe=5m", nil, 404},
 		{"GET", "/api/market/events?symbol=EURUSD", nil, 200},
-		{"GET", "/api/assistants", nil, 200}, {"GET", "/api/sources", nil, 200}, {"POST", "/api/sources", map[string]any{}, 400},
+		{
+			"GET", "/api/assistants", nil, 200,
+		}, {"GET", "/api/sources", nil, 200}, {"POST", "/api/sources", map[string]any{}, 400},
 		{"GET", "/api/sources/shop/schema", nil, 200}, {"GET", "/api/sources/shop/samples?table=orders", nil, 200},
-		{"GET", "/api/sources/shop/distribution?table=orders&column=status", nil, 200}, {"GET", "/api/sources/shop/distribution?table=orders&column=total", nil, 200},
+		{
+			"GET", "/api/sources/shop/distribution?table=orders&column=status", nil, 200,
+		}, {"GET", "/api/sources/shop/distribution?table=orders&column=total", nil, 200},
 		{"GET", "/api/sources/shop/distribution?table=orders&column=ordered_at", nil, 200},
-		{"POST", "/api/sources/shop/query", map[string]any{"sql": "SELECT 1 AS n, NULL AS x, 'a' AS t, 0.5 AS f", "conversation": id}, 200},
-		{"POST", "/api/conversations/" + id + "/queries", map[string]any{"sql": "SELECT 1 AS n", "replaces": "r1", "columns": []any{map[string]any{"name": "n", "kind": "integer"}}, "row_count": 1, "ms": 2}, 200},
-		{"GET", "/api/suggestions?source=shop", nil, 200}, {"GET", "/api/results/" + id + ".r1", nil, 200}, {"GET", "/api/results/" + id + ".r1?format=json", nil, 200},
-		{"GET", "/api/results/" + id + ".r1?format=csv", nil, 200}, {"GET", "/api/results/" + id + ".r1?format=xlsx", nil, 200},
+		{
+			"POST", "/api/sources/shop/query", map[string]any{
+				"sql":          "SELECT 1 AS n, NULL AS x, 'a' AS t, 0.5 AS f",
+				"conversation": id,
+			}, 200,
+		},
+		{
+			"POST", "/api/conversations/" + id + "/queries", map[string]any{
+				"sql": "SELECT 1 AS n", "replaces": "r1",
+				"columns": []any{map[string]any{"name": "n", "kind": "integer"}}, "row_count": 1, "ms": 2,
+			}, 200,
+		},
+		{
+			"GET", "/api/suggestions?source=shop", nil, 200,
+		}, {"GET", "/api/results/" + id + ".r1", nil, 200}, {"GET", "/api/results/" + id + ".r1?format=json", nil, 200},
+		{
+			"GET", "/api/results/" + id + ".r1?format=csv", nil, 200,
+		}, {"GET", "/api/results/" + id + ".r1?format=xlsx", nil, 200},
 		{"GET", "/api/results/" + id + ".r1?format=arrow", nil, 200}, {"GET", "/api/results/" + id + ".r99", nil, 404},
-		{"GET", "/api/usage/people", nil, 200}, {"GET", "/api/usage/people?format=csv", nil, 200}, {"GET", "/api/usage/people?from=2026-13-01", nil, 400},
+		{
+			"GET", "/api/usage/people", nil, 200,
+		}, {"GET", "/api/usage/people?format=csv", nil, 200}, {"GET", "/api/usage/people?from=2026-13-01", nil, 400},
 		{"GET", "/api/usage/questions", nil, 200}, {"GET", "/api/usage/questions?before=x", nil, 400},
-		{"GET", "/api/usage", nil, 200}, {"GET", "/api/openapi.yaml", nil, 200}, {"GET", "/healthz", nil, 200}, {"GET", "/readyz", nil, 200}, {"GET", "/metrics", nil, 200},
-		{"POST", "/api/conversations", map[string]any{"text": "How many orders are there?"}, 202}, {"POST", "/api/conversations", map[string]any{"txt": ""}, 400},
+		{
+			"GET", "/api/usage", nil, 200,
+		}, {
+			"GET", "/api/openapi.yaml", nil, 200,
+		}, {"GET", "/healthz", nil, 200}, {"GET", "/readyz", nil, 200}, {"GET", "/metrics", nil, 200},
+		{
+			"POST", "/api/conversations", map[string]any{"text": "How many orders are there?"}, 202,
+		}, {"POST", "/api/conversations", map[string]any{"txt": ""}, 400},
 		{"POST", "/api/conversations/" + id + "/turns", map[string]any{"text": "How many customers are there?"}, 202},
-		{"POST", "/api/drawings", aDrawing, 200}, {"POST", "/api/drawings", map[string]any{"drawing": map[string]any{"type": "x"}}, 400},
-		{"GET", "/api/drawings?symbol=EURUSD", nil, 200}, {"GET", "/api/drawings", nil, 400}, {"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 200},
-		{"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 409}, {"POST", "/api/drawings/redo", map[string]any{"symbol": "EURUSD"}, 200},
+		{
+			"POST", "/api/drawings", aDrawing, 200,
+		}, {"POST", "/api/drawings", map[string]any{"drawing": map[string]any{"type": "x"}}, 400},
+		{
+			"GET", "/api/drawings?symbol=EURUSD", nil, 200,
+		}, {"GET", "/api/drawings", nil, 400}, {"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 200},
+		{
+			"POST", "/api/drawings/undo", map[string]any{"symbol": "EURUSD"}, 409,
+		}, {"POST", "/api/drawings/redo", map[string]any{"symbol": "EURUSD"}, 200},
 		{"GET", "/api/drawings/export?symbol=EURUSD", nil, 200},
-		{"POST", "/api/drawings/import", map[string]any{"format": "footnote-drawings-1", "symbol": "EURUSD", "drawings": []any{map[string]any{"id": "mine", "type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1D", "price": 1.2, "visibility": []string{"1D"}}}}, 200},
-		{"DELETE", "/api/drawings/mine?symbol=EURUSD&base_version=1", nil, 409}, {"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200}, {"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
+		{
+			"POST", "/api/drawings/import", map[string]any{
+				"format": "footnote-drawings-1",
+				"symbol": "EURUSD",
+				"drawings": []any{
+					map[string]any{
+						"id": "mine", "type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1D", "price": 1.2,
+						"visibility": []string{"1D"},
+					},
+				},
+			}, 200,
+		},
+		{
+			"DELETE", "/api/drawings/mine?symbol=EURUSD&base_version=1", nil, 409,
+		}, {
+			"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 200,
+		}, {"DELETE", "/api/drawings/mine?symbol=EURUSD", nil, 404},
 		{"GET", "/api/drawings/history?symbol=EURUSD", nil, 200},
 		{"DELETE", "/api/sources/" + source.Name, nil, 204}, {"DELETE", "/api/conversations/" + id, nil, 204},
 	}
 	for _, word := range []string{"undo", "redo", "history", "export", "import"} { // these could also be ids
-		calls = append(calls, call{"POST", "/api/drawings/import", map[string]any{"format": "footnote-drawings-1", "symbol": "EURUSD", "drawings": []any{
-			map[string]any{"id": word, "type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1D", "price": 1.2},
-		}}, 200}, call{"DELETE", "/api/drawings/" + word + "?symbol=EURUSD", nil, 200})
+		calls = append(calls,
+			call{"POST", "/api/drawings/import",
+				map[string]any{"format": "footnote-drawings-1", "symbol": "EURUSD", "drawings": []any{
+					map[string]any{
+						"id": word, "type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1D", "price": 1.2,
+					},
+				}}, 200}, call{"DELETE", "/api/drawings/" + word + "?symbol=EURUSD", nil, 200})
 	}
 	check := func(r *http.Request, w *httptest.ResponseRecorder, status int) {
 		t.Helper()
@@ -257,7 +326,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		check(r, g.do(r), c.status)
 	}
 	for path, methods := range s.paths {
-		if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/api/a") && path != "/api/assistants" || path == "/api/generate-sql" || strings.Contains(path, "/workspace") || path == "/api/drawings/stream" || path == "/api/market/price" || path == "/api/chat" || strings.HasPrefix(path, "/api/chat/") {
+		if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/api/a") && path != "/api/assistants" ||
+			path == "/api/generate-sql" || strings.Contains(path, "/workspace") || path == "/api/drawings/stream" ||
+			path == "/api/market/price" || path == "/api/chat" || strings.HasPrefix(path, "/api/chat/") {
 			continue // the chat protocols, the workspaces and two streams have their own tests
 		}
 		for method := range methods {
@@ -273,7 +344,9 @@ func TestTheCheckCanFail(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	s := readSpec(t, g)
 	for name, change := range map[string]func(*httptest.ResponseRecorder){
-		"a key more":     func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{"sources":[],"more":1}`) },
+		"a key more": func(w *httptest.ResponseRecorder) {
+			w.Body = bytes.NewBufferString(`{"sources":[],"more":1}`)
+		},
 		"a key missing":  func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{}`) },
 		"another type":   func(w *httptest.ResponseRecorder) { w.Body = bytes.NewBufferString(`{"sources":{}}`) },
 		"another status": func(w *httptest.ResponseRecorder) { w.Code = 206 },

@@ -24,7 +24,9 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sql := range append([]string{`CREATE ROLE reader LOGIN`}, append(orders, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)...) {
+	for _, sql := range append([]string{
+		`CREATE ROLE reader LOGIN`,
+	}, append(orders, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)...) {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,10 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 		c.Traces.Endpoint, c.Traces.Headers = collector.URL, "x-tenant=acme"
 	})
 
-	r := g.request("POST", "/v1/chat/completions", map[string]any{"model": "analyst", "messages": []map[string]string{{"role": "user", "content": "How many orders?"}}})
+	r := g.request("POST", "/v1/chat/completions", map[string]any{
+		"model":    "analyst",
+		"messages": []map[string]string{{"role": "user", "content": "How many orders?"}},
+	})
 	r.Header.Set("X-Request-Id", "ticket-4711")
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	w := g.do(r)
@@ -62,8 +67,10 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 		t.Fatalf("the model's server is told no run: %v", asked[0].Header)
 	}
 	for i, req := range asked[:2] {
-		if req.Header.Get("Footnote-Run") != run || req.Header.Get("Footnote-Request") != "ticket-4711" || !strings.HasPrefix(req.User, "u_") {
-			t.Errorf("call %d: run %q, request %q, user %q", i, req.Header.Get("Footnote-Run"), req.Header.Get("Footnote-Request"), req.User)
+		if req.Header.Get("Footnote-Run") != run || req.Header.Get("Footnote-Request") != "ticket-4711" ||
+			!strings.HasPrefix(req.User, "u_") {
+			t.Errorf("call %d: run %q, request %q, user %q", i, req.Header.Get("Footnote-Run"),
+				req.Header.Get("Footnote-Request"), req.User)
 		}
 	}
 	if err := g.app.traces.Flush(t.Context()); err != nil {
@@ -76,7 +83,9 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 			t.Errorf("the span %s is in the trace %s", s.Name, s.Trace)
 		}
 	}
-	if got := asked[1].Header.Get("Traceparent"); got != "00-0af7651916cd43dd8448eb211c80319c-"+followed["chat claude-sonnet-5"]+"-01" || followed["execute_tool run_query"] == "" || collector.Header().Get("X-Tenant") != "acme" {
+	if got := asked[1].Header.Get("Traceparent"); got !=
+		"00-0af7651916cd43dd8448eb211c80319c-"+followed["chat claude-sonnet-5"]+"-01" ||
+		followed["execute_tool run_query"] == "" || collector.Header().Get("X-Tenant") != "acme" {
 		t.Errorf("the model's server is told %q, the collector %v, %v", got, followed, collector.Header())
 	}
 	if strings.Contains(collector.Text(), "orders") {
@@ -84,7 +93,9 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 	}
 	log := string(server.Log())
 	mark := "/* footnote run=" + run + " request=ticket-4711 */ "
-	for _, want := range []string{mark + sql, mark + "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", mark + "SELECT pg_catalog.set_config("} {
+	for _, want := range []string{
+		mark + sql, mark + "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", mark + "SELECT pg_catalog.set_config(",
+	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("Postgres has not seen %s", want)
 		}

@@ -17,9 +17,12 @@ import (
 
 // tenants creates a table of two orgs, with a policy that shows each its own rows.
 var tenants = []string{
-	`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL, product text NOT NULL, region text NOT NULL, amount numeric(10,2) NOT NULL, sold date NOT NULL)`,
-	`INSERT INTO sales SELECT i, 'acme', (ARRAY['anvil', 'rocket'])[1 + i % 2], (ARRAY['north', 'south'])[1 + i % 2], 10 + i, DATE '2024-01-01' + i * 20 FROM generate_series(1, 12) i`,
-	`INSERT INTO sales SELECT i, 'globex', (ARRAY['zeppelin', 'quartz'])[1 + i % 2], (ARRAY['lunar', 'martian'])[1 + i % 2], 70000 + i, DATE '2024-01-01' + i * 20 FROM generate_series(101, 107) i`,
+	`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL, product text NOT NULL, region text NOT NULL, ` +
+		`amount numeric(10,2) NOT NULL, sold date NOT NULL)`,
+	`INSERT INTO sales SELECT i, 'acme', (ARRAY['anvil', 'rocket'])[1 + i % 2], (ARRAY['north', 'south'])[1 + i % ` +
+		`2], 10 + i, DATE '2024-01-01' + i * 20 FROM generate_series(1, 12) i`,
+	`INSERT INTO sales SELECT i, 'globex', (ARRAY['zeppelin', 'quartz'])[1 + i % 2], (ARRAY['lunar', 'martian'])[1 + ` +
+		`i % 2], 70000 + i, DATE '2024-01-01' + i * 20 FROM generate_series(101, 107) i`,
 	`ALTER TABLE sales ENABLE ROW LEVEL SECURITY`,
 	`CREATE POLICY own ON sales USING (org = current_setting('footnote.org', true))`,
 	`CREATE VIEW totals WITH (security_invoker) AS SELECT product, sum(amount) AS total FROM sales GROUP BY product`,
@@ -28,9 +31,12 @@ var tenants = []string{
 // orders creates tables that are the same for everybody.
 var orders = []string{
 	`CREATE TABLE customers (id integer PRIMARY KEY, name text NOT NULL, country text NOT NULL)`,
-	`CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers, status text NOT NULL, total numeric(10,2) NOT NULL, ordered_at timestamptz NOT NULL)`,
-	`INSERT INTO customers SELECT i, 'Customer ' || i, (ARRAY['Norway', 'Japan', 'Brazil'])[1 + i % 3] FROM generate_series(1, 9) i`,
-	`INSERT INTO orders SELECT i, 1 + i % 9, (ARRAY['open', 'shipped'])[1 + i % 2], i * 1.5, TIMESTAMPTZ '2024-01-01 12:00:00+00' + i * INTERVAL '5 days' FROM generate_series(1, 60) i`,
+	`CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers, status text NOT ` +
+		`NULL, total numeric(10,2) NOT NULL, ordered_at timestamptz NOT NULL)`,
+	`INSERT INTO customers SELECT i, 'Customer ' || i, (ARRAY['Norway', 'Japan', 'Brazil'])[1 + i % 3] FROM ` +
+		`generate_series(1, 9) i`,
+	`INSERT INTO orders SELECT i, 1 + i % 9, (ARRAY['open', 'shipped'])[1 + i % 2], i * 1.5, TIMESTAMPTZ '2024-01-01 ` +
+		`12:00:00+00' + i * INTERVAL '5 days' FROM generate_series(1, 60) i`,
 }
 
 // reader creates a database and returns the URL of a role that may read it.
@@ -42,7 +48,9 @@ func reader(t *testing.T, statements ...string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	for _, sql := range append(append([]string{`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`}, statements...),
+	for _, sql := range append(append([]string{
+		`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`,
+	}, statements...),
 		`GRANT USAGE ON SCHEMA public TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`) {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -79,7 +87,10 @@ func (g *rig) answerAs(key, question string) (conversation, all string) {
 	}
 	at := "/api/conversations/" + opened.Conversation
 	g.settleAs(key, opened.Conversation)
-	for _, target := range []string{at + "/events", at + "/messages", at + "/export", at + "/export?format=html", "/api/results/" + opened.Conversation + ".r1"} {
+	for _, target := range []string{
+		at + "/events", at + "/messages", at + "/export", at + "/export?format=html",
+		"/api/results/" + opened.Conversation + ".r1",
+	} {
 		all += g.as(key, "GET", target, nil, http.StatusOK)
 	}
 	return opened.Conversation, all
@@ -124,10 +135,17 @@ func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 				body           any
 				want           string
 			}{
-				{"POST", "/api/sources/shop/query", query("SELECT count(*), min(product), max(product), sum(amount) FROM sales"), o.rows},
+				{
+					"POST", "/api/sources/shop/query",
+					query("SELECT count(*), min(product), max(product), sum(amount) FROM sales"), o.rows,
+				},
 				{"POST", "/api/sources/shop/query", query("SELECT * FROM sales"), o.own},
 				{"POST", "/api/sources/shop/query", query("SELECT * FROM totals ORDER BY 2"), o.own},
-				{"POST", "/api/sources/shop/query", query("WITH s AS (SELECT * FROM " + schema + "sales) SELECT product, count(*) FROM s GROUP BY 1"), o.own},
+				{
+					"POST", "/api/sources/shop/query",
+					query("WITH s AS (SELECT * FROM " + schema + "sales) SELECT product, count(*) FROM s GROUP BY 1"),
+					o.own,
+				},
 				{"GET", "/api/sources/shop/samples?table=sales&limit=50", nil, o.own},
 				{"GET", "/api/sources/shop/distribution?table=sales&column=product", nil, o.own},
 				{"GET", "/api/sources/shop/distribution?table=sales&column=amount", nil, `"rows":` + o.rows},
@@ -145,12 +163,17 @@ func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 			for _, sql := range []string{
 				"SELECT set_config('footnote.org', 'acme', true), set_config('footnote.org', 'globex', true)",
 				"SELECT * FROM sales, set_config('footnote.org', 'globex', true)",
-				"SET footnote.org = 'globex'", "SET LOCAL footnote.org TO 'acme'", "RESET footnote.org", "SET row_security = off",
-				"BEGIN; SET LOCAL footnote.org = 'globex'; SELECT * FROM sales", "DO $$ BEGIN PERFORM set_config('footnote.org', 'acme', false); END $$",
-				"EXPLAIN ANALYZE SELECT * FROM sales", "EXPLAIN SELECT * FROM sales", "SELECT * FROM pg_stats", "SELECT reltuples FROM pg_class",
-				"SELECT query FROM pg_stat_activity", "SELECT current_setting('footnote.org')", "SELECT 1 / (amount - 70101)::int FROM sales WHERE pg_sleep(0) IS NULL",
+				"SET footnote.org = 'globex'", "SET LOCAL footnote.org TO 'acme'", "RESET footnote.org",
+				"SET row_security = off",
+				"BEGIN; SET LOCAL footnote.org = 'globex'; SELECT * FROM sales",
+				"DO $$ BEGIN PERFORM set_config('footnote.org', 'acme', false); END $$",
+				"EXPLAIN ANALYZE SELECT * FROM sales", "EXPLAIN SELECT * FROM sales", "SELECT * FROM pg_stats",
+				"SELECT reltuples FROM pg_class",
+				"SELECT query FROM pg_stat_activity", "SELECT current_setting('footnote.org')",
+				"SELECT 1 / (amount - 70101)::int FROM sales WHERE pg_sleep(0) IS NULL",
 			} {
-				clean(sql, g.as(o.key, "POST", "/api/sources/shop/query", query(sql), http.StatusBadRequest), o.foreign[:strings.LastIndexByte(o.foreign, ' ')])
+				clean(sql, g.as(o.key, "POST", "/api/sources/shop/query", query(sql), http.StatusBadRequest),
+					o.foreign[:strings.LastIndexByte(o.foreign, ' ')])
 			}
 		}
 	}
@@ -195,17 +218,22 @@ func postgresQuestions(t *testing.T, g *rig) {
 func postgresCommands(t *testing.T, address string) {
 	t.Chdir(t.TempDir())
 	text := command(t, 0, "doctor", "--source", "shop="+address)
-	for _, want := range []string{"opened as postgres", "4 tables", "read-only: every way to write was refused", "asked as the role reader", "temp_file_limit is not set"} {
+	for _, want := range []string{
+		"opened as postgres", "4 tables", "read-only: every way to write was refused", "asked as the role reader",
+		"temp_file_limit is not set",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, text)
 		}
 	}
 	owner := strings.Replace(address, "reader@", "footnote@", 1)
-	if text := command(t, 1, "query", "--source", owner, "SELECT 1"); !strings.Contains(text, "Database is not read-only. Refusing to start. The role footnote is a superuser") {
+	if text := command(t, 1, "query", "--source", owner, "SELECT 1"); !strings.Contains(text,
+		"Database is not read-only. Refusing to start. The role footnote is a superuser") {
 		t.Error(text)
 	}
 	hidden := "postgres://reader:hush@127.0.0.1:1/shop"
-	if text := command(t, 1, "query", "--source", hidden, "SELECT 1") + command(t, 1, "doctor", "--source", hidden); strings.Contains(text, "hush") || !strings.Contains(text, "cannot be reached") {
+	if text := command(t, 1, "query", "--source", hidden, "SELECT 1") + command(t, 1, "doctor", "--source",
+		hidden); strings.Contains(text, "hush") || !strings.Contains(text, "cannot be reached") {
 		t.Error(text)
 	}
 }

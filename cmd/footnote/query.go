@@ -40,7 +40,9 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 		return err
 	}
 	if len(c.Sources) != 1 {
-		return &exit{exitUsage, fmt.Errorf("query needs exactly one source; %d are named. Use --source", len(c.Sources))}
+		return &exit{
+			exitUsage, fmt.Errorf("query needs exactly one source; %d are named. Use --source", len(c.Sources)),
+		}
 	}
 	log := logger(std.err, c, "warn")
 	children := newChildren(c, log)
@@ -130,7 +132,9 @@ type queryJSON struct {
 const executed = "executed"
 
 func tableJSON(res footnote.Result, sum source.Summary, err error) queryJSON {
-	out := queryJSON{Columns: columnsOf(res), Rows: rowsJSON(res), Truncated: sum.Truncated, Millis: sum.Elapsed.Milliseconds()}
+	out := queryJSON{
+		Columns: columnsOf(res), Rows: rowsJSON(res), Truncated: sum.Truncated, Millis: sum.Elapsed.Milliseconds(),
+	}
 	out.Outcome, out.Reason = outcomeOf(sum, err)
 	out.RowCount = len(res.Rows)
 	return out

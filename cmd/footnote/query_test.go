@@ -44,7 +44,8 @@ func TestVerdictsSayOneThing(t *testing.T) {
 		Answer: "12 and 34", Footnotes: []footnote.Cite{cite(0, "12"), cite(7, "34")},
 		Problems: []problem{{Start: 7, End: 9, Text: "34", Reason: "the cell is 35"}},
 	}}})
-	if got := out.String(); !strings.Contains(got, "ok  12") || strings.Contains(got, "ok  34") || !strings.Contains(got, "NO  34: the cell is 35") {
+	if got := out.String(); !strings.Contains(got, "ok  12") || strings.Contains(got, "ok  34") ||
+		!strings.Contains(got, "NO  34: the cell is 35") {
 		t.Errorf("it prints\n%s", got)
 	}
 }

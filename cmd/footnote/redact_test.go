@@ -15,9 +15,11 @@ func TestSecretsWithinSecrets(t *testing.T) {
 		APIKeys: []config.Key{{Key: "key-of-ann"}, {Key: "key-of-ann-and-bob"}, {Key: `key&"of-cem`}},
 	})
 	for _, text := range []string{
-		"it is key-of-ann-and-bob, no other", `{"sent":"key&\"of-cem"}`, `{"sent":"key\u0026\"of-cem"}`, "dial redis://cache/0?password=of-the-cache: refused",
+		"it is key-of-ann-and-bob, no other", `{"sent":"key&\"of-cem"}`, `{"sent":"key\u0026\"of-cem"}`,
+		"dial redis://cache/0?password=of-the-cache: refused",
 	} {
-		if got := scan(text); strings.Contains(got, "bob") || strings.Contains(got, "of-") || !strings.Contains(got, "***") {
+		if got := scan(text); strings.Contains(got, "bob") || strings.Contains(got, "of-") ||
+			!strings.Contains(got, "***") {
 			t.Errorf("%s: %s", text, got)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/drawing/board"
-	"github.com/footnotehq/footnote/retention"
+	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
+	"github.com/footnotehq/footnote/store/retention"
 )
 
 // retention returns the job that deletes old conversations and records each deletion.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/pgtest"
-	"github.com/footnotehq/footnote/retention"
+	"github.com/footnotehq/footnote/store/retention"
 )
 
 // TestRetention deletes a conversation by rule, together with its owner's uploads on disk. Its cost stays known.
@@ -41,7 +41,8 @@ func TestRetention(t *testing.T) {
 			if err != nil || len(files) != 0 {
 				t.Errorf("uploads are left: %v, %v", files, err)
 			}
-			if data, err := os.ReadFile(filepath.Join(folder, "usage.json")); err != nil || !bytes.Contains(data, []byte(`"position":`)) || bytes.Contains(data, []byte(`"position":0`)) {
+			if data, err := os.ReadFile(filepath.Join(folder, "usage.json")); err != nil ||
+				!bytes.Contains(data, []byte(`"position":`)) || bytes.Contains(data, []byte(`"position":0`)) {
 				t.Errorf("what it cost is forgotten: %s, %v", data, err)
 			}
 		})
@@ -68,7 +69,8 @@ func TestTheLogHasNoSecrets(t *testing.T) {
 	var out bytes.Buffer
 	log := logger(&out, c, "info")
 	err := errors.New("the key sk-ant-verysecret of ada@example.org was refused")
-	log.Info("failed for key-of-nobody", "err", err, "url", "postgres://me:hush@db/x", "who", "bob@example.org", slog.Group("g", "key", "sk-ant-verysecret"), "other", "postgres://you:hush2@db/y")
+	log.Info("failed for key-of-nobody", "err", err, "url", "postgres://me:hush@db/x", "who", "bob@example.org",
+		slog.Group("g", "key", "sk-ant-verysecret"), "other", "postgres://you:hush2@db/y")
 	for _, secret := range []string{"verysecret", "hush", "ada@", "bob@", "key-of-nobody"} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("%s stands in the log: %s", secret, &out)

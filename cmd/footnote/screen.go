@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool/chart"
 )
 
@@ -30,7 +30,9 @@ type screen struct {
 func newScreen(quiet bool, std streams) *screen {
 	_, live := terminal(std.err)
 	_, bold := terminal(std.out)
-	return &screen{out: std.out, err: std.err, live: live, bold: bold, quiet: quiet, seen: map[[2]int]bool{}, blank: true}
+	return &screen{
+		out: std.out, err: std.err, live: live, bold: bold, quiet: quiet, seen: map[[2]int]bool{}, blank: true,
+	}
 }
 
 // say processes a piece of Markdown. It prints lines as they arrive, except for tables, whose columns are aligned
@@ -145,8 +147,9 @@ func (s *screen) newline() {
 func (s *screen) delta(d footnote.Delta) {
 	switch {
 	case d.Op == footnote.StepRetrying:
-		s.progress(fmt.Sprintf("the model is not available (%s); trying again in %s", d.Code, d.Wait.Round(100*time.Millisecond)))
-	case d.Kind != agent.TextBlock:
+		s.progress(fmt.Sprintf("the model is not available (%s); trying again in %s", d.Code,
+			d.Wait.Round(100*time.Millisecond)))
+	case d.Kind != model.TextBlock:
 	case d.Op == footnote.BlockStarted:
 		s.newline()
 		s.seen[[2]int{d.Step, d.Index}] = true
@@ -181,10 +184,10 @@ func (s *screen) event(ev footnote.Event) {
 			continue
 		}
 		switch {
-		case b.Type == agent.TextBlock && !s.seen[[2]int{m.Step, i}]:
+		case b.Type == model.TextBlock && !s.seen[[2]int{m.Step, i}]:
 			s.newline()
 			s.say(b.Text + "\n")
-		case b.Type == agent.ToolUseBlock && b.Input.SQL != "":
+		case b.Type == model.ToolUseBlock && b.Input.SQL != "":
 			s.newline()
 			s.query(b.Input.SQL, b.Input.Thought)
 		}
@@ -229,7 +232,9 @@ func wrapSQL(sql string, width int) string {
 }
 
 func beginsClause(rest string) bool {
-	for _, word := range []string{"SELECT ", "FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION "} {
+	for _, word := range []string{
+		"SELECT ", "FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION ",
+	} {
 		if len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) {
 			return true
 		}

@@ -5,24 +5,29 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
 // searchTool adds search_database if the configuration names tables for it.
-func (a *app) searchTool(ctx context.Context, tools []agent.Tool) ([]agent.Tool, error) {
+func (a *app) searchTool(ctx context.Context, tools []tool.Tool) ([]tool.Tool, error) {
 	if len(a.cfg.Tools.Search) == 0 {
 		return tools, nil
 	}
 	for _, t := range a.cfg.Tools.Search {
 		if _, ok := a.cfg.Sources[t.Source]; !ok {
-			return nil, fmt.Errorf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)
+			return nil, fmt.Errorf("tools.search: the table %q: source is %q, which is not configured", t.Table,
+				t.Source)
 		}
 	}
-	t, remarks, err := search.New(ctx, search.Options{Tables: searchTables(a.cfg, ""), Sources: a.catalog, Logger: a.log})
+	t, remarks, err := search.New(ctx, search.Options{
+		Tables:  searchTables(a.cfg, ""),
+		Sources: a.catalog,
+		Logger:  a.log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +37,14 @@ func (a *app) searchTool(ctx context.Context, tools []agent.Tool) ([]agent.Tool,
 	if a.cache == nil {
 		return append(tools, t), nil
 	}
-	rule := cache.Rule{TTL: a.cfg.Cache.Of(search.Name), Config: fmt.Sprintf("%s %+v", a.cacheConfig(), a.cfg.Tools.Search), Remarks: []string{search.Thought}}
-	if first := a.cfg.Tools.Search[0].Source; !slices.ContainsFunc(a.cfg.Tools.Search, func(t config.SearchTable) bool { return t.Source != first }) {
+	rule := cache.Rule{
+		TTL:     a.cfg.Cache.Of(search.Name),
+		Config:  fmt.Sprintf("%s %+v", a.cacheConfig(), a.cfg.Tools.Search),
+		Remarks: []string{search.Thought},
+	}
+	if first := a.cfg.Tools.Search[0].Source; !slices.ContainsFunc(a.cfg.Tools.Search, func(t config.SearchTable) bool {
+		return t.Source != first
+	}) {
 		rule.Source = first // otherwise any source of the conversation could be meant
 	}
 	return append(tools, a.cache.Tool(t, rule)), nil
@@ -47,7 +58,8 @@ func searchTables(c config.Config, source string) []search.Table {
 			continue
 		}
 		st := search.Table{
-			Name: t.Name, Description: t.Description, Source: t.Source, Table: t.Table, Key: t.Key, Title: t.Title, Text: t.Text,
+			Name: t.Name, Description: t.Description, Source: t.Source, Table: t.Table, Key: t.Key, Title: t.Title,
+			Text:     t.Text,
 			Language: t.Language, Vector: t.Vector, FTS: t.FTS, OrgColumn: t.OrgColumn, Limit: t.Limit,
 		}
 		for _, f := range t.Filters {

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
@@ -24,14 +24,17 @@ func searched(t *testing.T) func(*config.Config) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "crm.db")
 	write(t, file, `CREATE TABLE notes (id INTEGER PRIMARY KEY, org TEXT, title TEXT, body TEXT, year INTEGER)`,
-		`INSERT INTO notes VALUES (1, 'acme', 'Anvil', 'The boiler of the anvil shop.', 2024), (2, 'acme', 'Rocket', 'A boiler for a rocket.', 2025)`,
+		`INSERT INTO notes VALUES (1, 'acme', 'Anvil', 'The boiler of the anvil shop.', 2024), (2, 'acme', 'Rocket', `+
+			`'A boiler for a rocket.', 2025)`,
 		`INSERT INTO notes VALUES (3, 'globex', 'Zeppelin', 'A boiler of a zeppelin, for 70123.', 2024)`,
-		`CREATE VIRTUAL TABLE notes_fts USING fts5(title, body, content='notes', content_rowid='id')`, `INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`)
+		`CREATE VIRTUAL TABLE notes_fts USING fts5(title, body, content='notes', content_rowid='id')`,
+		`INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`)
 	return func(c *config.Config) {
 		c.Sources = map[string]string{"crm": file}
 		c.APIKeys = twoOrgs
 		c.Tools.Search = []config.SearchTable{{
-			Source: "crm", Table: "notes", Key: "id", Title: []string{"title"}, Text: []string{"title", "body"}, FTS: "notes_fts", OrgColumn: "org",
+			Source: "crm", Table: "notes", Key: "id", Title: []string{"title"}, Text: []string{"title", "body"},
+			FTS: "notes_fts", OrgColumn: "org",
 			Filters: []config.SearchFilter{{Column: "year", Type: "integer"}},
 		}}
 	}
@@ -43,13 +46,16 @@ func TestSearchOfTwoOrgs(t *testing.T) {
 	g := newRig(t, t.TempDir(), searched(t))
 	for pass, hit := range []bool{false, true} {
 		for _, caller := range []struct{ key, count, own, foreign string }{
-			{adasKey, "**2**", "rocket", "zeppelin Zeppelin 70123 globex"}, {bobsKey, "**1**", "zeppelin", "anvil Anvil rocket Rocket acme"},
+			{
+				adasKey, "**2**", "rocket", "zeppelin Zeppelin 70123 globex",
+			}, {bobsKey, "**1**", "zeppelin", "anvil Anvil rocket Rocket acme"},
 		} {
 			_, all := g.answerAs(caller.key, "search for boiler in notes")
 			if strings.Contains(all, `"cache_hit":true`) != hit {
 				t.Errorf("pass %d: a hit is %v", pass, !hit)
 			}
-			if !strings.Contains(all, caller.own) || !strings.Contains(all, "I found "+strings.Trim(caller.count, "*")) {
+			if !strings.Contains(all, caller.own) ||
+				!strings.Contains(all, "I found "+strings.Trim(caller.count, "*")) {
 				t.Errorf("no %s, or not %s rows: %.3000s", caller.own, caller.count, all)
 			}
 			for word := range strings.FieldsSeq(caller.foreign) {
@@ -63,11 +69,13 @@ func TestSearchOfTwoOrgs(t *testing.T) {
 }
 
 // search calls search_database for a principal.
-func (g *rig) search(source string, p footnote.Principal, input string) agent.Output {
+func (g *rig) search(source string, p footnote.Principal, input string) tool.Output {
 	g.t.Helper()
 	tools := g.app.assistant.Tools
-	tool := tools[slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == search.Name })]
-	out, err := tool.Call(footnote.WithPrincipal(g.t.Context(), p), agent.Call{Name: search.Name, Input: json.RawMessage(input), Sources: []string{source}, ResultID: "r7", Principal: p})
+	tl := tools[slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == search.Name })]
+	out, err := tl.Call(footnote.WithPrincipal(g.t.Context(), p), tool.Call{
+		Name: search.Name, Input: json.RawMessage(input), Sources: []string{source}, ResultID: "r7", Principal: p,
+	})
 	if err != nil || out.IsError {
 		g.t.Fatalf("%+v, %v", out, err)
 	}
@@ -76,13 +84,17 @@ func (g *rig) search(source string, p footnote.Principal, input string) agent.Ou
 
 // searchedAs checks who shares cached results: only principals who see the same rows.
 func searchedAs(t *testing.T, g *rig) {
-	call := func(p footnote.Principal, input string) agent.Output {
+	call := func(p footnote.Principal, input string) tool.Output {
 		t.Helper()
 		return g.search("crm", p, input)
 	}
-	ada := footnote.Principal{Org: "acme", User: "ada", Roles: []string{"clerk"}, Attributes: map[string]string{"region": "north"}}
+	ada := footnote.Principal{
+		Org: "acme", User: "ada", Roles: []string{"clerk"}, Attributes: map[string]string{"region": "north"},
+	}
 	const input = `{"query":"rocket or zeppelin","filters":[{"column":"year","from":2024}]}`
-	if call(ada, input).CacheHit || !call(ada, input).CacheHit || !call(ada, `{"thought":"again","filters":[{"from":2024,"column":"year"}],"query":"rocket or zeppelin"}`).CacheHit {
+	if call(ada, input).CacheHit || !call(ada, input).CacheHit ||
+		!call(ada, `{"thought":"again","filters":[{"from":2024,"column":"year"}],"query":"rocket or `+
+			`zeppelin"}`).CacheHit {
 		t.Error("a call is not answered by the same call")
 	}
 	for name, change := range map[string]func(*footnote.Principal){
@@ -99,7 +111,8 @@ func searchedAs(t *testing.T, g *rig) {
 	if call(ada, `{"query":"rocket or zeppelin","filters":[{"column":"year","from":2025}]}`).CacheHit {
 		t.Error("another filter: a hit")
 	}
-	write(t, g.app.cfg.Sources["crm"], `DELETE FROM notes WHERE id = 2`, `INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`)
+	write(t, g.app.cfg.Sources["crm"], `DELETE FROM notes WHERE id = 2`,
+		`INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`)
 	if out := call(ada, input); out.CacheHit || len(out.Rows.Rows) != 0 {
 		t.Errorf("after another process wrote: %+v", out)
 	}
@@ -109,9 +122,13 @@ func searchedAs(t *testing.T, g *rig) {
 func TestSearchThatStopsTheStart(t *testing.T) {
 	good := searched(t)
 	for want, change := range map[string]func(*config.SearchTable){
-		`tools.search: crm.notes: key is "nr": Table notes has no column named "nr"`: func(c *config.SearchTable) { c.Key = "nr" },
-		`tools.search: the table "notes": source is "erp", which is not configured`:  func(c *config.SearchTable) { c.Source = "erp" },
-		`fts is "notes_fts": the rows of notes have no rowid`:                        nil, // with filters
+		`tools.search: crm.notes: key is "nr": Table notes has no column named "nr"`: func(c *config.SearchTable) {
+			c.Key = "nr"
+		},
+		`tools.search: the table "notes": source is "erp", which is not configured`: func(c *config.SearchTable) {
+			c.Source = "erp"
+		},
+		`fts is "notes_fts": the rows of notes have no rowid`: nil, // with filters
 	} {
 		c := config.Default()
 		c.Data, c.Upstream, c.Model = t.TempDir(), config.Offline, "offline"
@@ -139,8 +156,10 @@ func TestPageOfSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statements := []string{`CREATE TABLE documents (id integer PRIMARY KEY, org text, title text, body text, year integer)`,
-		`INSERT INTO documents VALUES (1, 'local', 'Manutenção', 'A manutenção das caldeiras.', 2024), (2, 'other', 'Manutenção', 'Zeppelin', 2024)`}
+	statements := []string{`CREATE TABLE documents (id integer PRIMARY KEY, org text, title text, body text, year ` +
+		`integer)`,
+		`INSERT INTO documents VALUES (1, 'local', 'Manutenção', 'A manutenção das caldeiras.', 2024), (2, 'other', ` +
+			`'Manutenção', 'Zeppelin', 2024)`}
 	settings := ""
 	for _, m := range fenced.FindAllStringSubmatch(string(page), -1) {
 		if m[1] == "sql" {
@@ -154,13 +173,17 @@ func TestPageOfSearch(t *testing.T) {
 	if err := os.WriteFile("footnote.yaml", []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text := command(t, 0, "doctor"); !strings.Contains(text, "search: documents: a tsvector made for each row") || !strings.Contains(text, "language portuguese_unaccent, in which accents do not matter") {
+	if text := command(t, 0, "doctor"); !strings.Contains(text, "search: documents: a tsvector made for each row") ||
+		!strings.Contains(text, "language portuguese_unaccent, in which accents do not matter") {
 		t.Error(text)
 	}
-	if text := command(t, 0, "ask", "search for manutencao in documents"); !strings.Contains(text, "I found 1 row of documents") || !strings.Contains(text, "das caldeiras") || strings.Contains(text, "Zeppelin") {
+	if text := command(t, 0, "ask",
+		"search for manutencao in documents"); !strings.Contains(text, "I found 1 row of documents") ||
+		!strings.Contains(text, "das caldeiras") || strings.Contains(text, "Zeppelin") {
 		t.Error(text)
 	}
-	if err := os.WriteFile("footnote.yaml", []byte(strings.Replace(file, "title: [title]", "title: [titulo]", 1)), 0o600); err != nil {
+	if err := os.WriteFile("footnote.yaml", []byte(strings.Replace(file, "title: [title]", "title: [titulo]", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if text := command(t, 1, "doctor"); !strings.Contains(text, `tools.search: crm.documents: title is "titulo"`) {
@@ -178,7 +201,12 @@ func TestSearchOfFilteredRows(t *testing.T) {
 			file := salesFile(t, engine)
 			g := newRig(t, t.TempDir(), func(c *config.Config) {
 				c.Sources, c.Filters = map[string]string{"shop": file}, map[string]map[string]string{"shop": ownSales}
-				c.Tools.Search = []config.SearchTable{{Source: "shop", Table: "sales", Key: "id", Title: []string{"product"}, Text: []string{"product", "region"}, Limit: 50}}
+				c.Tools.Search = []config.SearchTable{
+					{
+						Source: "shop", Table: "sales", Key: "id", Title: []string{"product"},
+						Text: []string{"product", "region"}, Limit: 50,
+					},
+				}
 			})
 			for org, want := range map[string]string{"acme": "6 anvil", "globex": "3 zeppelin", "other": "0 "} {
 				out := g.search("shop", footnote.Principal{Org: org, User: "ada"}, `{"query":"anvil or zeppelin"}`)

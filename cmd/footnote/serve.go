@@ -17,9 +17,9 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/httpapi/session"
-	"github.com/footnotehq/footnote/retention"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/postgres"
+	"github.com/footnotehq/footnote/store/retention"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
@@ -84,7 +84,8 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 }
 
 // serve serves what has been opened until ctx ends and all running work has ended. The audit follows until then.
-func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr io.Writer, follow *audit.Audit, ready func(address string)) error {
+func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr io.Writer, follow *audit.Audit,
+	ready func(address string)) error {
 	api, err := a.doors()
 	if err != nil {
 		return &exit{exitUsage, err}
@@ -101,7 +102,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 			return err
 		}
 		// The engine retries by itself. Conversations are readable in the meantime.
-		a.log.Warn("unfinished runs do not go on yet", "err", err)
+		a.log.Warn("cannot resume unfinished runs yet; retrying", "err", err)
 	}
 	fmt.Fprint(stderr, a.assistant.Policy.Table(a.assistant.Tools))
 	a.printCoder(stderr)
@@ -155,7 +156,8 @@ func (a *app) announce(stdout io.Writer, address string) {
 	}
 }
 
-// externalServices returns the external programs that receive data, by role, as log attributes. Most settings that name one
+// externalServices returns the external programs that receive data, by role, as log attributes. Most settings that name
+// one
 // can come from environment variables meant for other programs.
 func (a *app) externalServices() []any {
 	var out []any
@@ -204,7 +206,8 @@ func (a *app) shutdown(server *http.Server, conns *unusedConns, api *httpapi.Ser
 	return nil
 }
 
-// unusedConns tracks connections that have not sent a complete request yet, such as those that browsers open in advance.
+// unusedConns tracks connections that have not sent a complete request yet, such as those that browsers open in
+// advance.
 // Shutdown of net/http treats them as idle only after 5 s.
 type unusedConns struct {
 	mu     sync.Mutex // guards below
@@ -245,7 +248,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen is %q, but another program uses that port; choose another with --listen or FOOTNOTE_LISTEN", address)
+		return nil, fmt.Errorf(
+			"listen is %q, but another program uses that port; choose another with --listen or FOOTNOTE_LISTEN",
+			address)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("listen is %q, which this user may not use; choose a port above 1023", address)
 	default:
@@ -271,13 +276,16 @@ func (a *app) doors() (*httpapi.Server, error) {
 	a.onClose(statements.close)
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	return httpapi.New(httpapi.Options{
-		SideJob: a.sideJob,
-		Usage:   a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
+		SideJob: a.sideJob, Queried: a.queried,
+		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards,
+		Market: a.market,
 		Access: a.allowed(),
 		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
-		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
+		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
+		AllowOrigins:  a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
-		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy,
+		Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Watch:   a.watch(),
 		Streams: open.streams, StreamsPerUser: open.perUser, Connections: open.connections,
 	})
@@ -298,7 +306,8 @@ func (a *app) about() httpapi.About {
 	_, about.Features.Uploads = a.catalog.Uploads()
 	about.Features.Coder = a.workspaces != nil
 	if about.Offline {
-		about.OfflineHint = "No model is connected: the offline planner answers questions about the data by fixed rules. Set ANTHROPIC_API_KEY and start again to connect one."
+		about.OfflineHint = "No model is connected: the offline planner answers questions about the data by fixed " +
+			"rules. Set ANTHROPIC_API_KEY and start again to connect one."
 	}
 	return about
 }
@@ -334,7 +343,9 @@ func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 func (a *app) gauges(follow *audit.Audit) error {
 	return errors.Join(
 		a.metrics.Gauge("footnote_audit_lag_events", "Events the audit is behind the log.", follow.Lag),
-		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 { return int64(a.hub.Readers()) }),
+		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 {
+			return int64(a.hub.Readers())
+		}),
 	)
 }
 

@@ -47,14 +47,21 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 	all := []string{"*"}
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Sources["payroll"] = demotest.Shop(t)
-		c.Access = []access.Rule{{Orgs: []string{"acme"}, Users: []string{"ada"}, Sources: []string{"shop"}, Assistants: all, Tools: all, Tiers: all, Models: all}}
+		c.Access = []access.Rule{
+			{
+				Orgs: []string{"acme"}, Users: []string{"ada"}, Sources: []string{"shop"}, Assistants: all, Tools: all,
+				Tiers: all, Models: all,
+			},
+		}
 	})
 	var up httpapi.SourceInfo
 	if w := g.do(g.upload("sales.db", salesBytes(t))); w.Code != 201 || json.Unmarshal(w.Body.Bytes(), &up) != nil {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	message := func(role, text string) []map[string]any {
-		return []map[string]any{{"role": role, "content": text, "id": "m1", "parts": []map[string]any{{"type": "text", "text": text}}}}
+		return []map[string]any{
+			{"role": role, "content": text, "id": "m1", "parts": []map[string]any{{"type": "text", "text": text}}},
+		}
 	}
 	posted := func(target string, body map[string]any) string {
 		t.Helper()
@@ -66,7 +73,10 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 	}
 	for door, ask := range map[string]func(q string) string{
 		"openai": func(q string) string {
-			return posted("/v1/chat/completions", map[string]any{"model": "claude-da/analyst", "messages": []map[string]any{{"role": "user", "content": q}}})
+			return posted("/v1/chat/completions", map[string]any{
+				"model":    "claude-da/analyst",
+				"messages": []map[string]any{{"role": "user", "content": q}},
+			})
 		},
 		"analyze": func(q string) string {
 			return posted("/api/analyze", map[string]any{"question": q, "assistant": "analyst"})
@@ -97,12 +107,14 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 			"how many orders are there in 2024": "Source: shop. ",
 		} {
 			got := ask(question)
-			if !strings.Contains(got, want) || !strings.Contains(got, up.Name) && want == "Source: " || strings.Contains(got, "payroll") {
+			if !strings.Contains(got, want) || !strings.Contains(got, up.Name) && want == "Source: " ||
+				strings.Contains(got, "payroll") {
 				t.Errorf("%s, %s: want %q: %s", door, question, want, got)
 			}
 		}
 	}
-	g.refused(g.request("POST", "/api/generate-sql", map[string]any{"question": "how many orders are there"}), 400, "invalid_request")
+	g.refused(g.request("POST", "/api/generate-sql", map[string]any{"question": "how many orders are there"}), 400,
+		"invalid_request")
 	var hints struct{ Suggestions []struct{ Text string } }
 	if g.call("GET", "/api/suggestions", nil, 200, &hints); len(hints.Suggestions) < 3 {
 		t.Errorf("suggestions about all sources: %+v", hints)

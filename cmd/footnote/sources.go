@@ -26,7 +26,11 @@ import (
 
 // engines returns what can run in child processes: the embedded databases, and the parser for Postgres.
 func engines() map[string]child.OpenFunc {
-	return map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine, postgres.Kind: postgres.OpenEngine}
+	return map[string]child.OpenFunc{
+		sqlite.Kind:   sqlite.OpenEngine,
+		duckdb.Kind:   duckdb.OpenEngine,
+		postgres.Kind: postgres.OpenEngine,
+	}
 }
 
 // notName matches the characters that a source name must not contain.
@@ -45,7 +49,8 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 			name, where = nameOf(f), f
 		}
 		if where == "" || len(name) > 64 {
-			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path", f)
+			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path",
+				f)
 		}
 		if err := config.CheckSource(name, where); err != nil {
 			return nil, err
@@ -63,7 +68,8 @@ func sameFiltered(named map[string]string, c config.Config) error {
 	for name, where := range named {
 		for configured, address := range c.Sources {
 			if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && sameAddress(address, where) {
-				return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. Use --source %s", where, configured, configured)
+				return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. "+
+					"Use --source %s", where, configured, configured)
 			}
 		}
 	}
@@ -76,7 +82,8 @@ func sameAddress(a, b string) bool {
 		return true
 	}
 	path := func(address string) string {
-		if scheme, rest, ok := strings.Cut(address, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
+		if scheme, rest, ok := strings.Cut(address, ":"); ok &&
+			(scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
 			address, _, _ = strings.Cut(strings.TrimPrefix(rest, "//"), "?")
 		}
 		return address
@@ -96,7 +103,8 @@ func nameOf(where string) string {
 		} else {
 			where = "postgres"
 		}
-	} else if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
+	} else if scheme, rest, ok := strings.Cut(where, ":"); ok &&
+		(scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
 		where, _, _ = strings.Cut(rest, "?")
 	}
 	if abs, err := filepath.Abs(where); err == nil {
@@ -133,14 +141,16 @@ func (s sources) close() error {
 
 // openSources opens the configured sources concurrently and proves each one read-only. It calls progress while files
 // load; progress may be nil.
-func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (sources, error) {
+func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger,
+	progress func(source, table string, rows int64)) (sources, error) {
 	opened := make([]source.Source, len(c.Sources))
 	names := slices.Sorted(maps.Keys(c.Sources))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p, log, progress)
+			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
+				log, progress)
 			if err != nil {
 				return err // the error names the source
 			}
@@ -171,18 +181,24 @@ func prove(ctx context.Context, name string, src source.Source) error {
 
 // openSource opens one database by its URL scheme, or by the type of the file at its path. It stores data loaded
 // from files in the folder loaded. It returns an error if the engine cannot enforce the filters.
-func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
-	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
+func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string,
+	p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+	limits := source.Limits{
+		Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory,
+	}
 	if isPostgres(where) {
 		if len(filters) > 0 {
 			return nil, fmt.Errorf("source %s: filters are not for Postgres, which has policies of its own", name)
 		}
 		return postgres.Open(ctx, name, where, postgres.Options{
-			Limits: limits, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Grammar: p.grammar, Logger: log,
+			Limits: limits, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Grammar: p.grammar,
+			Logger: log,
 		})
 	}
 	if isSQLite(where) {
-		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Filters: filters, Pool: p.serve, Logger: log})
+		return sqlite.Open(ctx, name, where, sqlite.Options{
+			Limits: limits, Filters: filters, Pool: p.serve, Logger: log,
+		})
 	}
 	o := duckdb.Options{
 		Dir: loaded, Limits: limits, Filters: filters, Pool: p.serve, Logger: log,

@@ -21,7 +21,8 @@ func (writable) Probe(context.Context) error {
 
 func TestWritableSourceIsRefused(t *testing.T) {
 	err := prove(t.Context(), "shop", writable{})
-	if !errors.Is(err, source.ErrWritable) || oneLine(err) != `source shop: Database is not read-only. Refusing to start. "VACUUM" was accepted` {
+	if !errors.Is(err, source.ErrWritable) ||
+		oneLine(err) != `source shop: Database is not read-only. Refusing to start. "VACUUM" was accepted` {
 		t.Errorf("%q", oneLine(err))
 	}
 }
@@ -37,11 +38,19 @@ func TestNamedSources(t *testing.T) {
 		{[]string{"a=b=c.csv"}, map[string]string{"a": "b=c.csv"}},
 		{[]string{"shop=other.db", "old"}, map[string]string{"shop": "other.db", "old": "/data/old.db"}},
 		{[]string{"Store-Sales EU.csv"}, map[string]string{"Store-Sales_EU": "Store-Sales EU.csv"}},
-		{[]string{"sqlite:///data/my.shop.db?mode=ro&immutable=1"}, map[string]string{"my_shop": "sqlite:///data/my.shop.db?mode=ro&immutable=1"}},
+		{
+			[]string{
+				"sqlite:///data/my.shop.db?mode=ro&immutable=1",
+			}, map[string]string{"my_shop": "sqlite:///data/my.shop.db?mode=ro&immutable=1"},
+		},
 		{[]string{"/data/files/"}, map[string]string{"files": "/data/files/"}},
 		{[]string{"año.csv"}, map[string]string{"a_o": "año.csv"}},
 		{[]string{"数据.csv"}, map[string]string{"data": "数据.csv"}},
-		{[]string{strings.Repeat("x", 200) + ".csv"}, map[string]string{strings.Repeat("x", 64): strings.Repeat("x", 200) + ".csv"}},
+		{
+			[]string{
+				strings.Repeat("x", 200) + ".csv",
+			}, map[string]string{strings.Repeat("x", 64): strings.Repeat("x", 200) + ".csv"},
+		},
 		{[]string{"/"}, map[string]string{"data": "/"}},
 		{[]string{"a="}, nil},
 		{[]string{""}, nil},
@@ -57,7 +66,11 @@ func TestNamedSources(t *testing.T) {
 }
 
 func TestOneLine(t *testing.T) {
-	classified := &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "It is not there.", Err: errors.New("stat x:\n  ^ here")}
+	classified := &footnote.Error{
+		Code:    footnote.DatabaseUnavailable,
+		Message: "It is not there.",
+		Err:     errors.New("stat x:\n  ^ here"),
+	}
 	for want, err := range map[string]error{
 		"It is not there.": classified,
 		"one; two":         errors.Join(errors.New("one"), errors.New("two")),

@@ -14,10 +14,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/inspect"
-	"github.com/footnotehq/footnote/relay"
-	"github.com/footnotehq/footnote/relay/redis"
+	"github.com/footnotehq/footnote/hub/relay"
+	"github.com/footnotehq/footnote/hub/relay/redis"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/inspect"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -29,7 +29,8 @@ func dataFile(c config.Config, folder string) string {
 
 // openStore opens the conversations: in the configured database, or in a file. The terminal passes a folder, and its
 // conversations are always in a file: nobody else uses them, and their sources are on this machine.
-func openStore(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger) (store.Store, error) {
+func openStore(ctx context.Context, c config.Config, folder string, how sqlite.Options,
+	log *slog.Logger) (store.Store, error) {
 	if c.Store != "" && folder == "" {
 		s, err := postgres.Open(ctx, string(c.Store), postgres.Options{Logger: log, Damaged: how.Damaged})
 		if err != nil {
@@ -68,7 +69,10 @@ func (a *app) openRelay() error {
 	if shared(a.store) == nil {
 		return nil
 	}
-	opts := relay.Options{Log: a.store, Hub: a.hub, Logger: a.log, Drives: func(conversation string) bool { return a.engine.Drives(conversation) }}
+	opts := relay.Options{
+		Log: a.store, Hub: a.hub, Logger: a.log,
+		Drives: func(conversation string) bool { return a.engine.Drives(conversation) },
+	}
 	if a.cfg.Redis != "" {
 		pipe, err := redis.Open(string(a.cfg.Redis))
 		if err != nil {
@@ -147,9 +151,12 @@ func (cmd migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 }
 
 // checkStore inspects the database for conversations without changing it.
-func checkStore(ctx context.Context, c config.Config) []check {
+func checkStore(ctx context.Context, c config.Config, online bool) []check {
 	if c.Store == "" {
 		return []check{checkFile(ctx, dataFile(c, ""))}
+	}
+	if skip, ok := unchecked(ctx, "store", string(c.Store), online); ok {
+		return []check{skip}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -160,7 +167,11 @@ func checkStore(ctx context.Context, c config.Config) []check {
 	checks := []check{{"store", stateOK, state.Server}}
 	switch {
 	case state.Have < state.Want:
-		checks = append(checks, check{"store", stateWarn, fmt.Sprintf("schema %d of %d: footnote migrate or the next start of the server brings it up to date", state.Have, state.Want)})
+		checks = append(checks, check{
+			"store", stateWarn, fmt.Sprintf(
+				"schema %d of %d: footnote migrate or the next start of the server brings it up to date", state.Have,
+				state.Want),
+		})
 	default:
 		checks = append(checks, check{"store", stateOK, fmt.Sprintf("schema %d", state.Have)})
 	}
@@ -170,24 +181,41 @@ func checkStore(ctx context.Context, c config.Config) []check {
 	return checks
 }
 
-// checkFile reports whether a data file returns disk space after deletions. A new file will.
+// checkFile reports whether a data file can be opened, and whether it returns disk space after deletions. A new file
+// will.
 func checkFile(ctx context.Context, path string) check {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	if file, err := sqlite.OpenReader(ctx, path); err == nil {
-		compacts, err := file.Compacts(ctx)
-		if err = errors.Join(err, file.Close()); err == nil && !compacts {
-			return check{"store", stateWarn, "in " + path + ", which keeps the space of what was deleted: stop the server and run footnote migrate --compact"}
+	state, err := sqlite.Inspect(ctx, path)
+	switch {
+	case footnote.CodeOf(err) == footnote.NotFound:
+		return check{"store", stateOK, "in " + path + ", which does not exist yet"}
+	case err != nil:
+		return check{"store", stateFail, "in " + path + ": " + oneLine(err)}
+	case state.Have < state.Want:
+		return check{
+			"store", stateWarn, fmt.Sprintf(
+				"in %s, schema %d of %d: footnote migrate or the next start of the server brings it up to date", path,
+				state.Have, state.Want),
+		}
+	case !state.Compacts:
+		return check{
+			"store", stateWarn, "in " + path +
+				", which keeps the space of what was deleted: stop the server and run footnote migrate --compact",
 		}
 	}
 	return check{"store", stateOK, "in " + path}
 }
 
 // checkLog reads all conversations. It is safe while a server runs.
-func checkLog(ctx context.Context, c config.Config) []check {
+func checkLog(ctx context.Context, c config.Config, online bool) []check {
 	var checks []check
 	for _, where := range [][2]string{{"log", ""}, {"log of ask", askFolder}} {
 		what, folder := where[0], where[1]
+		if skip, ok := unchecked(ctx, what, string(c.Store), online); ok && folder == "" {
+			checks = append(checks, skip)
+			continue
+		}
 		log, err := openToRead(ctx, c, folder)
 		inFile := c.Store == "" || folder != ""
 		switch {
@@ -219,6 +247,7 @@ func readLog(ctx context.Context, c config.Config, what string, log store.Store)
 		return append(checks, check{what, stateFail, oneLine(err)})
 	}
 	return append(checks, check{what, stateOK, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
-		counted(report.Events, "event"), counted(report.Streams, "stream"), counted(report.Runs, "run"), report.Unfinished, counted(report.Calls, "call"), report.Cost.USD())},
+		counted(report.Events, "event"), counted(report.Streams, "stream"), counted(report.Runs, "run"),
+		report.Unfinished, counted(report.Calls, "call"), report.Cost.USD())},
 		check{what, stateOK, counted(report.Balances, "balance") + " compared with what it says was used"})
 }

@@ -94,13 +94,16 @@ func TestSessionsOfServers(t *testing.T) {
 // TestStoreSecret looks for the password in the errors of a database that is missing or has a malformed address.
 func TestStoreSecret(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, url := range []string{"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "mysql://me:hush@127.0.0.1/db", "hush"} {
+	for _, url := range []string{
+		"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "mysql://me:hush@127.0.0.1/db", "hush",
+	} {
 		for _, name := range []string{"doctor", "migrate", "serve"} {
 			want := 1
 			if !strings.HasPrefix(url, "postgres://me:hush") {
 				want = 2
 			}
-			if text := command(t, want, name, "--store", url); strings.Contains(text, "hush") || strings.Contains(text, "hu%s") {
+			if text := command(t, want, name, "--store", url); strings.Contains(text, "hush") ||
+				strings.Contains(text, "hu%s") {
 				t.Errorf("%s tells the password: %s", name, text)
 			} else if want == 1 && !strings.Contains(text, "127.0.0.1:1") {
 				t.Errorf("%s does not say what cannot be reached: %s", name, text)
@@ -118,7 +121,8 @@ func TestDoctorReadsAllLogs(t *testing.T) {
 	shop := filepath.Join(data, "shop.db")
 	command(t, 0, "seed-demo", shop)
 	command(t, 0, "ask", "--data", data, "--source", shop, "--model", "offline", "How many orders are there?")
-	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "log of ask") || !strings.Contains(out, "1 run ") {
+	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "log of ask") ||
+		!strings.Contains(out, "1 run ") {
 		t.Errorf("what was asked at the terminal is not read: %s", out)
 	}
 }

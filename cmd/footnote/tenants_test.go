@@ -115,14 +115,24 @@ func newTenantWorld(t *testing.T, seed uint64, large bool) *tenantWorld {
 		o := tenantOrg{name, "k" + word(9), strconv.Itoa(511+111*i) + "000000"}
 		w.orgs = append(w.orgs, o)
 		for j := range 2 {
-			p := &tenant{org: o, user: fmt.Sprintf("user%d", j), key: "key-" + word(20), word: "u" + word(11), rng: rand.New(rand.NewPCG(seed, uint64(10+2*i+j)))}
+			p := &tenant{
+				org: o, user: fmt.Sprintf("user%d", j), key: "key-" + word(20), word: "u" + word(11),
+				rng: rand.New(rand.NewPCG(seed, uint64(10+2*i+j))),
+			}
 			w.people = append(w.people, p)
-			keys = append(keys, config.Key{Key: config.Secret(p.key), Org: o.name, User: p.user, Attributes: map[string]string{"sites": "north,south"}, Roles: [][]string{nil, {"admin"}}[j]})
+			keys = append(keys, config.Key{
+				Key: config.Secret(p.key), Org: o.name, User: p.user,
+				Attributes: map[string]string{"sites": "north,south"}, Roles: [][]string{nil, {"admin"}}[j],
+			})
 		}
 	}
 	fake := modeltest.New(modeltest.Options{Key: "test", Rule: w.model, Keep: 1})
 	base := fake.Start(t)
-	filters := map[string]string{"deals": "org = {org} AND site IN ({attributes.sites[]})", "products": "all", "totals": "all"}
+	filters := map[string]string{
+		"deals":    "org = {org} AND site IN ({attributes.sites[]})",
+		"products": "all",
+		"totals":   "all",
+	}
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
 		c.APIKeys = keys
@@ -133,9 +143,13 @@ func newTenantWorld(t *testing.T, seed uint64, large bool) *tenantWorld {
 			c.Filters["duck"] = filters
 		}
 		for name := range c.Sources {
-			c.Tools.Search = append(c.Tools.Search, config.SearchTable{Name: name + "_deals", Source: name, Table: "deals", Key: "id", Title: []string{"customer"}, Text: []string{"customer", "note"}, Limit: 20})
+			c.Tools.Search = append(c.Tools.Search, config.SearchTable{
+				Name: name + "_deals", Source: name, Table: "deals", Key: "id", Title: []string{"customer"},
+				Text: []string{"customer", "note"}, Limit: 20,
+			})
 			c.Tools.Own = append(c.Tools.Own, config.OwnTool{
-				Name: name + "_of_product", Description: "Deals of a product.", Source: name, SQL: "SELECT id, customer, amount FROM deals WHERE product_id = $1 ORDER BY id",
+				Name: name + "_of_product", Description: "Deals of a product.", Source: name,
+				SQL:        "SELECT id, customer, amount FROM deals WHERE product_id = $1 ORDER BY id",
 				Parameters: []config.OwnParameter{{Name: "product", Type: "integer", Description: "Its number."}},
 			})
 		}
@@ -152,16 +166,23 @@ func newTenantWorld(t *testing.T, seed uint64, large bool) *tenantWorld {
 // rows returns the statements that create the tables of a source, in the SQL of its engine.
 func (w *tenantWorld) rows(engine string) []string {
 	list := []string{
-		`CREATE TABLE products (id integer PRIMARY KEY, name text NOT NULL)`, `INSERT INTO products VALUES (1, 'lamp'), (2, 'pen'), (3, 'desk')`,
-		`CREATE TABLE deals (id bigint PRIMARY KEY, org text NOT NULL, site text NOT NULL, customer text NOT NULL, product_id integer NOT NULL, amount numeric(10,2) NOT NULL, note text, sold date NOT NULL)`,
+		`CREATE TABLE products (id integer PRIMARY KEY, name text NOT NULL)`,
+		`INSERT INTO products VALUES (1, 'lamp'), (2, 'pen'), (3, 'desk')`,
+		`CREATE TABLE deals (id bigint PRIMARY KEY, org text NOT NULL, site text NOT NULL, customer text NOT NULL, ` +
+			`product_id integer NOT NULL, amount numeric(10,2) NOT NULL, note text, sold date NOT NULL)`,
 		`CREATE TABLE secrets (id bigint, what text)`,
 	}
 	for i := range 30 {
 		for k, o := range w.orgs {
-			list = append(list, fmt.Sprintf(`INSERT INTO deals VALUES (%s%03d, '%s', '%s', '%s-customer-%d', %d, %d.25, 'note of %s %d', '2024-%02d-%02d')`,
-				o.number, i, o.name, []string{"north", "south"}[i%2], o.word, i%7, 1+i%3, (k+1)*100+i, o.word, i, 1+i%12, 1+i%28))
+			list = append(list, fmt.Sprintf(
+				`INSERT INTO deals VALUES (%s%03d, '%s', '%s', '%s-customer-%d', %d, %d.25, 'note of %s %d', `+
+					`'2024-%02d-%02d')`,
+				o.number, i, o.name, []string{"north", "south"}[i%2], o.word, i%7, 1+i%3, (k+1)*100+i, o.word, i,
+				1+i%12, 1+i%28))
 			if i < 3 { // a site that no tenant may see
-				list = append(list, fmt.Sprintf(`INSERT INTO deals VALUES (999%03d, '%s', 'hidden', 'hiddenrow', 1, 1, 'hiddenrow', '2024-01-01')`, i*10+k, o.name))
+				list = append(list, fmt.Sprintf(
+					`INSERT INTO deals VALUES (999%03d, '%s', 'hidden', 'hiddenrow', 1, 1, 'hiddenrow', '2024-01-01')`,
+					i*10+k, o.name))
 			}
 			list = append(list, fmt.Sprintf(`INSERT INTO secrets VALUES (%d, 'hiddenrow')`, i))
 		}
@@ -169,10 +190,13 @@ func (w *tenantWorld) rows(engine string) []string {
 	security := ""
 	if engine == "postgres" {
 		security = "WITH (security_invoker) "
-		list = append(list, `ALTER TABLE deals ENABLE ROW LEVEL SECURITY`, `ALTER TABLE secrets ENABLE ROW LEVEL SECURITY`,
-			`CREATE POLICY own ON deals USING (org = current_setting('footnote.org', true) AND site = ANY (string_to_array(current_setting('footnote.sites', true), ',')))`)
+		list = append(list, `ALTER TABLE deals ENABLE ROW LEVEL SECURITY`,
+			`ALTER TABLE secrets ENABLE ROW LEVEL SECURITY`,
+			`CREATE POLICY own ON deals USING (org = current_setting('footnote.org', true) AND site = ANY `+
+				`(string_to_array(current_setting('footnote.sites', true), ',')))`)
 	}
-	return append(list, `CREATE VIEW totals `+security+`AS SELECT customer, sum(amount) AS total, count(*) AS n FROM deals GROUP BY customer`)
+	return append(list, `CREATE VIEW totals `+security+
+		`AS SELECT customer, sum(amount) AS total, count(*) AS n FROM deals GROUP BY customer`)
 }
 
 func (w *tenantWorld) file(engine string) string {
@@ -226,7 +250,8 @@ var conversationID = regexp.MustCompile(`conv_[A-Za-z0-9]+`)
 func (w *tenantWorld) clean(p *tenant, what, text string) {
 	found := func(kind, word string) {
 		at := strings.Index(text, word)
-		w.t.Errorf("%s of %s/%s has %s %q: …%s…", what, p.org.name, p.user, kind, word, text[max(0, at-200):min(len(text), at+200)])
+		w.t.Errorf("%s of %s/%s has %s %q: …%s…", what, p.org.name, p.user, kind, word,
+			text[max(0, at-200):min(len(text), at+200)])
 	}
 	for _, o := range w.orgs {
 		if o != p.org && strings.Contains(text, o.word) {
@@ -260,7 +285,8 @@ func (w *tenantWorld) clean(p *tenant, what, text string) {
 	w.hits += strings.Count(text, `"cache_hit":true`)
 	for _, id := range conversationID.FindAllString(text, -1) {
 		if owner := w.owner[id]; owner != nil && owner != p && !(isUsage && owner.org == p.org && p.user == "user1") {
-			w.t.Errorf("%s of %s/%s has the conversation %s of %s/%s", what, p.org.name, p.user, id, owner.org.name, owner.user)
+			w.t.Errorf("%s of %s/%s has the conversation %s of %s/%s", what, p.org.name, p.user, id, owner.org.name,
+				owner.user)
 		}
 	}
 }
@@ -309,7 +335,8 @@ func (w *tenantWorld) send(p *tenant, method, target string, body any, header ..
 	w.mu.Lock()
 	w.status[res.StatusCode]++
 	w.mu.Unlock()
-	if res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable && res.StatusCode != http.StatusGatewayTimeout {
+	if res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable &&
+		res.StatusCode != http.StatusGatewayTimeout {
 		w.t.Errorf("%s %s %.300s: %d %.300s", method, target, data, res.StatusCode, text)
 	}
 	return res.StatusCode, text
@@ -415,18 +442,24 @@ func (p *tenant) question(source string) string {
 	tool, input := "run_query", in("sql", p.statement(), "source", source)
 	switch p.rng.IntN(8) {
 	case 0:
-		tool, input = "get_column_stats", in("table", pick(p, "deals", "totals", "secrets", "products"), "column", pick(p, "customer", "amount", "id", "note", "n"), "source", source)
+		tool, input = "get_column_stats",
+			in("table", pick(p, "deals", "totals", "secrets", "products"), "column",
+				pick(p, "customer", "amount", "id", "note", "n"), "source", source)
 	case 1:
-		tool, input = "get_value_distribution", in("table", pick(p, "deals", "secrets"), "column", pick(p, "customer", "amount", "site", "what"), "source", source)
+		tool, input = "get_value_distribution",
+			in("table", pick(p, "deals", "secrets"), "column", pick(p, "customer", "amount", "site", "what"), "source",
+				source)
 	case 2:
-		tool, input = pick(p, "list_tables", "describe_table"), in("table", pick(p, "deals", "totals", "secrets"), "source", source)
+		tool, input = pick(p, "list_tables", "describe_table"),
+			in("table", pick(p, "deals", "totals", "secrets"), "source", source)
 		if tool == "list_tables" {
 			delete(input, "table")
 		}
 	case 3:
 		tool, input = source+"_of_product", in("product", 1+p.rng.IntN(3))
 	case 4:
-		tool, input = "search_database", in("query", pick(p, "note", "customer", "hiddenro", "note of"), "table", source+"_deals")
+		tool, input = "search_database",
+			in("query", pick(p, "note", "customer", "hiddenro", "note of"), "table", source+"_deals")
 	}
 	data, _ := json.Marshal(input) // texts and numbers only
 	return fmt.Sprintf("%s wants: call %s %s", p.word, tool, data)
@@ -434,17 +467,33 @@ func (p *tenant) question(source string) string {
 
 // tenantStatements request rows, both legitimately and otherwise.
 var tenantStatements = []string{
-	"SELECT * FROM deals ORDER BY id", "SELECT count(*), min(customer), max(customer), min(id), max(id) FROM deals", "SELECT customer, total FROM totals ORDER BY total DESC",
-	"SELECT p.name, count(*), sum(d.amount) FROM deals d JOIN products p ON p.id = d.product_id GROUP BY p.name ORDER BY 1", "SELECT DISTINCT org FROM deals",
-	"SELECT * FROM deals WHERE org = 'globex' OR org = 'acme' OR org = 'initech'", "SELECT * FROM deals WHERE NOT (site = 'north')", "SELECT * FROM deals WHERE amount > 150 ORDER BY amount LIMIT 7",
-	"WITH d AS (SELECT * FROM deals) SELECT customer, count(*) FROM d GROUP BY customer", "SELECT a.customer, b.note FROM deals a, deals b WHERE a.id = b.id",
-	"SELECT * FROM main.deals", "SELECT * FROM public.deals", "WITH deals AS (SELECT * FROM main.deals) SELECT * FROM deals", "WITH deals AS (SELECT * FROM public.deals) SELECT * FROM deals",
-	"SELECT * FROM main.totals", "SELECT * FROM secrets", "SELECT * FROM main.secrets", "SELECT count(*) FROM secrets", "SELECT * FROM sqlite_master", "SELECT * FROM sqlite_stat1", "SELECT * FROM temp.deals",
-	"SELECT * FROM duckdb_tables()", "SELECT * FROM information_schema.tables", "SELECT * FROM pg_stats", "SELECT * FROM pg_catalog.pg_class", "SUMMARIZE deals", "SUMMARIZE secrets", "PIVOT deals ON customer USING sum(amount)",
-	"EXPLAIN SELECT * FROM deals", "EXPLAIN ANALYZE SELECT * FROM deals", "SELECT CAST(customer AS INTEGER) FROM deals", "SELECT id FROM deals WHERE CAST(note AS INTEGER) > 0", "SELECT 1 / (amount - 201.25) FROM deals",
-	"SELECT CAST(note AS DATE) FROM deals WHERE site = 'hidden'", "SELECT rowid, * FROM deals", "SELECT string_agg(customer, ',') FROM deals", "SELECT group_concat(customer) FROM deals", "SELECT * FROM deals UNION ALL SELECT * FROM main.deals",
-	"SELECT set_config('footnote.org', 'globex', true)", "SET footnote.org = 'acme'", "SELECT current_setting('footnote.org')", "SELECT * FROM query('SELECT * FROM main.deals')", "SELECT * FROM read_csv('deals.duckdb')",
-	"SELECT nothing FROM deals", "SELECT * FROM nothing", "SELECT customer FROM deals GROUP BY 1 HAVING abs(CASE WHEN customer LIKE '%customer-0' THEN 1 ELSE -9223372036854775807 - 2 END) > 0", "SELEC", "DELETE FROM deals",
+	"SELECT * FROM deals ORDER BY id", "SELECT count(*), min(customer), max(customer), min(id), max(id) FROM deals",
+	"SELECT customer, total FROM totals ORDER BY total DESC",
+	"SELECT p.name, count(*), sum(d.amount) FROM deals d JOIN products p ON p.id = d.product_id GROUP BY p.name " +
+		"ORDER BY 1", "SELECT DISTINCT org FROM deals",
+	"SELECT * FROM deals WHERE org = 'globex' OR org = 'acme' OR org = 'initech'",
+	"SELECT * FROM deals WHERE NOT (site = 'north')", "SELECT * FROM deals WHERE amount > 150 ORDER BY amount LIMIT 7",
+	"WITH d AS (SELECT * FROM deals) SELECT customer, count(*) FROM d GROUP BY customer",
+	"SELECT a.customer, b.note FROM deals a, deals b WHERE a.id = b.id",
+	"SELECT * FROM main.deals", "SELECT * FROM public.deals",
+	"WITH deals AS (SELECT * FROM main.deals) SELECT * FROM deals",
+	"WITH deals AS (SELECT * FROM public.deals) SELECT * FROM deals",
+	"SELECT * FROM main.totals", "SELECT * FROM secrets", "SELECT * FROM main.secrets", "SELECT count(*) FROM secrets",
+	"SELECT * FROM sqlite_master", "SELECT * FROM sqlite_stat1", "SELECT * FROM temp.deals",
+	"SELECT * FROM duckdb_tables()", "SELECT * FROM information_schema.tables", "SELECT * FROM pg_stats",
+	"SELECT * FROM pg_catalog.pg_class", "SUMMARIZE deals", "SUMMARIZE secrets",
+	"PIVOT deals ON customer USING sum(amount)",
+	"EXPLAIN SELECT * FROM deals", "EXPLAIN ANALYZE SELECT * FROM deals", "SELECT CAST(customer AS INTEGER) FROM deals",
+	"SELECT id FROM deals WHERE CAST(note AS INTEGER) > 0", "SELECT 1 / (amount - 201.25) FROM deals",
+	"SELECT CAST(note AS DATE) FROM deals WHERE site = 'hidden'", "SELECT rowid, * FROM deals",
+	"SELECT string_agg(customer, ',') FROM deals", "SELECT group_concat(customer) FROM deals",
+	"SELECT * FROM deals UNION ALL SELECT * FROM main.deals",
+	"SELECT set_config('footnote.org', 'globex', true)", "SET footnote.org = 'acme'",
+	"SELECT current_setting('footnote.org')", "SELECT * FROM query('SELECT * FROM main.deals')",
+	"SELECT * FROM read_csv('deals.duckdb')",
+	"SELECT nothing FROM deals", "SELECT * FROM nothing",
+	"SELECT customer FROM deals GROUP BY 1 HAVING abs(CASE WHEN customer LIKE '%customer-0' THEN 1 ELSE " +
+		"-9223372036854775807 - 2 END) > 0", "SELEC", "DELETE FROM deals",
 }
 
 func (p *tenant) statement() string {
@@ -467,7 +516,8 @@ var tenantOps = map[string]tenantOp{
 	}},
 	"query again in a conversation": {6, func(w *tenantWorld, p *tenant) {
 		id := w.own(p)
-		status, body := w.send(p, "POST", "/api/sources/"+pick(p, w.sources...)+"/query", in("sql", p.statement(), "conversation", id))
+		status, body := w.send(p, "POST", "/api/sources/"+pick(p, w.sources...)+"/query",
+			in("sql", p.statement(), "conversation", id))
 		var out struct{ Result struct{ ID string } }
 		if err := json.Unmarshal([]byte(body), &out); status == http.StatusOK && err == nil && out.Result.ID != "" {
 			w.mu.Lock()
@@ -484,7 +534,8 @@ var tenantOps = map[string]tenantOp{
 	"ask at the other doors": {3, func(w *tenantWorld, p *tenant) {
 		source := pick(p, w.sources...)
 		if p.rng.IntN(2) == 0 {
-			w.send(p, "POST", "/v1/chat/completions", in("model", "analyst", "messages", []map[string]any{in("role", "user", "content", p.question(source))}))
+			w.send(p, "POST", "/v1/chat/completions",
+				in("model", "analyst", "messages", []map[string]any{in("role", "user", "content", p.question(source))}))
 			return
 		}
 		_, body := w.send(p, "POST", "/api/chat-v2", in("message", p.question(source)))
@@ -499,7 +550,8 @@ var tenantOps = map[string]tenantOp{
 	}},
 	"page of a result": {10, func(w *tenantWorld, p *tenant) {
 		id, own := w.anyResult(p)
-		w.expect(p, own, "GET", fmt.Sprintf("/api/results/%s?offset=%d&limit=%d", id, p.rng.IntN(40), 1+p.rng.IntN(50)), nil)
+		w.expect(p, own, "GET", fmt.Sprintf("/api/results/%s?offset=%d&limit=%d", id, p.rng.IntN(40), 1+p.rng.IntN(50)),
+			nil)
 	}},
 	"export a result": {8, func(w *tenantWorld, p *tenant) {
 		id, own := w.anyResult(p)
@@ -510,14 +562,18 @@ var tenantOps = map[string]tenantOp{
 	}},
 	"search": {5, func(w *tenantWorld, p *tenant) {
 		other := pick(p, w.people...)
-		w.send(p, "GET", "/api/conversations?q="+url.QueryEscape(pick(p, other.word, other.org.word, "wants", "call run_query", "About", "%", "_")), nil)
+		w.send(p, "GET", "/api/conversations?q="+url.QueryEscape(pick(p, other.word, other.org.word, "wants",
+			"call run_query", "About", "%", "_")), nil)
 	}},
 	"read a conversation": {8, func(w *tenantWorld, p *tenant) {
-		w.send(p, "GET", "/api/conversations/"+w.own(p)+pick(p, "", "/events", "/events?view=seed", "/messages", "/export?format=html", "/events?format=jsonl"), nil)
+		w.send(p, "GET", "/api/conversations/"+w.own(p)+pick(p, "", "/events", "/events?view=seed", "/messages",
+			"/export?format=html", "/events?format=jsonl"), nil)
 	}},
 	"read another's conversation": {6, func(w *tenantWorld, p *tenant) {
 		if id := w.foreign(p); id != "" {
-			w.expect(p, false, "GET", "/api/conversations/"+id+pick(p, "", "/events", "/events?view=seed", "/messages", "/export?format=html", "/workspace"), nil)
+			w.expect(p, false, "GET",
+				"/api/conversations/"+id+pick(p, "", "/events", "/events?view=seed", "/messages", "/export?format=html",
+					"/workspace"), nil)
 		}
 	}},
 	"change another's conversation": {4, func(w *tenantWorld, p *tenant) {
@@ -541,7 +597,8 @@ var tenantOps = map[string]tenantOp{
 		}
 	}},
 	"feedback": {2, func(w *tenantWorld, p *tenant) {
-		w.send(p, "POST", "/api/feedback", in("conversation", w.own(p), "seq", 1+p.rng.IntN(12), "good", p.rng.IntN(2) == 0, "words", p.word))
+		w.send(p, "POST", "/api/feedback",
+			in("conversation", w.own(p), "seq", 1+p.rng.IntN(12), "good", p.rng.IntN(2) == 0, "words", p.word))
 	}},
 	"rename": {1, func(w *tenantWorld, p *tenant) {
 		w.send(p, "PATCH", "/api/conversations/"+w.own(p), in("title", "Of "+p.word))
@@ -566,7 +623,8 @@ var tenantOps = map[string]tenantOp{
 		case 0:
 			w.send(p, "GET", "/api/sources/"+source+"/samples?limit=50&table="+table, nil)
 		case 1:
-			w.send(p, "GET", "/api/sources/"+source+"/distribution?table="+table+"&column="+pick(p, "customer", "amount", "org", "site", "note", "id", "sold", "what", "n"), nil)
+			w.send(p, "GET", "/api/sources/"+source+"/distribution?table="+table+"&column="+pick(p, "customer",
+				"amount", "org", "site", "note", "id", "sold", "what", "n"), nil)
 		case 2:
 			w.send(p, "GET", "/api/sources/"+source+"/schema", nil)
 		case 3:
@@ -574,11 +632,14 @@ var tenantOps = map[string]tenantOp{
 		}
 	}},
 	"look around": {2, func(w *tenantWorld, p *tenant) {
-		w.send(p, "GET", pick(p, "/api/usage", "/api/session", "/api/assistants", "/v1/models", "/api/openapi.yaml", "/api/nothing"), nil)
+		w.send(p, "GET", pick(p, "/api/usage", "/api/session", "/api/assistants", "/v1/models", "/api/openapi.yaml",
+			"/api/nothing"), nil)
 	}},
 	"usage of the organisation": {2, func(w *tenantWorld, p *tenant) {
 		other := pick(p, w.people...)
-		status, body := w.send(p, "GET", "/api/usage/"+pick(p, "people?format=json", "people?format=csv", "questions?before=")+pick(p, "", "&user="+other.user, "&org="+other.org.name), nil)
+		status, body := w.send(p, "GET",
+			"/api/usage/"+pick(p, "people?format=json", "people?format=csv", "questions?before=")+pick(p, "",
+				"&user="+other.user, "&org="+other.org.name), nil)
 		if admin := p.user == "user1"; admin == (status == http.StatusForbidden) {
 			w.t.Errorf("the usage of the organisation for %s/%s: %d %.200s", p.org.name, p.user, status, body)
 		}
@@ -590,7 +651,8 @@ var tenantOps = map[string]tenantOp{
 func (w *tenantWorld) expect(p *tenant, there bool, method, target string, body any) {
 	status, text := w.send(p, method, target, body)
 	if (status == http.StatusNotFound) == there || !there && !strings.Contains(text, "There is no such") {
-		w.t.Errorf("%s %s by %s/%s: %d %.200s, there is one: %v", method, target, p.org.name, p.user, status, text, there)
+		w.t.Errorf("%s %s by %s/%s: %d %.200s, there is one: %v", method, target, p.org.name, p.user, status, text,
+			there)
 	}
 }
 
@@ -640,7 +702,8 @@ func (w *tenantWorld) report() {
 		total += n
 	}
 	w.t.Logf("%d operations: %v", total, w.done)
-	w.t.Logf("statuses %v; the model was asked %d times; %d cache hits; own rows seen %v; %d MB searched", w.status, w.asked, w.hits, w.seen, w.bytes>>20)
+	w.t.Logf("statuses %v; the model was asked %d times; %d cache hits; own rows seen %v; %d MB searched", w.status,
+		w.asked, w.hits, w.seen, w.bytes>>20)
 	for _, o := range w.orgs {
 		if w.seen[o.name] == 0 && !w.t.Failed() {
 			w.t.Errorf("%s saw no row of its own: the test shows nothing", o.name)

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/transfer"
+	"github.com/footnotehq/footnote/store/transfer"
 )
 
 type exportCmd struct {
@@ -56,11 +56,13 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 			"damaged results are left out; footnote doctor --log names them\n", n.Unreadable)
 	}
 	if n.Missing > 0 {
-		fmt.Fprintf(std.err, "%d events are missing. The export names them (\"gap\"), and so does footnote doctor --log\n",
+		fmt.Fprintf(std.err,
+			"%d events are missing. The export names them (\"gap\"), and so does footnote doctor --log\n",
 			n.Missing)
 	}
 	if n.Running > 0 {
-		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n", n.Running)
+		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n",
+			n.Running)
 	}
 	return nil
 }
@@ -165,14 +167,16 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 		return err
 	}
 	if len(frame.Sources) == 0 {
-		fmt.Fprintln(std.err, "there are no sources: the conversations will have none to ask about. Name them as for footnote serve")
+		fmt.Fprintln(std.err,
+			"there are no sources: the conversations will have none to ask about. Name them as for footnote serve")
 	}
 	bad := 0
 	n, err := transfer.Messages(ctx, a.store.(store.Movable), in, frame, func(line int, why error) {
 		bad++
 		fmt.Fprintf(std.err, "line %d: %s\n", line, oneLine(why))
 	})
-	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"), countWere(n.There), counted(bad, "line"))
+	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"),
+		countWere(n.There), counted(bad, "line"))
 	if err == nil && bad > 0 {
 		return &exit{code: exitFailed}
 	}
@@ -187,8 +191,9 @@ func (a *app) frame(ctx context.Context, name string, p footnote.Principal) (tra
 		}
 		system, sources, err := as.Opening(ctx, p, nil)
 		return transfer.Frame{
-			Assistant: as.Name, Model: as.ModelName, Sources: sources, System: system, Tools: agent.Freeze(as.Tools, as.Policy),
-			Org: p.Org, User: p.User, Now: time.Now,
+			Assistant: as.Name, Model: as.ModelName, Sources: sources, System: system,
+			Tools: agent.Freeze(as.Tools, as.Policy),
+			Org:   p.Org, User: p.User, Now: time.Now,
 		}, err
 	}
 	return transfer.Frame{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)

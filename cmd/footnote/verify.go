@@ -136,12 +136,16 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 		case footnote.QueryRun:
 			stored = &b.Result
 		case footnote.Answered:
-			v := verdict{Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{}}
+			v := verdict{
+				Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{},
+			}
 			if v.Unresolved == nil {
 				v.Unresolved = []footnote.Unresolved{}
 			}
 			for _, p := range cite.Verify(b.Text, b.Cites, tables) {
-				v.Problems = append(v.Problems, problem{Start: p.Cite.Start, End: p.Cite.End, Text: p.Cite.Text, Reason: p.Reason})
+				v.Problems = append(v.Problems, problem{
+					Start: p.Cite.Start, End: p.Cite.End, Text: p.Cite.Text, Reason: p.Reason,
+				})
 			}
 			out.Answers = append(out.Answers, v)
 		}

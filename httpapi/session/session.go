@@ -157,7 +157,8 @@ func (k *Keeper) read(token string) (id [idSize]byte, end int64, key Digest, ok 
 	if err != nil || !hmac.Equal(raw[bodySize:], k.mac("session", raw[:bodySize])) {
 		return id, 0, key, false
 	}
-	return [idSize]byte(raw), int64(binary.BigEndian.Uint64(raw[idSize:])), Digest(raw[idSize+8 : bodySize]), true //nolint:gosec // we wrote it
+	//nolint:gosec // we wrote it
+	return [idSize]byte(raw), int64(binary.BigEndian.Uint64(raw[idSize:])), Digest(raw[idSize+8 : bodySize]), true
 }
 
 // End ends the session of a token for good. It ignores a token that is not ours, or whose session is over.

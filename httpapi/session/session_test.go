@@ -35,7 +35,8 @@ func TestASessionSurvivesARestartAndEndsForGood(t *testing.T) {
 	token := begin(t, k, "key-of-ada")
 	other := begin(t, k, "key-of-ada")
 	again := open(t, folder)
-	if key, ok, _ := again.Check(t.Context(), token); !ok || key != again.DigestOf("key-of-ada") || key == again.DigestOf("key-of-bob") {
+	if key, ok, _ := again.Check(t.Context(), token); !ok || key != again.DigestOf("key-of-ada") ||
+		key == again.DigestOf("key-of-bob") {
 		t.Errorf("after a restart the session stands for %x, %v", key, ok)
 	}
 	if err := again.End(t.Context(), token); err != nil {
@@ -57,7 +58,8 @@ func TestASessionSurvivesARestartAndEndsForGood(t *testing.T) {
 		t.Errorf("the secret's mode is %v, %v", info.Mode(), err)
 	}
 	for _, name := range []string{"session.key", "session.ended"} {
-		if data, _ := os.ReadFile(filepath.Join(folder, name)); strings.Contains(string(data), "ada") || len(data) == 0 {
+		if data, _ := os.ReadFile(filepath.Join(folder, name)); strings.Contains(string(data), "ada") ||
+			len(data) == 0 {
 			t.Errorf("%s holds %q", name, data)
 		}
 	}
@@ -85,7 +87,8 @@ func TestForgedTokens(t *testing.T) {
 	flipped := []byte(token)
 	flipped[20] ^= 1
 	for name, forged := range map[string]string{
-		"empty": "", "another secret": stranger, "changed": string(flipped), "cut": token[:len(token)-1], "longer": token + "A", "long": strings.Repeat("A", 1<<16),
+		"empty": "", "another secret": stranger, "changed": string(flipped), "cut": token[:len(token)-1],
+		"longer": token + "A", "long": strings.Repeat("A", 1<<16),
 	} {
 		if _, ok, _ := k.Check(t.Context(), forged); ok {
 			t.Errorf("%s: accepted", name)
@@ -121,7 +124,8 @@ func TestATornSignOut(t *testing.T) {
 	if _, ok, _ := open(t, folder).Check(t.Context(), token); ok {
 		t.Error("the session goes on after a restart")
 	}
-	if err := os.WriteFile(filepath.Join(folder, "session.ended"), []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "session.ended"), []byte(strings.Repeat("x", 1<<20)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := session.Open(folder); err == nil {

@@ -51,7 +51,9 @@ func TestSharedSessions(t *testing.T) {
 		}
 		seen[string(sealed)] = true
 	}
-	for _, forged := range []string{"", token[1:], token + "A", strings.Repeat("A", len(token)), strings.Repeat("*", len(token))} {
+	for _, forged := range []string{
+		"", token[1:], token + "A", strings.Repeat("A", len(token)), strings.Repeat("*", len(token)),
+	} {
 		if _, ok, err := a.Check(ctx, forged); ok || err != nil {
 			t.Errorf("%q: %v, %v", forged, ok, err)
 		}

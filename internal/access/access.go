@@ -100,6 +100,19 @@ func (a *Rules) Source(p footnote.Principal, name string) bool {
 	return a == nil || !a.sources[name] || a.allows(p, name, func(r Rule) []string { return r.Sources })
 }
 
+// EverySource reports whether p may use all configured sources.
+func (a *Rules) EverySource(p footnote.Principal) bool {
+	if a == nil {
+		return true
+	}
+	for name := range a.sources {
+		if !a.Source(p, name) {
+			return false
+		}
+	}
+	return true
+}
+
 // Tool reports whether the model may use a tool for p.
 func (a *Rules) Tool(p footnote.Principal, name string) bool {
 	return a.allows(p, name, func(r Rule) []string { return r.Tools })

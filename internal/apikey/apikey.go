@@ -129,7 +129,11 @@ func (r *Ring) stands(k store.Key) error {
 		return footnote.Errorf(footnote.Unauthorized, "The API key has expired.")
 	}
 	if err := k.Principal.Check(); err != nil { // created before names were checked
-		return &footnote.Error{Code: footnote.Unauthorized, Message: "The API key stands for a name that is not accepted. Make a new one.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.Unauthorized,
+			Message: "The API key stands for a name that is not accepted. Make a new one.",
+			Err:     err,
+		}
 	}
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // counted is a store that counts its calls.
 type counted struct {
-	*store.Mem
+	*storetest.Mem
 	calls int
 	err   error
 }
@@ -41,7 +42,7 @@ func add(t *testing.T, log *counted, expires time.Time) (key string, kept store.
 
 func TestRevocationIsSeenWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: store.NewMem()}
+		log := &counted{Mem: storetest.NewMem()}
 		ring := NewRing(log)
 		key, kept := add(t, log, time.Time{})
 		for range 100 {
@@ -57,7 +58,10 @@ func TestRevocationIsSeenWithinASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(cacheTime)
-		for what, err := range map[string]error{"key": second(ring.Check(t.Context(), key)), "id": last(ring.Named(t.Context(), kept.ID))} {
+		for what, err := range map[string]error{
+			"key": second(ring.Check(t.Context(), key)),
+			"id":  last(ring.Named(t.Context(), kept.ID)),
+		} {
 			if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), "revoked") {
 				t.Errorf("by its %s: %v", what, err)
 			}
@@ -70,14 +74,15 @@ func last(_ footnote.Principal, err error) error             { return err }
 
 func TestAKeyExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: store.NewMem()}
+		log := &counted{Mem: storetest.NewMem()}
 		ring := NewRing(log)
 		key, _ := add(t, log, time.Now().Add(500*time.Millisecond))
 		if err := second(ring.Check(t.Context(), key)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(500 * time.Millisecond)
-		if err := second(ring.Check(t.Context(), key)); footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(err.Error(), "expired") || log.calls != 1 {
+		if err := second(ring.Check(t.Context(), key)); footnote.CodeOf(err) != footnote.Unauthorized ||
+			!strings.Contains(err.Error(), "expired") || log.calls != 1 {
 			t.Error(err, log.calls)
 		}
 	})
@@ -86,7 +91,7 @@ func TestAKeyExpires(t *testing.T) {
 // TestForgedKeys checks that the error does not reveal what is wrong with a key, and that a wrong secret
 // costs the same work as an unknown id.
 func TestForgedKeys(t *testing.T) {
-	log := &counted{Mem: store.NewMem()}
+	log := &counted{Mem: storetest.NewMem()}
 	key, kept := add(t, log, time.Time{})
 	if err := log.RevokeKey(t.Context(), kept.ID); err != nil {
 		t.Fatal(err)
@@ -102,9 +107,13 @@ func TestForgedKeys(t *testing.T) {
 		key   string
 		calls int
 	}{
-		"empty": {"", 0}, "cut": {good[:len(good)-1], 0}, "longer": {good + "A", 0}, "another prefix": {"x" + good[1:], 0}, "huge": {strings.Repeat("fnk_", 1<<16), 0},
-		"of another server": {stranger, 1}, "wrong secret": {flip(good, keySize-1), 1}, "wrong secret of a revoked one": {flip(key, keySize-1), 1},
-		"id in capitals": {Prefix + strings.ToUpper(good[len(Prefix):len(Prefix)+idSize]) + good[len(Prefix)+idSize:], 1},
+		"empty": {"", 0}, "cut": {good[:len(good)-1], 0}, "longer": {good + "A", 0},
+		"another prefix": {"x" + good[1:], 0}, "huge": {strings.Repeat("fnk_", 1<<16), 0},
+		"of another server": {stranger, 1}, "wrong secret": {flip(good, keySize-1), 1},
+		"wrong secret of a revoked one": {flip(key, keySize-1), 1},
+		"id in capitals": {
+			Prefix + strings.ToUpper(good[len(Prefix):len(Prefix)+idSize]) + good[len(Prefix)+idSize:], 1,
+		},
 	} {
 		ring := NewRing(log)
 		log.calls = 0
@@ -124,7 +133,7 @@ func TestForgedKeys(t *testing.T) {
 // the error says why.
 func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: store.NewMem()}
+		log := &counted{Mem: storetest.NewMem()}
 		ring := NewRing(log)
 		key, _ := add(t, log, time.Time{})
 		if err := second(ring.Check(t.Context(), key)); err != nil {
@@ -139,7 +148,7 @@ func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 }
 
 func TestTheMemoryIsBounded(t *testing.T) {
-	log := &counted{Mem: store.NewMem()}
+	log := &counted{Mem: storetest.NewMem()}
 	ring := NewRing(log)
 	for i := range maxCached + 10 {
 		ring.known[fmt.Sprintf("%016d", i)] = known{at: time.Now().Add(time.Hour)}
@@ -163,18 +172,29 @@ func TestIDOf(t *testing.T) {
 // older key with such a name is rejected.
 func TestKeysOfUnreadableNames(t *testing.T) {
 	for _, p := range []footnote.Principal{
-		{Org: "acme", User: "ann\nbob"}, {Org: "ac\u202eme", User: "ann"}, {Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
-		{Org: "acme", User: "ann", Attributes: map[string]string{"region": "eu\U000e0041"}}, {Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
+		{
+			Org:  "acme",
+			User: "ann\nbob",
+		}, {Org: "ac\u202eme", User: "ann"}, {Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
+		{
+			Org:        "acme",
+			User:       "ann",
+			Attributes: map[string]string{"region": "eu\U000e0041"},
+		}, {Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
 	} {
 		key, kept := New(p, time.Time{})
-		if err := store.NewMem().AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {
+		if err := storetest.NewMem().AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%+v: %v", p, err)
 		}
 		if _, _, err := NewRing(old{kept}).Check(t.Context(), key); footnote.CodeOf(err) != footnote.Unauthorized {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
-	key, kept := New(footnote.Principal{Org: "Åcmé", User: "نام\u200cها", Attributes: map[string]string{"region": ""}}, time.Time{})
+	key, kept := New(footnote.Principal{
+		Org:        "Åcmé",
+		User:       "نام\u200cها",
+		Attributes: map[string]string{"region": ""},
+	}, time.Time{})
 	if _, _, err := NewRing(old{kept}).Check(t.Context(), key); err != nil {
 		t.Error(err)
 	}

@@ -41,7 +41,9 @@ type stream struct {
 
 // New returns an engine without conversations. The caller must close it.
 func New() *Engine {
-	return &Engine{Hub: hub.New(), streams: map[string]*stream{}, readers: map[string]*hub.Reader{}, seen: map[string]int{}}
+	return &Engine{
+		Hub: hub.New(), streams: map[string]*stream{}, readers: map[string]*hub.Reader{}, seen: map[string]int{},
+	}
 }
 
 // Close stops all runs and waits for them.
@@ -98,10 +100,18 @@ func scenario(text string) string {
 func refused(name string, before int) error {
 	switch name {
 	case "429":
-		return &footnote.Error{Code: footnote.RateLimited, Message: "Too many requests.", RetryAfter: 1500 * time.Millisecond}
+		return &footnote.Error{
+			Code:       footnote.RateLimited,
+			Message:    "Too many requests.",
+			RetryAfter: 1500 * time.Millisecond,
+		}
 	case "429-once":
 		if before == 0 {
-			return &footnote.Error{Code: footnote.RateLimited, Message: "Too many requests.", RetryAfter: 20 * time.Millisecond}
+			return &footnote.Error{
+				Code:       footnote.RateLimited,
+				Message:    "Too many requests.",
+				RetryAfter: 20 * time.Millisecond,
+			}
 		}
 	case "budget":
 		return footnote.Errorf(footnote.BudgetExceeded, "The budget of today is used up.")
@@ -110,7 +120,11 @@ func refused(name string, before int) error {
 	case "500":
 		return errors.New("dial 10.0.0.7: secret of the operator")
 	case "503":
-		return &footnote.Error{Code: footnote.ModelUnavailable, Message: "The model is not reachable.", Err: errors.New("secret of the operator")}
+		return &footnote.Error{
+			Code:    footnote.ModelUnavailable,
+			Message: "The model is not reachable.",
+			Err:     errors.New("secret of the operator"),
+		}
 	case "panic":
 		panic("secret of the operator")
 	}
@@ -240,12 +254,15 @@ func (e *Engine) Blob(context.Context, string, footnote.Digest) ([]byte, error) 
 }
 
 // Note appends a person's action.
-func (e *Engine) Note(_ context.Context, _ footnote.Principal, id string, body footnote.Body, _ *footnote.Result) (int64, footnote.Body, error) {
+func (e *Engine) Note(_ context.Context, _ footnote.Principal, id string, body footnote.Body,
+	_ *footnote.Result) (int64, footnote.Body, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.streams[id]
 	seq := int64(len(s.events)) + 1
-	s.events = append(s.events, footnote.Event{Stream: id, Seq: seq, Body: body, Time: time.Unix(1_767_225_600, 0).UTC()})
+	s.events = append(s.events, footnote.Event{
+		Stream: id, Seq: seq, Body: body, Time: time.Unix(1_767_225_600, 0).UTC(),
+	})
 	return seq, body, nil
 }
 
@@ -314,7 +331,9 @@ func block(v map[string]any) json.RawMessage {
 
 func text(s string) json.RawMessage { return block(map[string]any{"type": "text", "text": s}) }
 
-var toolCall = block(map[string]any{"type": "tool_use", "id": "toolu_1", "name": "query", "input": map[string]any{"sql": "SELECT count(*) FROM orders"}})
+var toolCall = block(map[string]any{
+	"type": "tool_use", "id": "toolu_1", "name": "query", "input": map[string]any{"sql": "SELECT count(*) FROM orders"},
+})
 
 func (r *run) message(step int, stop string, blocks ...json.RawMessage) {
 	r.put(footnote.AssistantMessage{Step: step, Model: "scripted", Blocks: blocks, StopReason: stop, Usage: usage})
@@ -408,7 +427,9 @@ func (r *run) stopped() {
 func (r *run) two() {
 	const first, second = "Let me count.", "There are 42 orders, <b>\"naïve\"</b> 😀."
 	r.say(1, "Let me ", "count.")
-	call := r.topic.Start(footnote.Delta{Run: r.id, Step: 1, Attempt: 1, Index: 1, Kind: "tool_use", ID: "toolu_1", Name: "query"})
+	call := r.topic.Start(footnote.Delta{
+		Run: r.id, Step: 1, Attempt: 1, Index: 1, Kind: "tool_use", ID: "toolu_1", Name: "query",
+	})
 	call.Grow([]byte(`{\"sql\":\"SELECT count(*) FROM orders\"}`))
 	call.End()
 	r.topic.Flush()
@@ -417,5 +438,7 @@ func (r *run) two() {
 	r.say(2, "There are ", "42 orders, ", "<b>\"naïve\"</b> 😀.")
 	r.message(2, "end_turn", text(second))
 	row := 0
-	r.finish("end_turn", second, []footnote.Cite{{Start: 10, End: 12, Text: "42", Result: "r1", Row: &row, Column: "count", Value: "42", Confidence: 1}})
+	r.finish("end_turn", second, []footnote.Cite{
+		{Start: 10, End: 12, Text: "42", Result: "r1", Row: &row, Column: "count", Value: "42", Confidence: 1},
+	})
 }

@@ -67,11 +67,22 @@ type Rule struct {
 	Errno unix.Errno // returned to the caller; 0: EPERM
 }
 
-// Test checks the lower half of an argument, counted from 0: arg&Mask == Is, or the opposite with Not.
+// Test checks half of an argument, counted from 0: half&Mask == Is, or the opposite with Not. It is the lower
+// half unless Upper is set.
 type Test struct {
 	Arg      int
 	Mask, Is uint32
 	Not      bool
+	Upper    bool
+}
+
+// offset returns where the half is in struct seccomp_data. All supported architectures are little-endian.
+func (t Test) offset() uint32 {
+	at := argsAt + 8*uint32(t.Arg)
+	if t.Upper {
+		at += 4
+	}
+	return at
 }
 
 // Refuse returns rules that always reject calls.
@@ -108,7 +119,8 @@ func Filter(rules []Rule) error {
 		return err
 	}
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog)))
+	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&fprog)))
 	runtime.KeepAlive(prog)
 	if errno != 0 {
 		return errno
@@ -138,7 +150,7 @@ func program(arch uint32, rules []Rule) ([]unix.SockFilter, error) {
 	for _, r := range rules {
 		var body []unix.SockFilter
 		for _, t := range r.When {
-			body = append(body, unix.SockFilter{Code: bpfLoad, K: argsAt + 8*uint32(t.Arg)}, unix.SockFilter{Code: bpfAnd, K: t.Mask})
+			body = append(body, unix.SockFilter{Code: bpfLoad, K: t.offset()}, unix.SockFilter{Code: bpfAnd, K: t.Mask})
 			body = append(body, unix.SockFilter{Code: bpfEqual, K: t.Is})
 		}
 		body = append(body, refusal(r.Errno))

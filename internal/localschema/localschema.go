@@ -39,7 +39,8 @@ type Column struct {
 // Check validates a schema. It returns InvalidRequest or TooLarge.
 func (s Schema) Check() error {
 	if len(s.Tables) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "The schema has no tables: {\"tables\":[{\"name\",\"columns\":[{\"name\",\"type\"}]}]}.")
+		return footnote.Errorf(footnote.InvalidRequest,
+			"The schema has no tables: {\"tables\":[{\"name\",\"columns\":[{\"name\",\"type\"}]}]}.")
 	}
 	columns := 0
 	for _, t := range s.Tables {
@@ -49,21 +50,25 @@ func (s Schema) Check() error {
 		}
 	}
 	if len(s.Tables) > MostTables || columns > MostColumns {
-		return footnote.Errorf(footnote.TooLarge, "A schema has at most %d tables and %d columns.", MostTables, MostColumns)
+		return footnote.Errorf(footnote.TooLarge, "A schema has at most %d tables and %d columns.", MostTables,
+			MostColumns)
 	}
 	return nil
 }
 
 func (t Table) check() error {
 	if !plain(t.Name) || len(t.Columns) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "A table of the schema has a name of at most %d bytes on one line, and columns.", maxNameBytes)
+		return footnote.Errorf(footnote.InvalidRequest,
+			"A table of the schema has a name of at most %d bytes on one line, and columns.", maxNameBytes)
 	}
 	if t.Rows != nil && *t.Rows < 0 {
 		return footnote.Errorf(footnote.InvalidRequest, "The table %q cannot have that many rows.", t.Name)
 	}
 	for _, c := range t.Columns {
 		if !plain(c.Name) || !plain(c.Type) {
-			return footnote.Errorf(footnote.InvalidRequest, "A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name, maxNameBytes)
+			return footnote.Errorf(footnote.InvalidRequest,
+				"A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name,
+				maxNameBytes)
 		}
 	}
 	return nil
@@ -71,7 +76,8 @@ func (t Table) check() error {
 
 // plain reports whether a name is not empty, short, and on one line.
 func plain(s string) bool {
-	return strings.TrimSpace(s) != "" && len(s) <= maxNameBytes && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+	return strings.TrimSpace(s) != "" && len(s) <= maxNameBytes &&
+		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
 // Intro is the first line of a schema's text.
@@ -145,7 +151,8 @@ func Kind(duck string) string {
 		return footnote.KindJSON
 	}
 	switch strings.TrimSpace(base) {
-	case "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
+	case "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+		"UHUGEINT":
 		return footnote.KindInteger
 	case "FLOAT", "REAL", "DOUBLE":
 		return footnote.KindNumber
@@ -155,7 +162,8 @@ func Kind(duck string) string {
 		return footnote.KindBoolean
 	case "DATE":
 		return footnote.KindDate
-	case "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATETIME":
+	case "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
+		"DATETIME":
 		return footnote.KindTimestamp
 	case "TIME":
 		return footnote.KindTime

@@ -10,7 +10,11 @@ import (
 
 func sales() Schema {
 	return Schema{Tables: []Table{
-		{Name: `my "odd" file`, Rows: new(int64(200_000)), Columns: []Column{{"order id", "BIGINT"}, {`say "hi", (now)`, "DECIMAL(18,3)"}}},
+		{
+			Name:    `my "odd" file`,
+			Rows:    new(int64(200_000)),
+			Columns: []Column{{"order id", "BIGINT"}, {`say "hi", (now)`, "DECIMAL(18,3)"}},
+		},
 		{Name: "days", Columns: []Column{{"day", "TIMESTAMP WITH TIME ZONE"}}},
 	}}
 }
@@ -45,13 +49,23 @@ func TestCheck(t *testing.T) {
 		s    Schema
 		code footnote.Code
 	}{
-		"no tables":    {Schema{}, footnote.InvalidRequest},
-		"no columns":   {Schema{Tables: []Table{{Name: "t"}}}, footnote.InvalidRequest},
-		"no type":      {Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a", " "}}}}}, footnote.InvalidRequest},
-		"a line break": {Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a\nb", "DATE"}}}}}, footnote.InvalidRequest},
-		"a long name":  {Schema{Tables: []Table{{Name: strings.Repeat("n", maxNameBytes+1), Columns: []Column{{"a", "DATE"}}}}}, footnote.InvalidRequest},
-		"rows below 0": {Schema{Tables: []Table{{Name: "t", Rows: new(int64(-1)), Columns: []Column{{"a", "DATE"}}}}}, footnote.InvalidRequest},
-		"many tables":  {many, footnote.TooLarge},
+		"no tables":  {Schema{}, footnote.InvalidRequest},
+		"no columns": {Schema{Tables: []Table{{Name: "t"}}}, footnote.InvalidRequest},
+		"no type":    {Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a", " "}}}}}, footnote.InvalidRequest},
+		"a line break": {
+			Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a\nb", "DATE"}}}}}, footnote.InvalidRequest,
+		},
+		"a long name": {
+			Schema{
+				Tables: []Table{{Name: strings.Repeat("n", maxNameBytes+1), Columns: []Column{{"a", "DATE"}}}},
+			}, footnote.InvalidRequest,
+		},
+		"rows below 0": {
+			Schema{
+				Tables: []Table{{Name: "t", Rows: new(int64(-1)), Columns: []Column{{"a", "DATE"}}}},
+			}, footnote.InvalidRequest,
+		},
+		"many tables": {many, footnote.TooLarge},
 	} {
 		if err := c.s.Check(); footnote.CodeOf(err) != c.code {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
@@ -61,8 +75,10 @@ func TestCheck(t *testing.T) {
 
 func TestKind(t *testing.T) {
 	for duck, want := range map[string]string{
-		"BIGINT": footnote.KindInteger, "decimal(18,3)": footnote.KindDecimal, "VARCHAR": footnote.KindText, "VARCHAR[]": footnote.KindJSON,
-		"TIMESTAMP WITH TIME ZONE": footnote.KindTimestamp, "DOUBLE": footnote.KindNumber, "DATE": footnote.KindDate, "ENUM('a', 'b')": footnote.KindText, "GEOMETRY": "",
+		"BIGINT": footnote.KindInteger, "decimal(18,3)": footnote.KindDecimal, "VARCHAR": footnote.KindText,
+		"VARCHAR[]":                footnote.KindJSON,
+		"TIMESTAMP WITH TIME ZONE": footnote.KindTimestamp, "DOUBLE": footnote.KindNumber, "DATE": footnote.KindDate,
+		"ENUM('a', 'b')": footnote.KindText, "GEOMETRY": "",
 	} {
 		if got := Kind(duck); got != want {
 			t.Errorf("Kind(%s) = %q, want %q", duck, got, want)

@@ -148,7 +148,8 @@ func (list attributes) plain() (map[string]any, error) {
 }
 
 func (c *Collector) keep(r *http.Request, body []byte) error {
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/v1/traces") || r.Header.Get("Content-Type") != "application/json" {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/v1/traces") ||
+		r.Header.Get("Content-Type") != "application/json" {
 		return fmt.Errorf("%s %s, %s", r.Method, r.URL, r.Header.Get("Content-Type"))
 	}
 	var in struct {
@@ -185,11 +186,15 @@ func (c *Collector) keep(r *http.Request, body []byte) error {
 				if err != nil {
 					return err
 				}
-				out := Span{Trace: s.TraceID, ID: s.SpanID, Parent: s.ParentSpanID, Name: s.Name, Kind: s.Kind, Attributes: set, Failed: s.Status.Code == 2, Resource: resource}
+				out := Span{
+					Trace: s.TraceID, ID: s.SpanID, Parent: s.ParentSpanID, Name: s.Name, Kind: s.Kind, Attributes: set,
+					Failed: s.Status.Code == 2, Resource: resource,
+				}
 				if out.Start, err = strconv.ParseInt(s.StartTimeUnixNano, 10, 64); err != nil {
 					return err
 				}
-				if out.End, err = strconv.ParseInt(s.EndTimeUnixNano, 10, 64); err != nil || out.End < out.Start || len(s.TraceID) != 32 || len(s.SpanID) != 16 {
+				if out.End, err = strconv.ParseInt(s.EndTimeUnixNano, 10, 64); err != nil || out.End < out.Start ||
+					len(s.TraceID) != 32 || len(s.SpanID) != 16 {
 					return fmt.Errorf("span %+v (%v)", s, err)
 				}
 				for _, l := range s.Links {

@@ -4,6 +4,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,8 @@ func start(settings ...string) (_ *Server, err error) {
 	if err := giveAway(dir); err != nil {
 		return nil, err
 	}
-	initdb := s.command(filepath.Join(programs, "initdb"), "--no-sync", "-A", "trust", "-U", role, "-E", "UTF8", "--locale=C", "-D", s.data())
+	initdb := s.command(filepath.Join(programs, "initdb"), "--no-sync", "-A", "trust", "-U", role, "-E", "UTF8",
+		"--locale=C", "-D", s.data())
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
@@ -202,7 +204,9 @@ func find() (string, error) {
 			return folder, nil
 		}
 	}
-	return "", errors.New("these tests need the programs initdb and postgres. Run scripts/setup.sh test, or install your system's package postgresql")
+	return "", errors.New(
+		"these tests need the programs initdb and postgres. Run scripts/setup.sh test, or install your system's " +
+			"package postgresql")
 }
 
 func version(folder string) int {
@@ -315,6 +319,41 @@ func (s *Server) Stop(tb testing.TB) {
 	s.wait(tb)
 }
 
+// Damage destroys a page of a table's file, as a broken disk would. With long, it is the file of the table's long
+// values. The server is stopped for this and started again.
+func (s *Server) Damage(tb testing.TB, database, table string, long bool, page int64) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	column := "oid"
+	if long {
+		column = "reltoastrelid"
+	}
+	var file string
+	conn, err := pgx.Connect(ctx, database)
+	if err == nil {
+		query := "SELECT pg_relation_filepath(" + column + ") FROM pg_class WHERE oid = $1::regclass"
+		err = conn.QueryRow(ctx, query, table).Scan(&file)
+		err = errors.Join(err, conn.Close(ctx))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Stop(tb)
+	f, err := os.OpenFile(filepath.Join(s.data(), file), os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, pageSize), page*pageSize)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Start(tb)
+}
+
+// pageSize is the size of a page in the files of a server.
+const pageSize = 8192
+
 // ReadOnly makes the server reject writes, or accept them again.
 func (s *Server) ReadOnly(tb testing.TB, on bool) {
 	tb.Helper()
@@ -358,6 +397,33 @@ func (s *Server) Standby(tb testing.TB) *Server {
 		tb.Fatal(err)
 	}
 	return standby
+}
+
+// Follow waits until a standby has replayed everything that its primary has written.
+func (s *Server) Follow(tb testing.TB, primary *Server) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	written, err := primary.value(ctx, "SELECT pg_current_wal_lsn()")
+	for followed := ""; err == nil && followed != "t"; time.Sleep(10 * time.Millisecond) {
+		followed, err = s.value(ctx, "SELECT pg_last_wal_replay_lsn() >= '"+written+"'")
+	}
+	if err != nil {
+		tb.Fatalf("the standby does not follow: %v", err)
+	}
+}
+
+// value returns the single value that a statement returns, as text.
+func (s *Server) value(ctx context.Context, sql string) (string, error) {
+	conn, err := pgx.Connect(ctx, s.url("postgres"))
+	if err != nil {
+		return "", err
+	}
+	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+	if err = errors.Join(err, conn.Close(ctx)); err != nil {
+		return "", err
+	}
+	return string(results[0].Rows[0][0]), nil
 }
 
 // Promote makes a standby an independent server that accepts writes.

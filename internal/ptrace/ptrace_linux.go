@@ -14,7 +14,8 @@ import (
 // Start starts a program and stops it before its first instruction. It dies with the calling process. Start
 // returns EPERM if the kernel or the container forbids it.
 func Start(path string, args, env []string, files ...uintptr) (pid int, err error) {
-	pid, err = syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true}})
+	pid, err = syscall.ForkExec(path, append([]string{path}, args...),
+		&syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true}})
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +74,8 @@ type Syscall struct {
 
 // Look returns the state of a stopped thread.
 func Look(thread int) (s Syscall, err error) {
-	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(thread), unsafe.Sizeof(s), uintptr(unsafe.Pointer(&s)), 0, 0)
+	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(thread), unsafe.Sizeof(s),
+		uintptr(unsafe.Pointer(&s)), 0, 0)
 	if e != 0 {
 		return s, e
 	}

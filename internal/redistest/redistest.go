@@ -45,7 +45,8 @@ func New(tb testing.TB, settings ...string) *Server {
 func Open(settings ...string) (*Server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		return nil, errors.New("this needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
+		return nil, errors.New(
+			"this needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
 	}
 	// Do not use tb.TempDir: the path of a socket is limited to about 100 bytes.
 	dir, err := os.MkdirTemp("", "footnote-redis-")
@@ -93,7 +94,9 @@ func (s *Server) Start(tb testing.TB) {
 }
 
 func (s *Server) start() error {
-	args := append([]string{"--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.settings...)
+	args := append([]string{
+		"--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no",
+	}, s.settings...)
 	cmd := exec.Command(s.program, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}

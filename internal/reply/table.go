@@ -46,7 +46,9 @@ func (t Table) JSON() string {
 	if room := t.Bytes / 2; len(head) > room { // thousands of columns
 		columns = columns[:len(columns)*room/len(head)]
 		head = JSON(columns)
-		notes = append(notes, fmt.Sprintf("Only the first %d of %d columns are shown; select fewer.", len(columns), len(t.Result.Columns)))
+		notes = append(notes,
+			fmt.Sprintf("Only the first %d of %d columns are shown; select fewer.", len(columns),
+				len(t.Result.Columns)))
 	}
 	rows, shown, cut := Head(firstCells(t.Result.Rows, len(columns), t.Rows), t.Rows, t.Bytes-len(head), CellShown)
 	n := len(t.Result.Rows)
@@ -54,11 +56,15 @@ func (t Table) JSON() string {
 	switch {
 	case n == 0 && all > 0:
 		notes = append(notes, fmt.Sprintf("The query gave %d rows, and the user keeps them private. "+
-			"Do not guess what they hold, and do not query again to see them. Say what the result holds; the user sees its figures.", all))
+			"Do not guess what they hold, and do not query again to see them. Say what the result holds; the user "+
+			"sees its figures.", all))
 	case n < all:
-		notes = append(notes, fmt.Sprintf("The query gave %d rows; %d of them are shown here, and the user keeps the others private. Do not guess what they hold; aggregate in the query.", all, shown))
+		notes = append(notes,
+			fmt.Sprintf("The query gave %d rows; %d of them are shown here, and the user keeps the others private. "+
+				"Do not guess what they hold; aggregate in the query.", all, shown))
 	case shown < n:
-		notes = append(notes, fmt.Sprintf("Only the first %d of %d rows are shown here; result %s has them all.", shown, n, t.ID))
+		notes = append(notes,
+			fmt.Sprintf("Only the first %d of %d rows are shown here; result %s has them all.", shown, n, t.ID))
 	}
 	if t.Result.Truncated && t.Cut != "" {
 		notes = append(notes, t.Cut)

@@ -92,7 +92,9 @@ func parse(text string) ([]part, error) {
 				return nil, errors.New("the filter has a quote that is not closed")
 			}
 			if inner := text[i+1 : i+1+end]; strings.ContainsAny(inner, "{}") {
-				return nil, fmt.Errorf("the filter has a brace inside quotes: write %s without them, it becomes a whole value", strings.Trim(inner, " "))
+				return nil, fmt.Errorf(
+					"the filter has a brace inside quotes: write %s without them, it becomes a whole value",
+					strings.Trim(inner, " "))
 			}
 			i += end + 1
 		case '[', ']':
@@ -104,18 +106,11 @@ func parse(text string) ([]part, error) {
 				return nil, errors.New("the filter closes a parenthesis that it did not open")
 			}
 		case '{':
-			end := strings.IndexByte(text[i:], '}')
-			if end < 0 {
-				return nil, errors.New("the filter has a brace that is not closed")
+			place, end, err := parsePlace(text[i:])
+			if err != nil {
+				return nil, err
 			}
-			m := placeName.FindStringSubmatch(text[i+1 : i+end])
-			if m == nil {
-				return nil, fmt.Errorf("the filter has {%.60s}; it must be {org}, {user}, {roles[]}, {attributes.NAME} or {attributes.NAME[]}", text[i+1:i+end])
-			}
-			if m[1] == "roles" && m[2] == "" {
-				return nil, errors.New("the filter has {roles}; a user may have several: write {roles[]}, as in x IN ({roles[]})")
-			}
-			parts = append(parts, part{text: text[from:i]}, part{place: m[1], list: m[2] != ""})
+			parts = append(parts, part{text: text[from:i]}, place)
 			i += end
 			from = i + 1
 		case '}':
@@ -126,6 +121,23 @@ func parse(text string) ([]part, error) {
 		return nil, errors.New("the filter has a parenthesis that is not closed")
 	}
 	return append(parts, part{text: text[from:]}), nil
+}
+
+// parsePlace reads the place that text begins with, and returns where its closing brace is.
+func parsePlace(text string) (p part, end int, err error) {
+	if end = strings.IndexByte(text, '}'); end < 0 {
+		return p, 0, errors.New("the filter has a brace that is not closed")
+	}
+	m := placeName.FindStringSubmatch(text[1:end])
+	if m == nil {
+		return p, 0, fmt.Errorf("the filter has {%.60s}; it must be {org}, {user}, {roles[]}, {attributes.NAME} or "+
+			"{attributes.NAME[]}", text[1:end])
+	}
+	if m[1] == "roles" && m[2] == "" {
+		return p, 0, errors.New(
+			"the filter has {roles}; a user may have several: write {roles[]}, as in x IN ({roles[]})")
+	}
+	return part{place: m[1], list: m[2] != ""}, end, nil
 }
 
 // Opened maps each table that may be read to whether everybody may see all of its rows.

@@ -9,13 +9,17 @@ import (
 
 func TestFor(t *testing.T) {
 	rules, err := Parse(map[string]string{
-		"orders": "org_id = {org}", "customers": "region IN ({attributes.regions[]}) AND NOT hidden", "notes": "owner = {user} OR shared_with IN ({roles[]})",
+		"orders": "org_id = {org}", "customers": "region IN ({attributes.regions[]}) AND NOT hidden",
+		"notes": "owner = {user} OR shared_with IN ({roles[]})",
 		"plans": "tier = {attributes.tier} AND label <> 'it''s (new'", "products": "ALL",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := footnote.Principal{Org: "o'hara", User: "ada", Roles: []string{"a", "b"}, Attributes: map[string]string{"regions": "eu, us,,x') OR ('1'='1", "tier": "a,b"}}
+	whole := footnote.Principal{
+		Org: "o'hara", User: "ada", Roles: []string{"a", "b"},
+		Attributes: map[string]string{"regions": "eu, us,,x') OR ('1'='1", "tier": "a,b"},
+	}
 	for _, c := range []struct {
 		what  string
 		p     footnote.Principal
@@ -28,7 +32,12 @@ func TestFor(t *testing.T) {
 		{"a comma in one value", whole, "plans", "tier = 'a,b' AND label <> 'it''s (new'"},
 		{"no roles: not even what is the user's", footnote.Principal{Org: "o", User: "ada"}, "notes", Nothing},
 		{"no attribute, under NOT or not", footnote.Principal{Org: "o", User: "ada"}, "customers", Nothing},
-		{"a list of nothing", footnote.Principal{Org: "o", Attributes: map[string]string{"regions": " , "}}, "customers", Nothing},
+		{
+			"a list of nothing", footnote.Principal{
+				Org:        "o",
+				Attributes: map[string]string{"regions": " , "},
+			}, "customers", Nothing,
+		},
 		{"an empty value", footnote.Principal{Org: "o", Attributes: map[string]string{"tier": ""}}, "plans", Nothing},
 		{"a NUL", footnote.Principal{Org: "a\x00b"}, "orders", Nothing},
 		{"no text", footnote.Principal{Org: "a\xff"}, "orders", Nothing},
@@ -37,7 +46,8 @@ func TestFor(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}
-	if _, filtered := rules.For(t.Context())["products"]; filtered || !rules.Opened()["products"] || rules.Opened()["orders"] {
+	if _, filtered := rules.For(t.Context())["products"]; filtered || !rules.Opened()["products"] ||
+		rules.Opened()["orders"] {
 		t.Error("an open table has a condition, or another is open")
 	}
 	for table, text := range rules.For(t.Context()) {
@@ -46,7 +56,8 @@ func TestFor(t *testing.T) {
 		}
 	}
 	one, other := rules.For(footnote.WithPrincipal(t.Context(), whole)), rules.For(t.Context())
-	if one.Digest() == other.Digest() || one.Digest() != rules.For(footnote.WithPrincipal(t.Context(), whole)).Digest() {
+	if one.Digest() == other.Digest() ||
+		one.Digest() != rules.For(footnote.WithPrincipal(t.Context(), whole)).Digest() {
 		t.Error("digests do not tell conditions apart")
 	}
 	if !rules.Asks("user") || rules.Asks("attributes.none") || (*Rules)(nil).Asks("user") {
@@ -59,9 +70,12 @@ func TestFor(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, why := range map[string]string{
-		"": "empty", "org = '{org}'": "inside quotes", `"{org}" = 1`: "inside quotes", "org = {orgs}": "{orgs}", "org = {attributes.}": "{attributes.}", "r = {roles}": "{roles[]}",
-		"org = {org": "brace", "org = org}": "brace", "a) OR (b": "parenthesis", "(a": "parenthesis", "a = 'x": "quote", "a = 1; DROP TABLE x": "character",
-		"a = 1 -- {org}": "comment", "a /* */ = 1": "comment", `a = 'x\' OR 1 = 1'`: "character", "a = $$x$$": "character", "[a'b] = 1": "bracket", "a = `b`": "character",
+		"": "empty", "org = '{org}'": "inside quotes", `"{org}" = 1`: "inside quotes", "org = {orgs}": "{orgs}",
+		"org = {attributes.}": "{attributes.}", "r = {roles}": "{roles[]}",
+		"org = {org": "brace", "org = org}": "brace", "a) OR (b": "parenthesis", "(a": "parenthesis", "a = 'x": "quote",
+		"a = 1; DROP TABLE x": "character",
+		"a = 1 -- {org}":      "comment", "a /* */ = 1": "comment", `a = 'x\' OR 1 = 1'`: "character",
+		"a = $$x$$": "character", "[a'b] = 1": "bracket", "a = `b`": "character",
 	} {
 		if _, err := Parse(map[string]string{"t": text}); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %q in it", text, err, why)

@@ -41,6 +41,7 @@ var errOver = errors.New("the folder is over its limit")
 // box is the file system of one command, as the server sees it.
 type box struct {
 	root   *os.Root          // of the file system
+	dir    *os.File          // the same, for what must not depend on its mode
 	host   *os.Root          // the folder that it is a copy of
 	files  int               // largest number of files
 	over   bool              // the folder does not fit: the copy holds what fits, and can only be emptied
@@ -51,6 +52,21 @@ type box struct {
 	buf    []byte
 	other  []byte
 	deeper int // entries that were too deep to copy back
+	lost   lost
+}
+
+// lost lists what could not be copied back.
+type lost struct {
+	some []FileError // the first maxLost
+	n    int
+}
+
+const maxLost = 10
+
+func (l *lost) add(e *FileError) {
+	if l.n++; l.n <= maxLost {
+		l.some = append(l.some, *e)
+	}
 }
 
 // stamp changes with every change to a file, except one made through a memory mapping.
@@ -89,31 +105,31 @@ func openBox(fd int, c Command, over bool) (*box, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the folder: %w", err), root.Close())
 	}
-	return newBox(root, host, c.Limits.Files, over), nil
+	return newBox(root, host, c.Limits.Files, over)
 }
 
-func newBox(root, host *os.Root, files int, over bool) *box {
+func newBox(root, host *os.Root, files int, over bool) (*box, error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the copy: %w", err), root.Close(), host.Close())
+	}
 	return &box{
-		root: root, host: host, files: files, over: over,
+		root: root, dir: dir, host: host, files: files, over: over,
 		before: map[string]uint64{}, stamps: map[uint64]stamp{}, links: map[uint64]string{},
 		buf: make([]byte, copyChunk), other: make([]byte, copyChunk),
-	}
+	}, nil
 }
 
 func (b *box) close() {
+	b.dir.Close()
 	b.root.Close()
 	b.host.Close()
 }
 
 // full reports whether the copy has no room left.
 func (b *box) full() bool {
-	dir, err := b.root.Open(".")
-	if err != nil {
-		return true
-	}
-	defer dir.Close()
 	var st unix.Statfs_t
-	return b.over || unix.Fstatfs(int(dir.Fd()), &st) != nil || isFull(st)
+	return b.over || unix.Fstatfs(int(b.dir.Fd()), &st) != nil || isFull(st)
 }
 
 func isFull(st unix.Statfs_t) bool { return st.Bfree == 0 || st.Files > 0 && st.Ffree == 0 }
@@ -133,7 +149,7 @@ func (b *box) fill(ctx context.Context) error {
 func (b *box) fillFolder(ctx context.Context, from, to *os.Root, dir string, n *int) error {
 	names, err := namesIn(from)
 	if err != nil {
-		return fmt.Errorf("read /%s: %w", dir, err)
+		return fileError(dir, err)
 	}
 	for _, name := range names {
 		if ctx.Err() != nil {
@@ -143,7 +159,7 @@ func (b *box) fillFolder(ctx context.Context, from, to *os.Root, dir string, n *
 			return errOver
 		}
 		if err := b.fillOne(ctx, from, to, dir, name, n); err != nil {
-			return fmt.Errorf("copy /%s: %w", path.Join(dir, name), err)
+			return fileError(path.Join(dir, name), err)
 		}
 	}
 	return nil
@@ -256,21 +272,31 @@ func (b *box) settle(ctx context.Context) error {
 
 var errBring = fmt.Errorf("the changes could not be kept within %v", bringTime)
 
-// bring copies the changes back to the folder. Nobody else may use either side.
+// bring copies the changes back to the folder. Nobody else may use either side. What cannot be copied is lost, and the
+// rest is kept, unless there is no space or no time.
 func (b *box) bring() error {
 	ctx, stop := context.WithTimeoutCause(context.Background(), bringTime, errBring)
 	defer stop()
-	err := b.bringFolder(ctx, b.root, b.host, "")
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	// The command may have closed the folder even to its owner, which the server is, too.
+	err := b.dir.Chmod(0o700)
+	if err == nil {
+		err = b.bringFolder(ctx, b.root, b.host, "")
 	}
-	return err
+	switch {
+	case err == nil:
+		return nil
+	case isNoSpace(err):
+		err = fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotKept, err)
 }
+
+func isNoSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) error {
 	names, err := namesIn(from)
 	if err != nil {
-		return fmt.Errorf("read /%s: %w", dir, err)
+		return fileError(dir, err)
 	}
 	there := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -278,7 +304,7 @@ func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) er
 	}
 	old, err := namesIn(to)
 	if err != nil {
-		return fmt.Errorf("read /%s: %w", dir, err)
+		return fileError(dir, err)
 	}
 	exists := make(map[string]bool, len(old))
 	for _, name := range old { // delete first: it makes room
@@ -287,19 +313,46 @@ func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) er
 			exists[name] = true
 			continue
 		}
-		if err := remove(to, name); err != nil {
-			return fmt.Errorf("remove /%s: %w", full, err)
+		if err := b.tolerate(ctx, full, remove(to, name)); err != nil {
+			return err
 		}
 	}
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := b.bringOne(ctx, from, to, dir, name, exists[name]); err != nil {
-			return fmt.Errorf("keep /%s: %w", path.Join(dir, name), err)
+		err := b.bringOne(ctx, from, to, dir, name, exists[name])
+		if err := b.tolerate(ctx, path.Join(dir, name), err); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// tolerate adds the error of one file or folder to what is lost. It returns the error if the rest would fail, too.
+func (b *box) tolerate(ctx context.Context, full string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fileError(full, err)
+	if e, ok := errors.AsType[*FileError](err); ok && ctx.Err() == nil && !isNoSpace(err) {
+		b.lost.add(e)
+		return nil
+	}
+	return err
+}
+
+// fileError names the file or folder that an error is about, unless the error does so already.
+func fileError(full string, err error) error {
+	if _, ok := errors.AsType[*FileError](err); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	}
+	return &FileError{Path: path.Join(".", full), Err: err}
 }
 
 func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string, exists bool) error {

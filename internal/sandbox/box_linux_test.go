@@ -101,7 +101,9 @@ func TestChangesAreBroughtBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"same", "changed", "gone", "mapped", "dated", "d/inner", "e/inner", "tofile/x", "todir"} {
+	for _, name := range []string{
+		"same", "changed", "gone", "mapped", "dated", "d/inner", "e/inner", "tofile/x", "todir",
+	} {
 		write(name, "old "+name)
 	}
 	if err := os.Link(filepath.Join(dir, "same"), filepath.Join(dir, "second")); err != nil {
@@ -127,7 +129,8 @@ truncate -s 40M sparse; printf end >>sparse; mkdir empty`, sandbox.Limits{})
 		t.Fatalf("exit %d, ended %q: %s", res.Exit, res.Ended, res.Output)
 	}
 	for name, want := range map[string]string{
-		"same": "old same", "second": "old same", "changed": "new", "other": "new", "mapped": "OLD mapped", "dated": "NEW", "moved/inner": "old d/inner",
+		"same": "old same", "second": "old same", "changed": "new", "other": "new", "mapped": "OLD mapped",
+		"dated": "NEW", "moved/inner": "old d/inner",
 		"tofile": "x\n", "todir/y": "y\n", "shut/in/z": "z\n",
 	} {
 		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(data) != want {
@@ -140,17 +143,20 @@ truncate -s 40M sparse; printf end >>sparse; mkdir empty`, sandbox.Limits{})
 		}
 	}
 	after, err := os.Stat(filepath.Join(dir, "same"))
-	if err != nil || !os.SameFile(before, after) || after.Sys().(*syscall.Stat_t).Ctim != before.Sys().(*syscall.Stat_t).Ctim {
+	if err != nil || !os.SameFile(before, after) ||
+		after.Sys().(*syscall.Stat_t).Ctim != before.Sys().(*syscall.Stat_t).Ctim {
 		t.Errorf("a file that did not change was written: %v", err)
 	}
 	changed, err := os.Stat(filepath.Join(dir, "changed"))
-	if other, err2 := os.Stat(filepath.Join(dir, "other")); err != nil || err2 != nil || !os.SameFile(changed, other) || changed.Mode().Perm() != 0o755 {
+	if other, err2 := os.Stat(filepath.Join(dir, "other")); err != nil || err2 != nil || !os.SameFile(changed, other) ||
+		changed.Mode().Perm() != 0o755 {
 		t.Errorf("two names are not one file, or its mode is not kept: %v, %v", err, err2)
 	}
 	if target, err := os.Readlink(filepath.Join(dir, "link")); err != nil || target != "/etc/passwd" {
 		t.Errorf("link = %q, %v", target, err)
 	}
-	if info, err := os.Stat(filepath.Join(dir, "sparse")); err != nil || info.Size() != 40<<20+3 || info.Sys().(*syscall.Stat_t).Blocks > 2048 {
+	if info, err := os.Stat(filepath.Join(dir, "sparse")); err != nil || info.Size() != 40<<20+3 ||
+		info.Sys().(*syscall.Stat_t).Blocks > 2048 {
 		t.Errorf("the sparse file is %+v, %v", info, err)
 	}
 	if res := run(t, dir, "rm -rf * && ls -A", sandbox.Limits{}); len(res.Output) != 0 {
@@ -192,7 +198,8 @@ func TestOverfull(t *testing.T) {
 
 func TestDeepFolders(t *testing.T) {
 	dir := t.TempDir()
-	res := run(t, dir, `for i in $(seq 1 150); do mkdir d && cd d || exit 1; done; echo x >f; cd /workspace; echo y >g`, sandbox.Limits{})
+	res := run(t, dir, `for i in $(seq 1 150); do mkdir d && cd d || exit 1; done; echo x >f; cd /workspace; echo y >g`,
+		sandbox.Limits{})
 	if res.TooDeep != 1 || res.Exit != 0 {
 		t.Errorf("%d too deep, exit %d: %s", res.TooDeep, res.Exit, res.Output)
 	}

@@ -33,7 +33,10 @@ func testBox(t *testing.T) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBox(root, host, Limits{}.withDefaults().Files, false)
+	b, err := newBox(root, host, Limits{}.withDefaults().Files, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(b.close)
 	return b
 }

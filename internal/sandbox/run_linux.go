@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/confine"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,8 +60,9 @@ const maxReportBytes = 64 << 10
 
 // Capabilities of the first stage, in its own user namespace.
 const (
-	capSetpcap  = 8
-	capSysAdmin = 21
+	capSetpcap     = 8
+	capSysAdmin    = 21
+	capSysResource = 24 // for its own limits on watches
 )
 
 // inside is the user id of commands, as they see it.
@@ -68,7 +70,8 @@ const inside = 1000
 
 // Run runs a command to its end, and copies its changes back to its folder, which nobody else may use
 // meanwhile. It returns ctx's cause if ctx ends first, ErrUnavailable if the command could not be confined
-// and was therefore not run, and ErrNoSpace if the disk has no room for its changes.
+// and was therefore not run, a *FileError if its folder could not be copied and it was therefore not run, and
+// ErrNotKept if its changes could not be copied back.
 func Run(ctx context.Context, c Command) (Result, error) {
 	c.Limits = c.Limits.withDefaults()
 	shell := Shell()
@@ -124,6 +127,7 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 	// Keep the command's changes to its files, however it ended.
 	brought := b.bring()
 	res.Filled, res.TooDeep = b.full(), b.deeper
+	res.Lost, res.LostFirst = b.lost.n, b.lost.some
 	switch {
 	case ctx.Err() != nil:
 		return res, errors.Join(context.Cause(ctx), brought)
@@ -218,7 +222,7 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), most: l.Flood, stop: stop}}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = []string{"footnote-sandbox"}
-	p.cmd.Env = []string{marker + "=" + stageWorld} // none of the server's own
+	p.cmd.Env = confine.Environment(marker + "=" + stageWorld)
 	p.cmd.Dir = "/"
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &bounded{w: &p.err, room: 4 << 10}
 	p.cmd.ExtraFiles = []*os.File{controlIn, reportOut}
@@ -229,7 +233,7 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}},
-		AmbientCaps: []uintptr{capSetpcap, capSysAdmin},
+		AmbientCaps: []uintptr{capSetpcap, capSysAdmin, capSysResource},
 	}
 	if err := p.cmd.Start(); err != nil {
 		control.Close()
@@ -258,7 +262,8 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 func forbidden(err error) error {
 	for _, no := range []error{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL} {
 		if errors.Is(err, no) {
-			return fmt.Errorf("this system lets nobody make user namespaces (%w); sysctl user.max_user_namespaces, AppArmor or the container's seccomp profile forbids them", no)
+			return fmt.Errorf("this system lets nobody make user namespaces (%w); sysctl user.max_user_namespaces, "+
+				"AppArmor or the container's seccomp profile forbids them", no)
 		}
 	}
 	return fmt.Errorf("namespaces: %w", err)
@@ -402,7 +407,8 @@ func Probe(ctx context.Context, temp string, hidden ...string) error {
 		return err
 	}
 	if got := string(res.Output); got != "x\ndone\n" || res.Exit != 0 {
-		return fmt.Errorf("%w: the trial of the sandbox gave %.200q (exit code %d, ended by %q)", ErrUnavailable, got, res.Exit, res.Ended)
+		return fmt.Errorf("%w: the trial of the sandbox gave %.200q (exit code %d, ended by %q)", ErrUnavailable, got,
+			res.Exit, res.Ended)
 	}
 	return nil
 }

@@ -90,18 +90,33 @@ const (
 
 // Result describes how a command ended.
 type Result struct {
-	Output  []byte // standard output and error, interleaved
-	Dropped int64  // bytes left out of the middle of Output
-	Cut     int    // position in Output of the missing bytes; 0 if none are missing
-	Exit    int    // the shell's exit code; 128 + signal if a signal killed it
-	Ended   string // which limit ended it; empty if it ended by itself
-	Full    bool   // the folder was full before: it could only be read and emptied
-	Filled  bool   // the folder is full now
-	TooDeep int    // number of its folders that were not kept because they are too deep
-	Elapsed time.Duration
+	Output    []byte      // standard output and error, interleaved
+	Dropped   int64       // bytes left out of the middle of Output
+	Cut       int         // position in Output of the missing bytes; 0 if none are missing
+	Exit      int         // the shell's exit code; 128 + signal if a signal killed it
+	Ended     string      // which limit ended it; empty if it ended by itself
+	Full      bool        // the folder was full before: it could only be read and emptied
+	Filled    bool        // the folder is full now
+	TooDeep   int         // number of its folders that were not kept because they are too deep
+	Lost      int         // number of files and folders that could not be copied back
+	LostFirst []FileError // the first of these
+	Elapsed   time.Duration
 }
 
-// ErrNoSpace is returned when the disk has no room for a command's changes.
+// FileError says why a file or folder could not be copied.
+type FileError struct {
+	Path string // relative to the command's folder
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("copy %s: %v", e.Path, e.Err) }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// ErrNotKept is returned when a command was run, but not all its changes were copied back.
+var ErrNotKept = errors.New("not all changes of a command were kept")
+
+// ErrNoSpace is returned, with ErrNotKept, when the disk has no room for a command's changes.
 var ErrNoSpace = errors.New("no space for the changes of a command")
 
 // ErrUnavailable is returned on a system on which commands cannot be confined.

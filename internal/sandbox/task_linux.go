@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -35,7 +36,7 @@ func work() error {
 	if err := restrict(t.Limits, t.Full); err != nil {
 		return err
 	}
-	i := &initial{limits: t.Limits, out: out, full: t.Full}
+	i := &initial{limits: t.Limits, out: out, full: t.Full, late: make(chan struct{})}
 	pid, err := i.spawn(t)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", t.Shell, err)
@@ -70,14 +71,15 @@ type initial struct {
 	limits Limits
 	out    *os.File
 	once   sync.Once
-	full   bool // the folder was full before
-	late   bool // the time is up, and processes were asked to exit
+	full   bool          // the folder was full before
+	late   chan struct{} // closed when the time is up: processes are then asked to exit
+	kernel atomic.Int64  // bytes that the kernel needs for the processes, as the meter last read
 }
 
 // end sends the report and exits. Only the first report counts.
 func (i *initial) end(r report) {
 	i.once.Do(func() {
-		if i.late {
+		if i.isLate() {
 			r.Ended = ByTime
 		}
 		data, _ := json.Marshal(r)
@@ -87,9 +89,20 @@ func (i *initial) end(r report) {
 	select {} // another goroutine is exiting
 }
 
+// isLate reports whether the time is up.
+func (i *initial) isLate() bool {
+	select {
+	case <-i.late:
+		return true
+	default:
+		return false
+	}
+}
+
 // emptying lists what may be done to a folder that is already full. Empty files and folders would take no
 // room in the copy, but do so on the host.
-const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir
+const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile |
+	ll.AccessFSRemoveDir
 
 // restrict removes the remaining rights, for this process and all that it starts.
 func restrict(l Limits, full bool) error {
@@ -111,6 +124,7 @@ func restrict(l Limits, full bool) error {
 		{unix.RLIMIT_CPU, uint64(l.Time/time.Second) + 1},
 		{unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_MEMLOCK, 64 << 10},
+		{unix.RLIMIT_SIGPENDING, 1024}, // and timers
 	} {
 		if err := confine.Limit(lim.resource, lim.n); err != nil {
 			return fmt.Errorf("limit %d: %w", lim.resource, err)
@@ -127,7 +141,8 @@ func restrict(l Limits, full bool) error {
 		landlock.RODirs(append([]string{"/etc"}, system...)...).IgnoreIfMissing(),
 		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, "/proc", "/dev"),
 		landlock.PathAccess(ll.AccessFSReadDir, "/"),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"),
+		// Not /dev/zero: a shared mapping of it, which needs the right to write, is memory without a limit.
+		landlock.RWFiles("/dev/null", "/dev/full", "/dev/random", "/dev/urandom"),
 		folder,
 		landlock.RWDirs("/tmp", "/dev/shm").WithRefer(),
 	); err != nil {
@@ -139,47 +154,71 @@ func restrict(l Limits, full bool) error {
 	return nil
 }
 
-// spawn starts the shell in its own session, at lower priority, with none of the server's environment.
+// spawn starts the shell, and the overseer of what it runs.
 func (i *initial) spawn(t task) (pid int, err error) {
-	type started struct {
-		pid int
-		err error
+	m, err := newMeter()
+	if err != nil {
+		return 0, fmt.Errorf("count the memory: %w", err)
 	}
-	done := make(chan started)
+	started := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // never unlocked: the child inherits the thread's priority, and the thread dies with it
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19)
-		var s started
-		null, err := os.Open(os.DevNull)
-		if err != nil {
-			done <- started{err: err}
-			return
+		// Landlock restricted each thread of this process by itself. Only the thread that starts the shell may
+		// signal what runs in it, and see its descriptors and mappings.
+		runtime.LockOSThread() // never unlocked
+		pid, err = startShell(t)
+		close(started)
+		if err == nil {
+			i.oversee(m)
 		}
-		// ulimit limits the memory of one process; the watch counts all of them together.
-		shell := filepath.Base(t.Shell)
-		limited := fmt.Sprintf(`ulimit -d %d && exec %s -c "$1"`, t.Limits.Memory>>10, shell)
-		p, err := os.StartProcess(t.Shell, []string{shell, "-c", limited, shell, t.Script}, &os.ProcAttr{
-			Dir:   Folder,
-			Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Folder, "LANG=C.UTF-8"},
-			Files: []*os.File{null, os.Stdout, os.Stdout},
-			Sys:   &unix.SysProcAttr{Setsid: true},
-		})
-		if s.err = err; err == nil {
-			s.pid = p.Pid
-		}
-		done <- s
 	}()
-	s := <-done
-	return s.pid, s.err
+	<-started
+	return pid, err
+}
+
+// startShell starts the shell in its own session, at lower priority, with none of the server's environment.
+func startShell(t task) (pid int, err error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	// ulimit limits the memory of one process; the watch counts all of them together.
+	shell := filepath.Base(t.Shell)
+	limited := fmt.Sprintf(`ulimit -d %d && exec %s -c "$1"`, t.Limits.Memory>>10, shell)
+	p, err := os.StartProcess(t.Shell, []string{shell, "-c", limited, shell, t.Script}, &os.ProcAttr{
+		Dir: Folder,
+		Env: []string{
+			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Folder, "LANG=C.UTF-8",
+		},
+		Files: []*os.File{null, os.Stdout, os.Stdout},
+		Sys:   &unix.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return 0, err
+	}
+	_ = unix.Setpriority(unix.PRIO_PGRP, p.Pid, 19) // the overseer keeps its own
+	return p.Pid, nil
+}
+
+// oversee reads the meter again and again, and asks all processes to exit when the time is up.
+func (i *initial) oversee(m *meter) {
+	late := i.late
+	for {
+		i.kernel.Store(m.read(i.limits.Memory))
+		select {
+		case <-late:
+			late = nil
+			_ = unix.Kill(-1, unix.SIGTERM)
+		case <-time.After(meterEvery):
+		}
+	}
 }
 
 // How often the watch checks.
 const (
 	lookEvery = 25 * time.Millisecond
-	diskEvery = 10 // in checks
-	diskTimes = 4  // consecutive disk checks with a full folder until the command is ended
-	softEnd   = 300 * time.Millisecond
-	maxSocks  = 512
+	diskEvery = 10          // in checks
+	diskTimes = 4           // consecutive disk checks with a full folder until the command is ended
+	softEnd   = time.Second // from the request to exit until the command is ended
 )
 
 // watch ends the command when it reaches a limit.
@@ -190,11 +229,10 @@ func (i *initial) watch() {
 	for n := 0; ; n++ {
 		select {
 		case <-deadline.C:
-			if i.late {
+			if i.isLate() {
 				i.end(report{Exit: 128 + int(unix.SIGKILL), Ended: ByTime})
 			}
-			i.late = true
-			_ = unix.Kill(-1, unix.SIGTERM)
+			close(i.late)
 			deadline.Reset(softEnd)
 		case <-tick.C:
 			why := i.look()
@@ -215,32 +253,19 @@ func (i *initial) watch() {
 
 // look returns the limit that the processes exceed, or "".
 func (i *initial) look() string {
-	dir, err := os.Open("/proc")
+	pids, err := processes()
 	if err != nil {
 		return ByFault
-	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
-	if err != nil {
-		return ByFault
-	}
-	var pids []string
-	for _, name := range names {
-		if name[0] >= '1' && name[0] <= '9' && name != "1" {
-			pids = append(pids, name)
-		}
 	}
 	if len(pids) > i.limits.Processes {
 		return ByProcesses
 	}
-	threads, memory := 0, int64(0)
+	threads, memory := 0, i.kernel.Load()
 	for _, pid := range pids {
-		data, err := os.ReadFile("/proc/" + pid + "/status")
-		if err != nil {
-			continue // it has exited
+		_, status := living(pid)
+		for _, name := range []string{"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"} {
+			memory += confine.StatusBytes(status, name)
 		}
-		status := string(data)
-		memory += confine.StatusBytes(status, "RssAnon:") + confine.StatusBytes(status, "RssShmem:") + confine.StatusBytes(status, "VmSwap:")
 		threads += number(status, "\nThreads:")
 	}
 	switch {
@@ -248,9 +273,6 @@ func (i *initial) look() string {
 		return ByMemory
 	case threads > i.limits.Processes:
 		return ByProcesses
-	}
-	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil && number("\n"+string(data), "\nsockets: used") > maxSocks {
-		return ByMemory // pipe buffers are memory, too
 	}
 	return ""
 }

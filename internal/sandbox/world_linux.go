@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/footnotehq/footnote/internal/confine"
 	"golang.org/x/sys/unix"
 )
 
@@ -67,7 +68,7 @@ func enter() error {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return fmt.Errorf("execute the second stage: %w",
-		syscall.Exec("/proc/self/exe", []string{"footnote-sandbox"}, []string{marker + "=" + stageTask}))
+		syscall.Exec("/proc/self/exe", []string{"footnote-sandbox"}, confine.Environment(marker+"="+stageTask)))
 }
 
 // build builds a file system from mounts that only this process and its children see, and makes it the root.
@@ -76,7 +77,8 @@ func build(w world) error {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	// Any folder can serve as the mount point of the new root; it appears again below old.
-	if err := unix.Mount("root", w.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m,nr_inodes=1000"); err != nil {
+	if err := unix.Mount("root", w.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		"mode=0755,size=1m,nr_inodes=1000"); err != nil {
 		return fmt.Errorf("mount the new root: %w", err)
 	}
 	const old = "/old"
@@ -174,7 +176,9 @@ func devices(old string) error {
 			return err
 		}
 	}
-	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+	for name, target := range map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	} {
 		if err := os.Symlink(target, "/dev/"+name); err != nil {
 			return err
 		}
@@ -185,7 +189,9 @@ func devices(old string) error {
 // etc provides the files that programs need to start and to look up their user, and nothing that describes
 // the host.
 func etc(old string) error {
-	for _, name := range []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone"} {
+	for _, name := range []string{
+		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone",
+	} {
 		from, err := filepath.EvalSymlinks(old + "/etc/" + name)
 		if err != nil || !strings.HasPrefix(from, old+"/") {
 			continue // leave out absolute links, which would lead into the new root
@@ -198,7 +204,8 @@ func etc(old string) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"passwd":        fmt.Sprintf("coder:x:%d:%d::%s:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", inside, inside, Folder),
+		"passwd": fmt.Sprintf("coder:x:%d:%d::%s:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", inside, inside,
+			Folder),
 		"group":         fmt.Sprintf("coder:x:%d:\nnogroup:x:65534:\n", inside),
 		"hosts":         "127.0.0.1 localhost workspace\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -211,7 +218,10 @@ func etc(old string) error {
 }
 
 // hiddenProc lists files in /proc that describe the host or the kernel.
-var hiddenProc = []string{"kcore", "keys", "key-users", "kallsyms", "kmsg", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "config.gz", "modules", "iomem", "ioports"}
+var hiddenProc = []string{
+	"kcore", "keys", "key-users", "kallsyms", "kmsg", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats",
+	"config.gz", "modules", "iomem", "ioports",
+}
 
 // proc shows the processes of this namespace. It is read-only: a process that runs as the host's root could
 // otherwise set the host's kernel parameters through it.
@@ -224,6 +234,9 @@ func proc() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	capPIDs()
+	if err := capWatches(); err != nil {
+		return err
+	}
 	if err := unix.Mount("", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""); err != nil {
 		return fmt.Errorf("make /proc read-only: %w", err)
 	}
@@ -251,10 +264,26 @@ func capPIDs() {
 	if unix.Uname(&name) != nil {
 		return
 	}
-	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 || major == 6 && minor < 14 {
+	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 ||
+		major == 6 && minor < 14 {
 		return
 	}
 	_ = os.WriteFile("/proc/sys/kernel/pid_max", strconv.AppendInt(nil, maxPIDs, 10), 0) // else only the watch counts
+}
+
+// Limits of the kernel on the watching of files. The queue of one instance takes up to 8 MB, and a watch keeps
+// an inode in memory.
+var maxWatches = map[string]int{"max_inotify_instances": 4, "max_inotify_watches": 8192}
+
+// capWatches sets maxWatches for the users of this namespace.
+func capWatches() error {
+	for name, n := range maxWatches {
+		err := os.WriteFile("/proc/sys/user/"+name, strconv.AppendInt(nil, int64(n), 10), 0)
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without it has no inotify
+			return fmt.Errorf("limit %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // scratch mounts a memory file system that ends with the command.
@@ -262,7 +291,8 @@ func scratch(at string, size int64) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
 	}
-	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=1777,nr_inodes=10000,size=%d", size)); err != nil {
+	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("mode=1777,nr_inodes=10000,size=%d", size)); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
 	}
 	return nil

@@ -17,7 +17,11 @@ import (
 func Closed(data []byte, v any) error {
 	tree, err := Parse(data)
 	if err != nil {
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is not acceptable JSON: " + err.Error(), Err: err}
+		return &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: "The body is not acceptable JSON: " + err.Error(),
+			Err:     err,
+		}
 	}
 	if tree.Kind() != Object {
 		return footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object.")

@@ -79,7 +79,8 @@ func manyKeys(n int, last string) string {
 }
 
 func TestValues(t *testing.T) {
-	v, err := strictjson.Parse([]byte(` {"s":"a\n\u00e9\ud83d\ude00\"\/","n":-12,"f":1.5e3,"t":true,"z":null,"l":[1,[],{}],"Model":"x","e":""} `))
+	v, err := strictjson.Parse(
+		[]byte(` {"s":"a\n\u00e9\ud83d\ude00\"\/","n":-12,"f":1.5e3,"t":true,"z":null,"l":[1,[],{}],"Model":"x","e":""} `))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,9 @@ func TestEscaping(t *testing.T) {
 // FuzzParse checks that accepted documents are valid JSON to the standard library, and that strings decode
 // the same.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.5e-3,"\ud83d\ude00",null,true]}`, `"\u00e9"`, `{"a":1,"a":2}`, "\"\xff\"", `[[[`, `-0`, `1E+2`} {
+	for _, seed := range []string{
+		`{"a":[1,2.5e-3,"\ud83d\ude00",null,true]}`, `"\u00e9"`, `{"a":1,"a":2}`, "\"\xff\"", `[[[`, `-0`, `1E+2`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

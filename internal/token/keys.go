@@ -94,7 +94,11 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.now().Sub(k.read) >= fetchOld {
-		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: "The keys that tokens are checked with cannot be read now. Try again in a moment.", RetryAfter: fetchPause, Err: k.err}
+		return nil, &footnote.Error{
+			Code:       footnote.StorageUnavailable,
+			Message:    "The keys that tokens are checked with cannot be read now. Try again in a moment.",
+			RetryAfter: fetchPause, Err: k.err,
+		}
 	}
 	return nil, refused("it is signed with a key that the issuer does not show.", nil)
 }

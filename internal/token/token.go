@@ -134,7 +134,11 @@ func (v *Verifier) valid(c jwt.Claims) error {
 	if c.Expiry == nil {
 		return refused("it does not say when it expires.", nil)
 	}
-	err := c.ValidateWithLeeway(jwt.Expected{Issuer: v.opts.Issuer, AnyAudience: jwt.Audience{v.opts.Audience}, Time: v.opts.Now()}, Leeway)
+	err := c.ValidateWithLeeway(jwt.Expected{
+		Issuer:      v.opts.Issuer,
+		AnyAudience: jwt.Audience{v.opts.Audience},
+		Time:        v.opts.Now(),
+	}, Leeway)
 	switch {
 	case err == nil:
 		return nil

@@ -136,14 +136,18 @@ func sign(t *testing.T, alg, id string, key any, claims map[string]any) string {
 // ownKey returns a token that includes the key it is signed with.
 func ownKey(t *testing.T, claims map[string]any) string {
 	t.Helper()
-	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSA}, (&jose.SignerOptions{EmbedJWK: true}).WithType("JWT")))
+	signer := must(jose.NewSigner(jose.SigningKey{
+		Algorithm: jose.RS256,
+		Key:       otherRSA,
+	}, (&jose.SignerOptions{EmbedJWK: true}).WithType("JWT")))
 	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
 // elsewhere returns a token that names a URL for its key, under the id of a real one.
 func elsewhere(t *testing.T, claims map[string]any) string {
 	t.Helper()
-	o := (&jose.SignerOptions{}).WithHeader("kid", "r1").WithHeader("jku", "http://127.0.0.1:1/keys").WithHeader("x5u", "http://127.0.0.1:1/cert")
+	o := (&jose.SignerOptions{}).WithHeader("kid", "r1").WithHeader("jku", "http://127.0.0.1:1/keys").WithHeader("x5u",
+		"http://127.0.0.1:1/cert")
 	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSA}, o))
 	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
@@ -152,8 +156,9 @@ func elsewhere(t *testing.T, claims map[string]any) string {
 func (is *issuer) claims(change map[string]any) map[string]any {
 	now := is.clock()
 	all := map[string]any{
-		"iss": is.srv.URL, "aud": []string{"other", "footnote"}, "sub": "ada", "org": "acme", "roles": []string{"admin", "analyst"},
-		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "region": "eu", "level": 3,
+		"iss": is.srv.URL, "aud": []string{"other", "footnote"}, "sub": "ada", "org": "acme",
+		"roles": []string{"admin", "analyst"},
+		"iat":   now.Unix(), "exp": now.Add(time.Hour).Unix(), "region": "eu", "level": 3,
 	}
 	maps.Copy(all, change)
 	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
@@ -174,23 +179,41 @@ func TestTokens(t *testing.T) {
 		token string
 		want  string // part of the error; empty: accepted
 	}{
-		"RSA":                {good, ""},
-		"elliptic curve":     {sign(t, "ES256", "e1", ecKey, is.claims(nil)), ""},
-		"one audience":       {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnote"})), ""},
-		"just expired":       {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": at(-59 * time.Second)})), ""},
-		"expired":            {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": at(-61 * time.Second)})), "has expired"},
-		"never expires":      {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": nil})), "when it expires"},
-		"soon":               {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"nbf": at(59 * time.Second)})), ""},
-		"not yet":            {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"nbf": at(61 * time.Second)})), "not valid yet"},
-		"of the future":      {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iat": at(2 * time.Minute)})), "not valid yet"},
-		"another issuer":     {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iss": is.srv.URL + "/"})), "another issuer"},
-		"no issuer":          {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iss": nil})), "another issuer"},
-		"another audience":   {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnotes"})), "somebody else"},
+		"RSA":            {good, ""},
+		"elliptic curve": {sign(t, "ES256", "e1", ecKey, is.claims(nil)), ""},
+		"one audience":   {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnote"})), ""},
+		"just expired": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": at(-59 * time.Second)})), "",
+		},
+		"expired": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": at(-61 * time.Second)})), "has expired",
+		},
+		"never expires": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"exp": nil})), "when it expires",
+		},
+		"soon": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"nbf": at(59 * time.Second)})), "",
+		},
+		"not yet": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"nbf": at(61 * time.Second)})), "not valid yet",
+		},
+		"of the future": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iat": at(2 * time.Minute)})), "not valid yet",
+		},
+		"another issuer": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iss": is.srv.URL + "/"})), "another issuer",
+		},
+		"no issuer": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iss": nil})), "another issuer"},
+		"another audience": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnotes"})), "somebody else",
+		},
 		"no audience":        {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": nil})), "somebody else"},
 		"unlisted algorithm": {sign(t, "RS512", "r1", rsaKey, is.claims(nil)), "algorithm"},
 		"no signature":       {none, "algorithm"},
 		"HMAC, public key":   {sign(t, "HS256", "r1", publicPEM, is.claims(nil)), "algorithm"},
-		"HMAC, shown secret": {sign(t, "HS256", "h1", []byte("a secret that all can read......"), is.claims(nil)), "algorithm"},
+		"HMAC, shown secret": {
+			sign(t, "HS256", "h1", []byte("a secret that all can read......"), is.claims(nil)), "algorithm",
+		},
 		"another's key":      {sign(t, "RS256", "r1", otherRSA, is.claims(nil)), "signature"},
 		"key of another alg": {sign(t, "RS256", "e1", rsaKey, is.claims(nil)), "signature"},
 		"unknown key":        {sign(t, "RS256", "r9", otherRSA, is.claims(nil)), "does not show"},
@@ -198,33 +221,64 @@ func TestTokens(t *testing.T) {
 		"a path for an id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not show"},
 		"its own key":        {ownKey(t, is.claims(nil)), "does not show"},
 		"where its keys are": {elsewhere(t, is.claims(nil)), "signature"},
-		"changed":            {parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"eve"}`)) + "." + parts[2], "signature"},
-		"no org":             {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil})), "organisation"},
-		"an org in capitals": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil, "ORG": "acme"})), "organisation"},
-		"org is a list":      {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": []string{"acme"}})), "organisation"},
-		"no user":            {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": ""})), "user"},
-		"a NUL":              {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "a\x00b"})), "user"},
-		"a long name":        {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": strings.Repeat("x", 513)})), "user"},
-		"many roles":         {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"roles": strings.Repeat("r ", maxRoles+1)})), "roles"},
-		"a long attribute":   {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"region": strings.Repeat("x", 513)})), "attribute"},
-		"a newline":          {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\nlevel=ERROR msg=forged"})), "the user"},
-		"an escape":          {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": "ac\x1b[2Jme"})), "the organisation"},
-		"a line separator":   {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\u2028bob"})), "the user"},
-		"reversed":           {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\u202ebob"})), "the user"},
-		"hidden in tags":     {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"region": "eu\U000e0041"})), "an attribute"},
-		"a role in two":      {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"roles": []string{"a\rb"}})), "a role"},
-		"huge":               {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"x": strings.Repeat("x", maxToken)})), "more than"},
-		"enormous":           {strings.Repeat("eyJ.", 1<<20), "more than"},
-		"empty":              {"", "cannot be read"}, "dots": {"eyJ..", "cannot be read"}, "text": {"eyJhello.world.x", "cannot be read"},
+		"changed": {
+			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"eve"}`)) + "." + parts[2],
+			"signature",
+		},
+		"no org": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil})), "organisation"},
+		"an org in capitals": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil, "ORG": "acme"})), "organisation",
+		},
+		"org is a list": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": []string{"acme"}})), "organisation",
+		},
+		"no user": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": ""})), "user"},
+		"a NUL":   {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "a\x00b"})), "user"},
+		"a long name": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": strings.Repeat("x", 513)})), "user",
+		},
+		"many roles": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"roles": strings.Repeat("r ", maxRoles+1)})),
+			"roles",
+		},
+		"a long attribute": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"region": strings.Repeat("x", 513)})), "attribute",
+		},
+		"a newline": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\nlevel=ERROR msg=forged"})), "the user",
+		},
+		"an escape": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": "ac\x1b[2Jme"})), "the organisation",
+		},
+		"a line separator": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\u2028bob"})), "the user",
+		},
+		"reversed": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"sub": "ada\u202ebob"})), "the user",
+		},
+		"hidden in tags": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"region": "eu\U000e0041"})), "an attribute",
+		},
+		"a role in two": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"roles": []string{"a\rb"}})), "a role",
+		},
+		"huge": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"x": strings.Repeat("x", maxToken)})), "more than",
+		},
+		"enormous": {strings.Repeat("eyJ.", 1<<20), "more than"},
+		"empty":    {"", "cannot be read"}, "dots": {"eyJ..", "cannot be read"},
+		"text": {"eyJhello.world.x", "cannot be read"},
 	} {
 		p, err := is.verifier(nil).Check(t.Context(), c.token)
 		if c.want == "" {
-			if err != nil || p.Org != "acme" || p.User != "ada" || !p.Has("analyst") || p.Attributes["region"] != "eu" || p.Attributes["level"] != "3" {
+			if err != nil || p.Org != "acme" || p.User != "ada" || !p.Has("analyst") ||
+				p.Attributes["region"] != "eu" || p.Attributes["level"] != "3" {
 				t.Errorf("%s: %+v, %v", name, p, err)
 			}
 			continue
 		}
-		if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), c.want) || p.User != "" {
+		if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), c.want) ||
+			p.User != "" {
 			t.Errorf("%s: %+v, %v; want words of %q", name, p, err, c.want)
 		}
 	}
@@ -234,14 +288,19 @@ func TestTokens(t *testing.T) {
 func TestClaims(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	v := is.verifier(func(o *Options) {
-		o.Org, o.UserClaim, o.RolesClaim, o.Attributes = "acme", "https://x.example/mail", "realm_access.roles", []string{"a.b", "list", "yes", "none"}
+		o.Org, o.UserClaim, o.RolesClaim, o.Attributes = "acme", "https://x.example/mail", "realm_access.roles",
+			[]string{
+				"a.b", "list", "yes", "none",
+			}
 	})
 	p, err := v.Check(t.Context(), sign(t, "RS256", "", rsaKey, is.claims(map[string]any{
-		"org": "evil", "https://x.example/mail": "ada@x.example", "realm_access": map[string]any{"roles": []any{"one", 2, "two"}},
-		"a": map[string]any{"b": 1.5}, "list": []string{"x"}, "yes": true,
+		"org": "evil", "https://x.example/mail": "ada@x.example",
+		"realm_access": map[string]any{"roles": []any{"one", 2, "two"}},
+		"a":            map[string]any{"b": 1.5}, "list": []string{"x"}, "yes": true,
 	})))
 	got := fmt.Sprintf("%+v", p)
-	if want := "{Org:acme User:ada@x.example Roles:[one two] Attributes:map[a.b:1.5 yes:true]}"; err != nil || got != want {
+	if want := "{Org:acme User:ada@x.example Roles:[one two] Attributes:map[a.b:1.5 yes:true]}"; err != nil ||
+		got != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }
@@ -313,19 +372,24 @@ func TestTheIssuerIsAway(t *testing.T) {
 func TestWhereTheKeysAre(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := os.WriteFile(file, must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public("r1", rsaKey)}})), 0o600); err != nil {
+	if err := os.WriteFile(file, must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public("r1", rsaKey)}})),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	private := filepath.Join(t.TempDir(), "private.json")
-	if err := os.WriteFile(private, must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey, KeyID: "r1"}}})), 0o600); err != nil {
+	if err := os.WriteFile(private,
+		must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey, KeyID: "r1"}}})),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for where, want := range map[string]string{
-		"": "", file: "", is.srv.URL + "/keys": "", is.srv.URL + "/elsewhere": "302", is.srv.URL + "/huge": "too long", is.srv.URL + "/none": "404",
-		private: "0 public keys", file + ".gone": "no such file", "http://127.0.0.1:1/keys": "connect",
+		"": "", file: "", is.srv.URL + "/keys": "", is.srv.URL + "/elsewhere": "302", is.srv.URL + "/huge": "too long",
+		is.srv.URL + "/none": "404",
+		private:              "0 public keys", file + ".gone": "no such file", "http://127.0.0.1:1/keys": "connect",
 	} {
 		v := is.verifier(func(o *Options) { o.Keys = where })
-		if err := v.Ready(t.Context()); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+		if err := v.Ready(t.Context()); (want == "") != (err == nil) ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", where, err, want)
 		}
 	}
@@ -337,8 +401,10 @@ func TestWhereTheKeysAre(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
-		"no issuer": {Audience: "a"}, "no audience": {Issuer: "i"}, "none": {Issuer: "i", Audience: "a", Algorithms: []string{"none"}},
-		"HMAC": {Issuer: "i", Audience: "a", Algorithms: []string{"RS256", "HS256"}}, "no such": {Issuer: "i", Audience: "a", Algorithms: []string{"rs256"}},
+		"no issuer": {Audience: "a"}, "no audience": {Issuer: "i"},
+		"none":    {Issuer: "i", Audience: "a", Algorithms: []string{"none"}},
+		"HMAC":    {Issuer: "i", Audience: "a", Algorithms: []string{"RS256", "HS256"}},
+		"no such": {Issuer: "i", Audience: "a", Algorithms: []string{"rs256"}},
 	} {
 		if v, err := New(o); err == nil {
 			v.Close()
@@ -349,8 +415,10 @@ func TestNewRefuses(t *testing.T) {
 
 func TestSafe(t *testing.T) {
 	for address, want := range map[string]bool{
-		"https://login.example/keys": true, "http://127.0.0.1:5/keys": true, "http://localhost/keys": true, "http://[::1]:5/": true,
-		"http://login.example/keys": false, "ftp://x": false, "https://": false, "https://user:pw@login.example": false, "": false, "keys.json": false,
+		"https://login.example/keys": true, "http://127.0.0.1:5/keys": true, "http://localhost/keys": true,
+		"http://[::1]:5/":           true,
+		"http://login.example/keys": false, "ftp://x": false, "https://": false, "https://user:pw@login.example": false,
+		"": false, "keys.json": false,
 	} {
 		if Safe(address) != want {
 			t.Errorf("Safe(%q) = %v", address, !want)

@@ -28,9 +28,14 @@ func TestUnified(t *testing.T) {
 		{"created", "", "a\nb\n", "--- a/f\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"},
 		{"emptied", "a\n", "", "--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-a\n"},
 		{"one line", "a\nb\nc\n", "a\nB\nc\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
-		{"last line without a break", "a\nb", "a\nb\n", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"},
-		{"two places", seq(1, 20), strings.Replace(strings.Replace(seq(1, 20), "2\n", "two\n", 1), "18\n", "eighteen\n", 1),
-			"--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n@@ -15,6 +15,6 @@\n 15\n 16\n 17\n-18\n+eighteen\n 19\n 20\n"},
+		{
+			"last line without a break", "a\nb", "a\nb\n",
+			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n",
+		},
+		{"two places", seq(1, 20),
+			strings.Replace(strings.Replace(seq(1, 20), "2\n", "two\n", 1), "18\n", "eighteen\n", 1),
+			"--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n@@ -15,6 +15,6 @@\n 15\n 16\n " +
+				"17\n-18\n+eighteen\n 19\n 20\n"},
 	} {
 		if got := udiff.Unified("f", false, false, udiff.Hunks(c.old, c.new)); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)

@@ -60,7 +60,8 @@ func TestTextKeepsWhatWritingNeeds(t *testing.T) {
 		"\U0001f3f4" + tags("gbeng") + "\U000e007f \U0001f3f4" + tags("gbsct") + "\U000e007f",
 		"می\u200cخواهم", "क्\u200dष", "שלום\u200f!", "(\u200eabc)", "\u061c1\u061c",
 		"ភាសា\u200bខ្មែរ", "Donau\u00addampf", "日本語", "Ünïcödé – “quotes” … €", "\u06dd12", "ᠮᠣ\u180bᠩ",
-		"#\ufe0f\u20e3 *\ufe0e\u20e3 ©\ufe0f ™\ufe0e ☺\ufe0f ㊗\ufe0f 🅰\ufe0f 🖥\ufe0e", "嶲\ufe00 ≨\ufe00 0\ufe00 “\ufe00 ！\ufe01",
+		"#\ufe0f\u20e3 *\ufe0e\u20e3 ©\ufe0f ™\ufe0e ☺\ufe0f ㊗\ufe0f 🅰\ufe0f 🖥\ufe0e",
+		"嶲\ufe00 ≨\ufe00 0\ufe00 “\ufe00 ！\ufe01",
 	} {
 		if got := visible.Text(s); got != s {
 			t.Errorf("Text(%q) = %q", s, got)

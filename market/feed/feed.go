@@ -77,7 +77,8 @@ var _ market.Feed = (*Feed)(nil)
 func Open(o Options) (*Feed, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || !strings.Contains(" http https ws wss ", " "+u.Scheme+" ") {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The address of the price feed must begin with http, https, ws or wss.")
+		return nil, footnote.Errorf(footnote.InvalidRequest,
+			"The address of the price feed must begin with http, https, ws or wss.")
 	}
 	if o.Silence <= 0 {
 		o.Silence = 2 * time.Minute
@@ -95,7 +96,10 @@ func Open(o Options) (*Feed, error) {
 		o.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &Feed{o: o, cancel: cancel, done: make(chan struct{}), moved: make(chan struct{}, 1), prices: map[string]market.Price{}, lost: o.Now(), why: "it has not been reached yet"}
+	f := &Feed{
+		o: o, cancel: cancel, done: make(chan struct{}), moved: make(chan struct{}, 1),
+		prices: map[string]market.Price{}, lost: o.Now(), why: "it has not been reached yet",
+	}
 	go func() { defer close(f.done); f.follow(ctx, u.Scheme == "ws" || u.Scheme == "wss") }()
 	return f, nil
 }
@@ -120,11 +124,14 @@ func (f *Feed) Price(_ context.Context, symbol string) (market.Price, error) {
 	case !f.lost.IsZero() && (!known || now.Sub(f.lost) >= f.o.Grace):
 		last := fmt.Sprintf("There was no price of %s yet.", symbol)
 		if known {
-			last = fmt.Sprintf("The last price of %s was %v / %v, %s ago.", symbol, p.Bid, p.Ask, now.Sub(p.Time).Round(time.Second))
+			last = fmt.Sprintf("The last price of %s was %v / %v, %s ago.", symbol, p.Bid, p.Ask,
+				now.Sub(p.Time).Round(time.Second))
 		}
 		return market.Price{}, market.Down(market.PriceFeed, fmt.Sprintf("%s. %s", f.why, last), nil)
 	case !known:
-		return market.Price{}, market.Down(market.PriceFeed, fmt.Sprintf("it is connected, but has not said a price of %s yet.", symbol), nil)
+		return market.Price{},
+			market.Down(market.PriceFeed, fmt.Sprintf("it is connected, but has not said a price of %s yet.", symbol),
+				nil)
 	}
 	return p, nil
 }
@@ -224,7 +231,8 @@ func (f *Feed) events(parent context.Context) error {
 		return ended(ctx, errors.Join(reason("it cannot be reached"), err))
 	}
 	defer answer.Body.Close()
-	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(kind, "text/event-stream") {
 		return reason(fmt.Sprintf("it answered with status %d and no event stream", answer.StatusCode))
 	}
 	f.connected()
@@ -294,7 +302,8 @@ func (f *Feed) messages(parent context.Context) error {
 	for {
 		_, data, err := conn.Read(ctx)
 		if err != nil {
-			if websocket.CloseStatus(err) == websocket.StatusMessageTooBig || strings.Contains(err.Error(), "read limited") {
+			if websocket.CloseStatus(err) == websocket.StatusMessageTooBig ||
+				strings.Contains(err.Error(), "read limited") {
 				return reason("it sent a message that is too long")
 			}
 			if errors.Is(err, io.EOF) || websocket.CloseStatus(err) >= 0 {
@@ -342,7 +351,9 @@ func (f *Feed) take(data []byte) {
 
 // price validates a tick: it needs a symbol, a bid that is not above the ask, and a time that is not in the future.
 func (t tick) price(now time.Time) (market.Price, bool) {
-	p := market.Price{Symbol: strings.ToUpper(strings.ReplaceAll(t.Symbol, "/", "")), Bid: t.Bid, Ask: t.Ask, Time: now.UTC()}
+	p := market.Price{
+		Symbol: strings.ToUpper(strings.ReplaceAll(t.Symbol, "/", "")), Bid: t.Bid, Ask: t.Ask, Time: now.UTC(),
+	}
 	if (market.Symbol{Symbol: p.Symbol}).Check() != nil || !(t.Bid > 0) || t.Ask < t.Bid || math.IsInf(t.Ask, 0) {
 		return p, false
 	}

@@ -41,7 +41,10 @@ func serve(t *testing.T) *stream {
 		case "/sse":
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
-			s.pass(ctx, r.Context(), func(text string) { fmt.Fprint(w, text); _ = http.NewResponseController(w).Flush() })
+			s.pass(ctx, r.Context(), func(text string) {
+				fmt.Fprint(w, text)
+				_ = http.NewResponseController(w).Flush()
+			})
 		case "/ws":
 			c, err := websocket.Accept(w, r, nil)
 			if err != nil {
@@ -123,12 +126,16 @@ func TestStreams(t *testing.T) {
 			}
 			s.say <- "data: {\"symbol\":\"eur/usd\",\"bid\":1.1,\"ask\":1.2,\"time\":\"2026-01-02T03:04:05Z\",\"more\":1}\n\n"
 			until(t, f, "EURUSD", bid(1.1))
-			if p, _ := f.Price(t.Context(), "EURUSD"); p.Ask != 1.2 || !p.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+			if p, _ := f.Price(t.Context(), "EURUSD"); p.Ask != 1.2 ||
+				!p.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 				t.Errorf("%+v", p)
 			}
 			// Messages without a price, or with one older than the known price, change nothing.
-			for _, text := range []string{`hello`, `{"symbol":"EURUSD","bid":3,"ask":2}`, `{"symbol":"EURUSD","bid":-1,"ask":2}`, `{"bid":1,"ask":2}`, `{"symbol":"EURUSD","bid":1e999,"ask":2}`,
-				`{"symbol":"EURUSD","bid":1,"ask":2,"time":"2020-01-01T00:00:00Z"}`, `{"symbol":"EURUSD","bid":1,"ask":2,"time":"2999-01-01T00:00:00Z"}`, `{"symbol":"EURUSD","bid":1,"ask":2,"time":"soon"}`,
+			for _, text := range []string{`hello`, `{"symbol":"EURUSD","bid":3,"ask":2}`,
+				`{"symbol":"EURUSD","bid":-1,"ask":2}`, `{"bid":1,"ask":2}`, `{"symbol":"EURUSD","bid":1e999,"ask":2}`,
+				`{"symbol":"EURUSD","bid":1,"ask":2,"time":"2020-01-01T00:00:00Z"}`,
+				`{"symbol":"EURUSD","bid":1,"ask":2,"time":"2999-01-01T00:00:00Z"}`,
+				`{"symbol":"EURUSD","bid":1,"ask":2,"time":"soon"}`,
 				`{"symbol":"EURUSD","bid":1,"ask":2,"time":{}}`, `[1]`, `null`, `{}`} {
 				s.say <- "data: " + text + "\n\n"
 			}
@@ -162,7 +169,10 @@ func TestStreams(t *testing.T) {
 func TestLines(t *testing.T) {
 	const text = "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\rdata: e\n\n"
 	want := []string{"data: a", "data: b", "", "data: c", "data: d", "", "data: e", ""}
-	for name, in := range map[string]io.Reader{"at once": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
+	for name, in := range map[string]io.Reader{
+		"at once":      strings.NewReader(text),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(text)),
+	} {
 		lines := bufio.NewScanner(in)
 		lines.Split(feed.SplitLines())
 		var got []string
@@ -178,7 +188,11 @@ func TestLines(t *testing.T) {
 // TestGone checks that the error reports the lost stream and the age of the last price, but not the address.
 func TestGone(t *testing.T) {
 	s := serve(t)
-	f, err := feed.Open(feed.Options{URL: s.URL + "/sse?token=secret", Pause: time.Millisecond, Grace: time.Millisecond})
+	f, err := feed.Open(feed.Options{
+		URL:   s.URL + "/sse?token=secret",
+		Pause: time.Millisecond,
+		Grace: time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +203,8 @@ func TestGone(t *testing.T) {
 	s.CloseClientConnections()
 	s.Listener.Close()
 	until(t, f, "EURUSD", isDown("The last price of EURUSD was 1.3 / 1.4, "))
-	if _, err := f.Price(t.Context(), "USDJPY"); !isDown("There was no price of USDJPY yet.")(market.Price{}, err) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "127.0.0.1") {
+	if _, err := f.Price(t.Context(), "USDJPY"); !isDown("There was no price of USDJPY yet.")(market.Price{}, err) ||
+		strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 // into one field.
 const maxRecord = 128 << 10
 
-var errLong = refuse("it is longer than %d KiB, as where a quote is not closed; the rest of the file cannot be read", maxRecord>>10)
+var errLong = refuse("it is longer than %d KiB, as where a quote is not closed; the rest of the file cannot be read",
+	maxRecord>>10)
 
 // lines passes a file on line by line. It tracks the line in which a row begins, and cuts off a row that is too long.
 type lines struct {
@@ -123,7 +124,8 @@ func (r *reader) number(name, s string) (float64, error) {
 	text := s
 	if comma.MatchString(s) {
 		if r.csv.Comma != ';' {
-			return 0, refuse("%s is %q, which is no number: a comma is a decimal sign only in files that semicolons separate", name, short(s))
+			return 0, refuse("%s is %q, which is no number: a comma is a decimal sign only in files that semicolons "+
+				"separate", name, short(s))
 		}
 		text = strings.Replace(s, ",", ".", 1)
 	}
@@ -210,7 +212,8 @@ func (f fields) figure(name string, unit *string) (*float64, error) {
 // layouts lists the time formats; those from local on have no zone.
 var layouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly,
-	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "02.01.2006 15:04:05", "02.01.2006 15:04", "02.01.2006", "20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
+	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "02.01.2006 15:04:05", "02.01.2006 15:04", "02.01.2006",
+	"20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
 
 const local = 3
 

@@ -133,14 +133,48 @@ type reader struct {
 // columnNames lists the columns of each kind with their aliases; the first name is ours. A star marks required
 // columns.
 var columnNames = map[string][][]string{
-	Candles: {{"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>"}, {"hour", "<time>"}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
+	Candles: {{
+		"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>",
+	}, {
+		"hour", "<time>",
+	}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
 		{"volume", "v", "tick_volume", "tickvol", "<tickvol>", "<vol>"}, {"symbol", "pair"}},
-	Calendar:  {{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"currency*", "ccy"}, {"title*", "event", "name"}, {"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"}},
-	Headlines: {{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"}},
-	COT: {{"date*", "report_date", "as_of"}, {"published"}, {"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
+	Calendar: {
+		{
+			"time*", "timestamp", "date", "datetime",
+		}, {
+			"hour",
+		}, {
+			"currency*", "ccy",
+		}, {
+			"title*", "event", "name",
+		}, {"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"},
+	},
+	Headlines: {
+		{
+			"time*", "timestamp", "date", "datetime",
+		}, {"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"},
+	},
+	COT: {{
+		"date*", "report_date", "as_of",
+	}, {
+		"published",
+	}, {"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
 		{"commercial_long*", "comm_long"}, {"commercial_short*", "comm_short"}, {"open_interest*"}},
-	Trades: {{"id*", "ticket"}, {"symbol", "pair"}, {"side*", "type", "direction"}, {"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
-		{"entry*", "entry_price", "open_price"}, {"exit", "exit_price", "close_price"}, {"stop", "stop_loss", "sl"}, {"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
+	Trades: {{
+		"id*", "ticket",
+	}, {
+		"symbol", "pair",
+	}, {
+		"side*", "type", "direction",
+	}, {"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
+		{
+			"entry*", "entry_price", "open_price",
+		}, {
+			"exit", "exit_price", "close_price",
+		}, {
+			"stop", "stop_loss", "sl",
+		}, {"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
 }
 
 // Kinds returns the kinds of files.
@@ -185,11 +219,13 @@ func open(file io.Reader, o Options) (*reader, error) {
 			}
 		}
 		if _, there := r.columns[name]; required && !there {
-			return nil, refuse("The file has no column %s (or %s). Its first line, which must name the columns, is: %s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
+			return nil, refuse("The file has no column %s (or %s). Its first line, which must name the columns, is: "+
+				"%s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
 		}
 	}
 	// A date next to a time of day forms one time.
-	if date, hour := slices.Index(names, "date"), slices.Index(names, "time"); date >= 0 && hour >= 0 && known[0][0] == "time*" {
+	if date, hour := slices.Index(names, "date"), slices.Index(names, "time"); date >= 0 && hour >= 0 &&
+		known[0][0] == "time*" {
 		r.columns["time"], r.columns["hour"] = date, hour
 	}
 	r.reportUnread(head, o.Unread)

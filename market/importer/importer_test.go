@@ -63,13 +63,17 @@ func TestCandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":       "time,open,high,low,close,volume\n2026-11-19 10:00,1.1,1.2,1.05,1.15,7\n2026-11-19 10:01,1.15,1.1525,1.15,1.15,\n",
+		"plain": "time,open,high,low,close,volume\n2026-11-19 10:00,1.1,1.2,1.05,1.15,7\n2026-11-19 " +
+			"10:01,1.15,1.1525,1.15,1.15,\n",
 		"zones":       "\xef\xbb\xbfTimestamp;Open;High;Low;Close;Volume\r\n2026-11-19T11:00:00+01:00;1.1;1.2;1.05;1.15;7\r\n2026-11-19T10:01:00Z;1.15;1.1525;1.15;1.15;0\r\n",
 		"two columns": "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\n2026.11.19\t10:00:00\t1.1\t1.2\t1.05\t1.15\t7\n2026.11.19\t10:01:00\t1.15\t1.1525\t1.15\t1.15\t0\n",
-		"commas":      "Date;Time;Open;High;Low;Close;Volume\n19.11.2026;10:00;1,1;1,2000;1,05;1,15;7\n19.11.2026;10:01;1,15;1,1525;1,15;1,15;\n",
-		"exchange": "open_time,open,high,low,close,volume,close_time,ignore\n1795082400000,1.10000000,1.20000000,1.05000000,1.15000000,7.00000000,1795082459999,0\n" +
+		"commas": "Date;Time;Open;High;Low;Close;Volume\n19.11.2026;10:00;1,1;1,2000;1,05;1," +
+			"15;7\n19.11.2026;10:01;1,15;1,1525;1,15;1,15;\n",
+		"exchange": "open_time,open,high,low,close,volume,close_time,ignore\n1795082400000,1.10000000,1.20000000," +
+			"1.05000000,1.15000000,7.00000000,1795082459999,0\n" +
 			"1795082460000000,1.15,1.1525,1.15,1.15,0,1795082519999999,0\n",
-		"Unix seconds": "symbol,time,o,h,l,c,v\nEUR/USD,1795082400,1.1,1.2,1.05,1.15,7\nEURUSD,1795082460000,1.15,1.1525,1.15,1.15,0\n",
+		"Unix seconds": "symbol,time,o,h,l,c,v\nEUR/USD,1795082400,1.1,1.2,1.05,1.15,7\nEURUSD,1795082460000,1.15," +
+			"1.1525,1.15,1.15,0\n",
 	} {
 		s := open(t)
 		o := minutes
@@ -81,7 +85,8 @@ func TestCandles(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-		if list, err := s.Symbols(t.Context()); err != nil || list[0].Digits != 4 || list[0].Base != "EUR" || list[0].Quote != "USD" {
+		if list, err := s.Symbols(t.Context()); err != nil || list[0].Digits != 4 || list[0].Base != "EUR" ||
+			list[0].Quote != "USD" {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}
@@ -103,8 +108,10 @@ yesterday,1,1,1,1
 2026-11-19 10:08,1,2,1,2
 `
 	want := []string{
-		`3: time is "yesterday", which is no time such as 2026-11-19 15:00`, "4: its high 0.5 is below its open, low or close", `5: open is "NaN", which is no number`,
-		"6: it has 4 fields, and the first line 5", "8: 2026-11-19T10:05:30Z is no beginning of a bar of 1m; 2026-11-19T10:05:00Z is",
+		`3: time is "yesterday", which is no time such as 2026-11-19 15:00`,
+		"4: its high 0.5 is below its open, low or close", `5: open is "NaN", which is no number`,
+		"6: it has 4 fields, and the first line 5",
+		"8: 2026-11-19T10:05:30Z is no beginning of a bar of 1m; 2026-11-19T10:05:00Z is",
 		`11: it is not CSV: bare " in non-quoted-field`,
 	}
 	s := open(t)
@@ -120,7 +127,8 @@ yesterday,1,1,1,1
 	if rep, _ := load(t, s, text, o); rep.Loaded != 3 {
 		t.Errorf("%+v", rep)
 	}
-	if got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1}); err != nil || len(got) != 3 {
+	if got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1}); err != nil ||
+		len(got) != 3 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -136,7 +144,8 @@ func TestLargeFile(t *testing.T) {
 	o := minutes
 	var told []int
 	o.Progress = func(rows int) { told = append(told, rows) }
-	if rep, bad := load(t, s, text.String()+"x,1,1,1,1\n", o); rep.Loaded != 0 || len(bad) != 1 || !strings.HasPrefix(bad[0], "250002: ") {
+	if rep, bad := load(t, s, text.String()+"x,1,1,1,1\n", o); rep.Loaded != 0 || len(bad) != 1 ||
+		!strings.HasPrefix(bad[0], "250002: ") {
 		t.Errorf("%+v, %v", rep, bad)
 	}
 	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
@@ -154,15 +163,18 @@ func TestZones(t *testing.T) {
 	if o.Zone, err = time.LoadLocation("Europe/London"); err != nil {
 		t.Fatal(err)
 	}
-	text := "time,open,high,low,close\n2026-07-01 10:00,1,1,1,1\n2026-10-25 01:30,1,1,1,1\n2026-03-29 01:30,1,1,1,1\n2026-10-25T01:30:00Z,1,1,1,1\n2026-10-25 02:00,1,1,1,1\n"
+	text := "time,open,high,low,close\n2026-07-01 10:00,1,1,1,1\n2026-10-25 01:30,1,1,1,1\n2026-03-29 " +
+		"01:30,1,1,1,1\n2026-10-25T01:30:00Z,1,1,1,1\n2026-10-25 02:00,1,1,1,1\n"
 	s := open(t)
 	o.SkipBad = true
 	_, bad := load(t, s, text, o)
-	if len(bad) != 2 || !strings.Contains(bad[0], "3: ") || !strings.Contains(bad[0], "twice") || !strings.Contains(bad[1], "never was") {
+	if len(bad) != 2 || !strings.Contains(bad[0], "3: ") || !strings.Contains(bad[0], "twice") ||
+		!strings.Contains(bad[1], "never was") {
 		t.Errorf("%v", bad)
 	}
 	got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1})
-	if err != nil || len(got) != 3 || !got[0].Time.Equal(at("2026-07-01 09:00")) || !got[1].Time.Equal(at("2026-10-25 01:30")) || !got[2].Time.Equal(at("2026-10-25 02:00")) {
+	if err != nil || len(got) != 3 || !got[0].Time.Equal(at("2026-07-01 09:00")) ||
+		!got[1].Time.Equal(at("2026-10-25 01:30")) || !got[2].Time.Equal(at("2026-10-25 02:00")) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -181,27 +193,38 @@ func (endless) Read(p []byte) (int, error) {
 // nothing, even when it skips bad rows.
 func TestLongRows(t *testing.T) {
 	for name, c := range map[string]struct{ text, line string }{
-		"an open quote": {"time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n\"2026-11-19 10:01\n", "3: it is longer than 128 KiB"},
-		"a long line":   {"time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n\n2026-11-19 10:01" + strings.Repeat(" ", 200_000), "4: it is longer than 128 KiB"},
+		"an open quote": {
+			"time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n\"2026-11-19 10:01\n", "3: it is longer than 128 KiB",
+		},
+		"a long line": {
+			"time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n\n2026-11-19 10:01" + strings.Repeat(" ", 200_000),
+			"4: it is longer than 128 KiB",
+		},
 	} {
 		s := open(t)
 		var bad []string
 		o := minutes
-		o.SkipBad, o.Bad = true, func(line int, reason string) { bad = append(bad, fmt.Sprintf("%d: %s", line, reason)) }
+		o.SkipBad, o.Bad = true, func(line int, reason string) {
+			bad = append(bad, fmt.Sprintf("%d: %s", line, reason))
+		}
 		rep, err := importer.Import(t.Context(), s, io.MultiReader(strings.NewReader(c.text), endless{}), o)
-		if err != nil || rep != (importer.Report{Rows: 2, Bad: 1, Cut: true}) || len(bad) != 1 || !strings.HasPrefix(bad[0], c.line) {
+		if err != nil || rep != (importer.Report{Rows: 2, Bad: 1, Cut: true}) || len(bad) != 1 ||
+			!strings.HasPrefix(bad[0], c.line) {
 			t.Errorf("%s: %+v, %v, %v", name, rep, bad, err)
 		}
 		if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
 			t.Errorf("%s: half a file is loaded: %v, %v", name, list, err)
 		}
 	}
-	if _, err := importer.Import(t.Context(), open(t), io.MultiReader(strings.NewReader("time,\"open"), endless{}), minutes); footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "128 KiB") {
+	if _, err := importer.Import(t.Context(), open(t), io.MultiReader(strings.NewReader("time,\"open"), endless{}),
+		minutes); footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "128 KiB") {
 		t.Error(err)
 	}
 	// A note of several lines belongs to one row, and the line numbers after it are right.
 	o := importer.Options{Kind: importer.Trades, Org: "acme", User: "ada"}
-	rep, bad := load(t, open(t), "id,symbol,side,size,opened,entry,notes\n1,EURUSD,long,1,2026-11-19 10:00,1,\"a\n\nb\"\n2,EURUSD,hold,1,2026-11-19 10:00,1,\n", o)
+	rep, bad := load(t, open(t),
+		"id,symbol,side,size,opened,entry,notes\n1,EURUSD,long,1,2026-11-19 "+
+			"10:00,1,\"a\n\nb\"\n2,EURUSD,hold,1,2026-11-19 10:00,1,\n", o)
 	if rep.Rows != 2 || len(bad) != 1 || !strings.HasPrefix(bad[0], "5: side") {
 		t.Errorf("%+v, %v", rep, bad)
 	}
@@ -214,12 +237,31 @@ func TestTwice(t *testing.T) {
 		text, want string
 		o          importer.Options
 	}{
-		"candles": {"time,open,high,low,close\n2026-11-19 10:02,1,1,1,1\n2026-11-19 10:00,1,1,1,1\n2026-11-19T10:02:00Z,2,2,2,2\n", "4: an earlier row has the same time", minutes},
-		"old":     {"time,open,high,low,close\n1969-12-31 23:59,1,1,1,1\n1970-01-01 00:00,1,1,1,1\n1969-12-31 23:59,1,1,1,1\n", "4: an earlier row has the same time", minutes},
-		"trades":  {"id,symbol,side,size,opened,entry\n1,EURUSD,long,1,2026-11-19 10:00,1\n1,EURUSD,short,1,2026-11-19 11:00,1\n", "3: an earlier row has the same id", importer.Options{Kind: importer.Trades, Org: "acme", User: "ada"}},
-		"cot": {"date,noncommercial_long,noncommercial_short,commercial_long,commercial_short,open_interest\n2026-11-10,1,1,1,1,1\n2026-11-10,2,2,2,2,2\n",
+		"candles": {
+			"time,open,high,low,close\n2026-11-19 10:02,1,1,1,1\n2026-11-19 " +
+				"10:00,1,1,1,1\n2026-11-19T10:02:00Z,2,2,2,2\n", "4: an earlier row has the same time", minutes,
+		},
+		"old": {
+			"time,open,high,low,close\n1969-12-31 23:59,1,1,1,1\n1970-01-01 00:00,1,1,1,1\n1969-12-31 23:59,1,1,1,1\n",
+			"4: an earlier row has the same time", minutes,
+		},
+		"trades": {
+			"id,symbol,side,size,opened,entry\n1,EURUSD,long,1,2026-11-19 10:00,1\n1,EURUSD,short,1,2026-11-19 " +
+				"11:00,1\n", "3: an earlier row has the same id", importer.Options{
+				Kind: importer.Trades,
+				Org:  "acme",
+				User: "ada",
+			},
+		},
+		"cot": {"date,noncommercial_long,noncommercial_short,commercial_long,commercial_short," +
+			"open_interest\n2026-11-10,1,1,1,1,1\n2026-11-10,2,2,2,2,2\n",
 			"3: an earlier row has the same symbol and date", importer.Options{Kind: importer.COT, Symbol: "EURUSD"}},
-		"calendar": {"time,currency,title,impact\n2026-11-10,USD,x,low\n2026-11-10,usd,x,low\n", "3: an earlier row has the same time, currency and title", importer.Options{Kind: importer.Calendar}},
+		"calendar": {
+			"time,currency,title,impact\n2026-11-10,USD,x,low\n2026-11-10,usd,x,low\n",
+			"3: an earlier row has the same time, currency and title", importer.Options{
+				Kind: importer.Calendar,
+			},
+		},
 	} {
 		s := open(t)
 		if rep, bad := load(t, s, c.text, c.o); rep.Loaded != 0 || len(bad) != 1 || bad[0] != c.want {
@@ -245,14 +287,20 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"202611191500": "15:00", "20261119150000": "15:00", "2026-11-19 15:00:00.000": "15:00", "2026-11-19 9:05": "09:05", "20261119": "00:00", "2026-11-19T17:00:00+02:00": "15:00",
-		"19/11/2026 15:00": "", "11/19/2026": "", "19.11.2026 15:00": "15:00", "26-11-19": "", "12345678901": "", "1795100400000000": "15:00", "179510040000000000": "", "15:00": "", "45980.625": "", "": "",
+		"202611191500": "15:00", "20261119150000": "15:00", "2026-11-19 15:00:00.000": "15:00",
+		"2026-11-19 9:05": "09:05", "20261119": "00:00", "2026-11-19T17:00:00+02:00": "15:00",
+		"19/11/2026 15:00": "", "11/19/2026": "", "19.11.2026 15:00": "15:00", "26-11-19": "", "12345678901": "",
+		"1795100400000000": "15:00", "179510040000000000": "", "15:00": "", "45980.625": "", "": "",
 	} {
 		for _, zone := range []*time.Location{time.UTC, london} {
 			s := open(t)
-			rep, bad := load(t, s, "time,currency,title,impact\n"+text+",USD,x,low\n", importer.Options{Kind: importer.Calendar, Zone: zone})
+			rep, bad := load(t, s, "time,currency,title,impact\n"+text+",USD,x,low\n", importer.Options{
+				Kind: importer.Calendar,
+				Zone: zone,
+			})
 			list, err := s.Events(t.Context(), market.EventQuery{})
-			if err != nil || (rep.Loaded == 1) != (want != "") || want != "" && !list[0].Time.Equal(at("2026-11-19 "+want)) {
+			if err != nil || (rep.Loaded == 1) != (want != "") ||
+				want != "" && !list[0].Time.Equal(at("2026-11-19 "+want)) {
 				t.Errorf("%q in %v: %+v, %v, %v", text, zone, list, bad, err)
 			}
 		}
@@ -318,37 +366,59 @@ func TestKilled(t *testing.T) {
 func TestOthers(t *testing.T) {
 	s := open(t)
 	load(t, s, "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", minutes)
-	_, bad := load(t, s, "date,event,ccy,importance,actual,forecast,previous\n2026-11-19 13:30,CPI y/y,usd,High,3.1%,,-0.5\n2026-11-19 14:30,Claims,USD,medium,218K,220K,\n2026-11-19 14:30,x,USD,huge,,,\n",
+	_, bad := load(t, s,
+		"date,event,ccy,importance,actual,forecast,previous\n2026-11-19 13:30,CPI "+
+			"y/y,usd,High,3.1%,,-0.5\n2026-11-19 14:30,Claims,USD,medium,218K,220K,\n2026-11-19 14:30,x,USD,huge,,,\n",
 		importer.Options{Kind: importer.Calendar, SkipBad: true})
 	events, err := s.Events(t.Context(), market.EventQuery{})
-	if err != nil || len(events) != 2 || *events[0].Actual != 3.1 || events[0].Unit != "%" || events[0].Forecast != nil || *events[0].Previous != -0.5 || events[0].Impact != "high" ||
-		*events[1].Actual != 218 || events[1].Unit != "K" || len(bad) != 1 || bad[0] != `4: impact is "huge"; it must be low, medium or high` {
+	if err != nil || len(events) != 2 || *events[0].Actual != 3.1 || events[0].Unit != "%" ||
+		events[0].Forecast != nil || *events[0].Previous != -0.5 || events[0].Impact != "high" ||
+		*events[1].Actual != 218 || events[1].Unit != "K" || len(bad) != 1 ||
+		bad[0] != `4: impact is "huge"; it must be low, medium or high` {
 		t.Errorf("%+v, %v, %v", events, bad, err)
 	}
-	_, bad = load(t, s, "time,currency,title,impact,actual,forecast,previous,unit\n2026-11-20 13:30,USD,Permits,low,1.2M,900K,0.001b,\n2026-11-20 14:30,USD,Payrolls,low,50,1.5M,,k\n2026-11-20 15:30,USD,x,low,1%,2K,,\n",
+	_, bad = load(t, s, "time,currency,title,impact,actual,forecast,previous,unit\n2026-11-20 "+
+		"13:30,USD,Permits,low,1.2M,900K,0.001b,\n2026-11-20 14:30,USD,Payrolls,low,50,1.5M,,k\n2026-11-20 "+
+		"15:30,USD,x,low,1%,2K,,\n",
 		importer.Options{Kind: importer.Calendar, SkipBad: true})
 	events, err = s.Events(t.Context(), market.EventQuery{From: at("2026-11-20 00:00")})
-	if err != nil || len(events) != 2 || *events[0].Actual != 1.2 || *events[0].Forecast != 0.9 || *events[0].Previous != 1 || events[0].Unit != "M" ||
-		*events[1].Actual != 50 || *events[1].Forecast != 1500 || len(bad) != 1 || bad[0] != `4: forecast is "2K", and the unit of the row is %` {
+	if err != nil || len(events) != 2 || *events[0].Actual != 1.2 || *events[0].Forecast != 0.9 ||
+		*events[0].Previous != 1 || events[0].Unit != "M" ||
+		*events[1].Actual != 50 || *events[1].Forecast != 1500 || len(bad) != 1 ||
+		bad[0] != `4: forecast is "2K", and the unit of the row is %` {
 		t.Errorf("%+v, %v, %v", events, bad, err)
 	}
-	_, bad = load(t, s, "time,title,source,url,currencies\n2026-11-19 13:30,\"Euro, \"\"up\"\"\",wire,https://example.org,EUR USD\n2026-11-19 13:30,x,wire,javascript:alert(1),EUR\n",
+	_, bad = load(t, s, "time,title,source,url,currencies\n2026-11-19 13:30,\"Euro, "+
+		"\"\"up\"\"\",wire,https://example.org,EUR USD\n2026-11-19 13:30,x,wire,javascript:alert(1),EUR\n",
 		importer.Options{Kind: importer.Headlines, SkipBad: true, Synthetic: true})
 	news, err := s.Headlines(t.Context(), market.HeadlineQuery{})
-	if err != nil || len(news) != 1 || news[0].Title != `Euro, "up"` || len(news[0].Currencies) != 2 || !news[0].Synthetic || len(bad) != 1 || !strings.Contains(bad[0], "no address") {
+	if err != nil || len(news) != 1 || news[0].Title != `Euro, "up"` || len(news[0].Currencies) != 2 ||
+		!news[0].Synthetic || len(bad) != 1 || !strings.Contains(bad[0], "no address") {
 		t.Errorf("%+v, %v, %v", news, bad, err)
 	}
 	head := "date,noncommercial_long,noncommercial_short,commercial_long,commercial_short,open_interest\n"
-	_, bad = load(t, s, head+"2026-11-10,\"1,000\",2,3,4,5\n2026-11-17,-1,2,3,4,5\n2026-11-17,\"1,5\",2,3,4,5\n2026-07-07,1,2,3,4,5\n", importer.Options{Kind: importer.COT, Symbol: "EURUSD", SkipBad: true})
+	_, bad = load(t, s, head+
+		"2026-11-10,\"1,000\",2,3,4,5\n2026-11-17,-1,2,3,4,5\n2026-11-17,\"1,5\",2,3,4,5\n2026-07-07,1,2,3,4,5\n",
+		importer.Options{
+			Kind:    importer.COT,
+			Symbol:  "EURUSD",
+			SkipBad: true,
+		})
 	reports, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD"})
-	if err != nil || len(reports) != 2 || reports[1].NonCommercialLong != 1000 || !reports[1].Published.Equal(at("2026-11-13 20:30")) || !reports[0].Published.Equal(at("2026-07-10 19:30")) || len(bad) != 2 {
+	if err != nil || len(reports) != 2 || reports[1].NonCommercialLong != 1000 ||
+		!reports[1].Published.Equal(at("2026-11-13 20:30")) || !reports[0].Published.Equal(at("2026-07-10 19:30")) ||
+		len(bad) != 2 {
 		t.Errorf("%+v, %v, %v", reports, bad, err)
 	}
 	head = "ticket,symbol,type,lots,open_time,close_time,open_price,close_price,profit,notes\n"
 	o := importer.Options{Kind: importer.Trades, Org: "acme", User: "ada", SkipBad: true}
-	_, bad = load(t, s, head+"1,EURUSD,buy,0.5,2026-11-19 10:00,2026-11-19 11:00,1.1,1.2,-5.25,\n2,EURUSD,sell,1,2026-11-19 10:00,,1.1,,,open\n3,EURUSD,sell,1,2026-11-19 10:00,2026-11-19 09:00,1.1,1,1,\n4,EURUSD,hold,1,2026-11-19 10:00,,1.1,,,\n5,EURUSD,buy,1,2026-11-19 10:00,2026-11-19 11:00,1.1,,,\n", o)
+	_, bad = load(t, s, head+
+		"1,EURUSD,buy,0.5,2026-11-19 10:00,2026-11-19 11:00,1.1,1.2,-5.25,\n2,EURUSD,sell,1,2026-11-19 "+
+		"10:00,,1.1,,,open\n3,EURUSD,sell,1,2026-11-19 10:00,2026-11-19 09:00,1.1,1,1,\n4,EURUSD,hold,1,2026-11-19 "+
+		"10:00,,1.1,,,\n5,EURUSD,buy,1,2026-11-19 10:00,2026-11-19 11:00,1.1,,,\n", o)
 	trades, err := s.Trades(t.Context(), market.TradeQuery{Org: "acme", User: "ada", Open: true})
-	if err != nil || len(trades) != 2 || trades[0].PnL != -5.25 || trades[0].Side != "long" || trades[0].Currency != "" || !trades[1].Closed.IsZero() || len(bad) != 3 {
+	if err != nil || len(trades) != 2 || trades[0].PnL != -5.25 || trades[0].Side != "long" ||
+		trades[0].Currency != "" || !trades[1].Closed.IsZero() || len(bad) != 3 {
 		t.Errorf("%+v, %v, %v", trades, bad, err)
 	}
 }
@@ -358,14 +428,19 @@ func TestOthers(t *testing.T) {
 func TestDecimalSigns(t *testing.T) {
 	const head, line = "time;open;high;low;close;volume\n", "2026-11-19 10:00;"
 	for text, want := range map[string]string{
-		head + line + "1,5;1,5;1,5;1,5;2\n":                              "",
-		head + line + "-,5;2;-1,;1,5;1.500\n":                            `2: volume is "1.500", and numbers before it have a decimal ","`,
-		head + line + "1.5;1.5;1.5;1.5;1,500\n":                          `2: volume is "1,500", and numbers before it have a decimal "."`,
-		head + line + "1,5;1,5;1,5;1.000,5;2\n":                          `2: close is "1.000,5", which is no number`,
-		head + line + "1;1;1;1;1,000,000\n":                              `2: volume is "1,000,000", which is no number`,
-		"time,open,high,low,close\n2026-11-19 10:00,\"1,5\",1,1,1\n":     `2: open is "1,5", which is no number: a comma is a decimal sign only in files that semicolons separate`,
-		"time\topen\thigh\tlow\tclose\n2026-11-19 10:00\t1,5\t1\t1\t1\n": `2: open is "1,5", which is no number: a comma is a decimal sign only in files that semicolons separate`,
-		"time,open,high,low,close\n2026-11-19 10:00,1e16,1e16,1,1\n":     `2: open is "1e16", which is no number`,
+		head + line + "1,5;1,5;1,5;1,5;2\n": "",
+		head + line + "-,5;2;-1,;1,5;1.500\n": `2: volume is "1.500", and numbers before ` +
+			`it have a decimal ","`,
+		head + line + "1.5;1.5;1.5;1.5;1,500\n": `2: volume is "1,500", and numbers before ` +
+			`it have a decimal "."`,
+		head + line + "1,5;1,5;1,5;1.000,5;2\n": `2: close is "1.000,5", which is no number`,
+		head + line + "1;1;1;1;1,000,000\n": `2: volume is "1,000,000", which is no ` +
+			`number`,
+		"time,open,high,low,close\n2026-11-19 10:00,\"1,5\",1,1,1\n": `2: open is "1,5", which is no number: a ` +
+			`comma is a decimal sign only in files that semicolons separate`,
+		"time\topen\thigh\tlow\tclose\n2026-11-19 10:00\t1,5\t1\t1\t1\n": `2: open is "1,5", which is no number: a ` +
+			`comma is a decimal sign only in files that semicolons separate`,
+		"time,open,high,low,close\n2026-11-19 10:00,1e16,1e16,1,1\n": `2: open is "1e16", which is no number`,
 	} {
 		_, bad := load(t, open(t), text, minutes)
 		if strings.Join(bad, "\n") != want {
@@ -373,9 +448,13 @@ func TestDecimalSigns(t *testing.T) {
 		}
 	}
 	s := open(t)
-	load(t, s, "date;time;currency;event;impact;actual;forecast\n19.11.2026;13:30;USD;CPI y/y;high;3,1%;-0,5%\n", importer.Options{Kind: importer.Calendar})
+	load(t, s, "date;time;currency;event;impact;actual;forecast\n19.11.2026;13:30;USD;CPI y/y;high;3,1%;-0,5%\n",
+		importer.Options{
+			Kind: importer.Calendar,
+		})
 	events, err := s.Events(t.Context(), market.EventQuery{})
-	if err != nil || len(events) != 1 || !events[0].Time.Equal(at("2026-11-19 13:30")) || *events[0].Actual != 3.1 || *events[0].Forecast != -0.5 {
+	if err != nil || len(events) != 1 || !events[0].Time.Equal(at("2026-11-19 13:30")) || *events[0].Actual != 3.1 ||
+		*events[0].Forecast != -0.5 {
 		t.Errorf("%+v, %v", events, err)
 	}
 }
@@ -393,7 +472,8 @@ func TestLonger(t *testing.T) {
 	}
 	s := open(t)
 	_, err := importer.Import(t.Context(), s, strings.NewReader(rows(100, time.Hour)), minutes)
-	if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "said to be of 1m, and no two of the 100 are nearer than 1h.") {
+	if footnote.CodeOf(err) != footnote.InvalidRequest ||
+		!strings.Contains(err.Error(), "said to be of 1m, and no two of the 100 are nearer than 1h.") {
 		t.Error(err)
 	}
 	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
@@ -421,7 +501,9 @@ func TestUnread(t *testing.T) {
 // TestPairs checks that currency pairs are recognised, and that other names of six letters are not.
 func TestPairs(t *testing.T) {
 	s := open(t)
-	for symbol, want := range map[string]string{"EURUSD": "EUR USD", "XAUUSD": "XAU USD", "SILVER": "", "EURSSS": "", "BTCUSDT": ""} {
+	for symbol, want := range map[string]string{
+		"EURUSD": "EUR USD", "XAUUSD": "XAU USD", "SILVER": "", "EURSSS": "", "BTCUSDT": "",
+	} {
 		o := minutes
 		o.Symbol = symbol
 		load(t, s, "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", o)
@@ -453,7 +535,8 @@ func TestWaits(t *testing.T) {
 			t.Error("the other load cannot end")
 		}
 	}
-	if rep, bad := load(t, stores[1], "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", o); rep.Loaded != 1 || waited != 1 {
+	if rep, bad := load(t, stores[1], "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", o); rep.Loaded != 1 ||
+		waited != 1 {
 		t.Errorf("%+v, %v, told %d times", rep, bad, waited)
 	}
 	if other, err = stores[0].Begin(t.Context()); err != nil {
@@ -463,7 +546,8 @@ func TestWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o.Waiting = cancel // a waiting caller can cancel
-	if rep, err := importer.Import(ctx, stores[1], strings.NewReader("time,open,high,low,close\n"), o); !errors.Is(err, context.Canceled) {
+	if rep, err := importer.Import(ctx, stores[1], strings.NewReader("time,open,high,low,close\n"), o); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }
@@ -475,16 +559,41 @@ func TestRefused(t *testing.T) {
 		text, want string
 		o          importer.Options
 	}{
-		"UTF-16":     {"\xff\xfet\x00i\x00", "The file is in UTF-16.", minutes},
-		"no kind":    {"a\n", "There is no kind of file", importer.Options{Kind: "x"}},
-		"empty":      {"", "The file is empty.", minutes},
-		"no column":  {"time,open,high,close\n", "The file has no column low", minutes},
-		"no head":    {"2026.11.19,10:00,1,1,1,1,7\n", "Its first line, which must name the columns, is: 2026.11.19, 10:00,", minutes},
-		"no symbol":  {"time,open,high,low,close\n", "of which symbol", importer.Options{Kind: importer.Candles, Timeframe: market.M1}},
-		"no length":  {"time,open,high,low,close\n", "how long the candles are", importer.Options{Kind: importer.Candles, Symbol: "X"}},
-		"bad length": {"time,open,high,low,close\n", `There is no time frame "1d". They are 1m, 5m,`, importer.Options{Kind: importer.Candles, Symbol: "X", Timeframe: "1d"}},
-		"bad name":   {"time,open,high,low,close\n", "capital letters", importer.Options{Kind: importer.Candles, Symbol: "a b", Timeframe: market.M1}},
-		"nobody's":   {"id,side,size,opened,entry\n", "whose trades", importer.Options{Kind: importer.Trades}},
+		"UTF-16":    {"\xff\xfet\x00i\x00", "The file is in UTF-16.", minutes},
+		"no kind":   {"a\n", "There is no kind of file", importer.Options{Kind: "x"}},
+		"empty":     {"", "The file is empty.", minutes},
+		"no column": {"time,open,high,close\n", "The file has no column low", minutes},
+		"no head": {
+			"2026.11.19,10:00,1,1,1,1,7\n", "Its first line, which must name the columns, is: 2026.11.19, 10:00,",
+			minutes,
+		},
+		"no symbol": {
+			"time,open,high,low,close\n", "of which symbol", importer.Options{
+				Kind:      importer.Candles,
+				Timeframe: market.M1,
+			},
+		},
+		"no length": {
+			"time,open,high,low,close\n", "how long the candles are", importer.Options{
+				Kind:   importer.Candles,
+				Symbol: "X",
+			},
+		},
+		"bad length": {
+			"time,open,high,low,close\n", `There is no time frame "1d". They are 1m, 5m,`, importer.Options{
+				Kind:      importer.Candles,
+				Symbol:    "X",
+				Timeframe: "1d",
+			},
+		},
+		"bad name": {
+			"time,open,high,low,close\n", "capital letters", importer.Options{
+				Kind:      importer.Candles,
+				Symbol:    "a b",
+				Timeframe: market.M1,
+			},
+		},
+		"nobody's": {"id,side,size,opened,entry\n", "whose trades", importer.Options{Kind: importer.Trades}},
 	} {
 		_, err := importer.Import(t.Context(), s, strings.NewReader(c.text), c.o)
 		if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(footnote.MessageOf(err), c.want) {

@@ -18,7 +18,8 @@ func (o Options) check() error {
 	case o.Kind == Candles && o.Symbol == "":
 		return refuse("It is not known of which symbol the candles are.")
 	case o.Kind == Candles && o.Timeframe.Order() < 0:
-		return refuse("It is not known how long the candles are. %s", footnote.MessageOf(market.CandleQuery{Timeframe: o.Timeframe}.Check()))
+		return refuse("It is not known how long the candles are. %s",
+			footnote.MessageOf(market.CandleQuery{Timeframe: o.Timeframe}.Check()))
 	case o.Kind == Trades && (o.Org == "" || o.User == ""):
 		return refuse("It is not known whose trades they are: name the organisation and the user.")
 	case len(o.Currency) > longName:
@@ -34,13 +35,20 @@ func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *r
 	case Candles:
 		return newCandles(ctx, s, l, o, r)
 	case Calendar:
-		return &list[market.Event]{read: o.event, add: l.Events, seen: map[any]bool{}, keyed: "time, currency and title", key: func(e market.Event) any { return [3]any{e.Time, e.Currency, e.Title} }}, nil
+		return &list[market.Event]{
+			read: o.event, add: l.Events, seen: map[any]bool{}, keyed: "time, currency and title",
+			key: func(e market.Event) any { return [3]any{e.Time, e.Currency, e.Title} },
+		}, nil
 	case Headlines:
 		return &list[market.Headline]{read: o.headline, add: l.Headlines}, nil
 	case COT:
-		return &list[market.COTReport]{read: o.report, add: l.COT, seen: map[any]bool{}, keyed: "symbol and date", key: func(r market.COTReport) any { return [2]any{r.Symbol, r.Date} }}, nil
+		return &list[market.COTReport]{
+			read: o.report, add: l.COT, seen: map[any]bool{}, keyed: "symbol and date",
+			key: func(r market.COTReport) any { return [2]any{r.Symbol, r.Date} },
+		}, nil
 	}
-	return &list[market.Trade]{read: o.trade, seen: map[any]bool{}, keyed: "id", key: func(t market.Trade) any { return t.ID },
+	return &list[market.Trade]{read: o.trade, seen: map[any]bool{}, keyed: "id",
+		key: func(t market.Trade) any { return t.ID },
 		add: func(ctx context.Context, rows []market.Trade) error { return l.Trades(ctx, o.Org, o.User, rows) }}, nil
 }
 
@@ -107,14 +115,18 @@ func (m minutes) add(t time.Time) bool {
 }
 
 // money lists the codes that form a pair, such as EURUSD: SILVER is not a pair of SIL and VER.
-const money = " USD EUR JPY GBP CHF AUD NZD CAD SEK NOK DKK PLN CZK HUF RON TRY ZAR ILS AED SAR RUB CNY CNH HKD SGD INR KRW TWD THB IDR MYR PHP MXN BRL CLP COP ARS XAU XAG XPT XPD BTC ETH "
+const money = " USD EUR JPY GBP CHF AUD NZD CAD SEK NOK DKK PLN CZK HUF RON TRY ZAR ILS AED SAR RUB CNY CNH HKD SGD " +
+	"INR KRW TWD THB IDR MYR PHP MXN BRL CLP COP ARS XAU XAG XPT XPD BTC ETH "
 
 func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
 	known, err := s.Symbols(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &candles{load: l, o: o, r: r, fresh: true, seen: minutes{}, symbol: market.Symbol{Symbol: o.Symbol, Name: o.Symbol, Digits: 5}}
+	c := &candles{
+		load: l, o: o, r: r, fresh: true, seen: minutes{},
+		symbol: market.Symbol{Symbol: o.Symbol, Name: o.Symbol, Digits: 5},
+	}
 	if n := o.Symbol; len(n) == 6 && strings.Contains(money, " "+n[:3]+" ") && strings.Contains(money, " "+n[3:]+" ") {
 		c.symbol.Base, c.symbol.Quote = n[:3], n[3:]
 	}
@@ -181,7 +193,8 @@ func (c *candles) longer() error {
 	if longest == declared || c.rows < many {
 		return nil
 	}
-	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time frame they are.", declared, c.rows, longest)
+	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time "+
+		"frame they are.", declared, c.rows, longest)
 }
 
 // finish sets the number of decimal places, which is known now.
@@ -248,11 +261,14 @@ func (o Options) headline(f fields) (h market.Headline, err error) {
 	if h.URL, err = f.words("url", 2000, false); err != nil {
 		return h, err
 	}
-	if u, err := url.Parse(h.URL); h.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+	if u, err := url.Parse(h.URL); h.URL != "" &&
+		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return h, refuse("url is %q, which is no address of a page", short(h.URL))
 	}
 	all, err := f.words("currencies", longTitle, false)
-	h.Currencies = strings.FieldsFunc(strings.ToUpper(all), func(r rune) bool { return strings.ContainsRune(" ,;|/", r) })
+	h.Currencies = strings.FieldsFunc(strings.ToUpper(all), func(r rune) bool {
+		return strings.ContainsRune(" ,;|/", r)
+	})
 	return h, err
 }
 
@@ -295,7 +311,15 @@ func (o Options) report(f fields) (r market.COTReport, err error) {
 	for _, p := range []struct {
 		name string
 		to   *int64
-	}{{"noncommercial_long", &r.NonCommercialLong}, {"noncommercial_short", &r.NonCommercialShort}, {"commercial_long", &r.CommercialLong}, {"commercial_short", &r.CommercialShort}, {"open_interest", &r.OpenInterest}} {
+	}{
+		{
+			"noncommercial_long", &r.NonCommercialLong,
+		}, {
+			"noncommercial_short", &r.NonCommercialShort,
+		}, {
+			"commercial_long", &r.CommercialLong,
+		}, {"commercial_short", &r.CommercialShort}, {"open_interest", &r.OpenInterest},
+	} {
 		if *p.to, err = f.whole(p.name); err != nil {
 			return r, err
 		}
@@ -332,7 +356,13 @@ func (o Options) trade(f fields) (t market.Trade, err error) {
 		name     string
 		to       *float64
 		required bool
-	}{{"size", &t.Size, true}, {"entry", &t.Entry, true}, {"exit", &t.Exit, over}, {"stop", &t.Stop, false}, {"target", &t.Target, false}, {"pnl", &t.PnL, over}} {
+	}{
+		{
+			"size", &t.Size, true,
+		}, {
+			"entry", &t.Entry, true,
+		}, {"exit", &t.Exit, over}, {"stop", &t.Stop, false}, {"target", &t.Target, false}, {"pnl", &t.PnL, over},
+	} {
 		if *p.to, err = f.number(p.name, p.required); err != nil {
 			return t, err
 		}

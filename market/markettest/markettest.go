@@ -18,9 +18,11 @@ import (
 func Run(t *testing.T, open func(testing.TB) market.Store) {
 	for name, test := range map[string]func(*testing.T, market.Store){
 		"aggregates": aggregates, "weeks and months": weeksAndMonths, "weekend": weekend, "summer time": summerTime,
-		"several series": severalSeries, "noon": noon, "holes": holes, "any candles": anyCandles, "partial": partial, "ranges and limits": ranges, "all or nothing": atomic,
-		"again": again, "refused": refused, "unknown": unknown, "calendar": calendar, "headlines": headlines, "positions": positions,
-		"trades": trades, "reactions": reactions, "at once": atOnce, "ended": ended, "before 1970": before1970,
+		"several series": severalSeries, "noon": noon, "holes": holes, "any candles": anyCandles, "partial": partial,
+		"ranges and limits": ranges, "all or nothing": atomic,
+		"again": again, "refused": refused, "unknown": unknown, "calendar": calendar, "headlines": headlines,
+		"positions": positions,
+		"trades":    trades, "reactions": reactions, "at once": atOnce, "ended": ended, "before 1970": before1970,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -42,7 +44,9 @@ func bar(when string, open, high, low, last, volume float64) market.Candle {
 func load(t *testing.T, s market.Store, tf market.Timeframe, list ...market.Candle) {
 	t.Helper()
 	with(t, s, func(l market.Load) error {
-		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true}); err != nil {
+		if err := l.Symbol(t.Context(), market.Symbol{
+			Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true,
+		}); err != nil {
 			return err
 		}
 		return l.Candles(t.Context(), "EURUSD", tf, list)
@@ -93,20 +97,35 @@ func part(c market.Candle) market.Candle {
 // aggregates builds longer bars from minutes: first open, last close, extremes, sum. Missing minutes do not matter.
 func aggregates(t *testing.T, s market.Store) {
 	load(t, s, market.M1,
-		bar("2026-11-19 10:00", 1.10, 1.12, 1.09, 1.11, 10), bar("2026-11-19 10:01", 1.11, 1.15, 1.11, 1.14, 20), bar("2026-11-19 10:04", 1.14, 1.14, 1.08, 1.09, 30),
-		bar("2026-11-19 10:07", 1.20, 1.21, 1.19, 1.20, 1), bar("2026-11-19 10:31", 1.30, 1.31, 1.25, 1.25, 2), bar("2026-11-19 12:59", 1.40, 1.45, 1.40, 1.41, 3))
-	want(t, s, market.CandleQuery{Timeframe: market.M5}, bar("2026-11-19 10:00", 1.10, 1.15, 1.08, 1.09, 60), bar("2026-11-19 10:05", 1.20, 1.21, 1.19, 1.20, 1),
+		bar("2026-11-19 10:00", 1.10, 1.12, 1.09, 1.11, 10), bar("2026-11-19 10:01", 1.11, 1.15, 1.11, 1.14, 20),
+		bar("2026-11-19 10:04", 1.14, 1.14, 1.08, 1.09, 30),
+		bar("2026-11-19 10:07", 1.20, 1.21, 1.19, 1.20, 1), bar("2026-11-19 10:31", 1.30, 1.31, 1.25, 1.25, 2),
+		bar("2026-11-19 12:59", 1.40, 1.45, 1.40, 1.41, 3))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.M5,
+	}, bar("2026-11-19 10:00", 1.10, 1.15, 1.08, 1.09, 60), bar("2026-11-19 10:05", 1.20, 1.21, 1.19, 1.20, 1),
 		bar("2026-11-19 10:30", 1.30, 1.31, 1.25, 1.25, 2), bar("2026-11-19 12:55", 1.40, 1.45, 1.40, 1.41, 3))
-	want(t, s, market.CandleQuery{Timeframe: market.M15}, bar("2026-11-19 10:00", 1.10, 1.21, 1.08, 1.20, 61), bar("2026-11-19 10:30", 1.30, 1.31, 1.25, 1.25, 2), bar("2026-11-19 12:45", 1.40, 1.45, 1.40, 1.41, 3))
-	want(t, s, market.CandleQuery{Timeframe: market.M30}, bar("2026-11-19 10:00", 1.10, 1.21, 1.08, 1.20, 61), bar("2026-11-19 10:30", 1.30, 1.31, 1.25, 1.25, 2), bar("2026-11-19 12:30", 1.40, 1.45, 1.40, 1.41, 3))
-	want(t, s, market.CandleQuery{Timeframe: market.H1}, bar("2026-11-19 10:00", 1.10, 1.31, 1.08, 1.25, 63), bar("2026-11-19 12:00", 1.40, 1.45, 1.40, 1.41, 3))
-	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-11-19 08:00", 1.10, 1.31, 1.08, 1.25, 63), part(bar("2026-11-19 12:00", 1.40, 1.45, 1.40, 1.41, 3)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.M15,
+	}, bar("2026-11-19 10:00", 1.10, 1.21, 1.08, 1.20, 61), bar("2026-11-19 10:30", 1.30, 1.31, 1.25, 1.25, 2),
+		bar("2026-11-19 12:45", 1.40, 1.45, 1.40, 1.41, 3))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.M30,
+	}, bar("2026-11-19 10:00", 1.10, 1.21, 1.08, 1.20, 61), bar("2026-11-19 10:30", 1.30, 1.31, 1.25, 1.25, 2),
+		bar("2026-11-19 12:30", 1.40, 1.45, 1.40, 1.41, 3))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H1,
+	}, bar("2026-11-19 10:00", 1.10, 1.31, 1.08, 1.25, 63), bar("2026-11-19 12:00", 1.40, 1.45, 1.40, 1.41, 3))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H4,
+	}, bar("2026-11-19 08:00", 1.10, 1.31, 1.08, 1.25, 63), part(bar("2026-11-19 12:00", 1.40, 1.45, 1.40, 1.41, 3)))
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, part(bar("2026-11-19 00:00", 1.10, 1.45, 1.08, 1.41, 66)))
 	list, err := s.Symbols(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	if m := list[0]; m.Symbol != "EURUSD" || m.Digits != 5 || !m.Synthetic || !m.From.Equal(at("2026-11-19 10:00")) || !m.To.Equal(at("2026-11-19 13:00")) || len(m.Timeframes) != 9 {
+	if m := list[0]; m.Symbol != "EURUSD" || m.Digits != 5 || !m.Synthetic || !m.From.Equal(at("2026-11-19 10:00")) ||
+		!m.To.Equal(at("2026-11-19 13:00")) || len(m.Timeframes) != 9 {
 		t.Errorf("the symbol is %+v", m)
 	}
 }
@@ -117,18 +136,34 @@ func weeksAndMonths(t *testing.T, s market.Store) {
 		bar("2026-02-27 00:00", 1.0, 1.2, 0.9, 1.1, 1),  // a Friday
 		bar("2026-03-01 00:00", 1.1, 1.3, 1.1, 1.25, 1), // a Sunday of the same week
 		bar("2026-03-02 00:00", 1.25, 1.26, 1.2, 1.21, 1), bar("2026-03-31 00:00", 1.3, 1.5, 1.3, 1.4, 2))
-	want(t, s, market.CandleQuery{Timeframe: market.W1}, bar("2026-02-23 00:00", 1.0, 1.3, 0.9, 1.25, 2), bar("2026-03-02 00:00", 1.25, 1.26, 1.2, 1.21, 1), part(bar("2026-03-30 00:00", 1.3, 1.5, 1.3, 1.4, 2)))
-	want(t, s, market.CandleQuery{Timeframe: market.MN1}, bar("2026-02-01 00:00", 1.0, 1.2, 0.9, 1.1, 1), bar("2026-03-01 00:00", 1.1, 1.5, 1.1, 1.4, 4))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.W1,
+	}, bar("2026-02-23 00:00", 1.0, 1.3, 0.9, 1.25, 2), bar("2026-03-02 00:00", 1.25, 1.26, 1.2, 1.21, 1),
+		part(bar("2026-03-30 00:00", 1.3, 1.5, 1.3, 1.4, 2)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.MN1,
+	}, bar("2026-02-01 00:00", 1.0, 1.2, 0.9, 1.1, 1), bar("2026-03-01 00:00", 1.1, 1.5, 1.1, 1.4, 4))
 	want(t, s, market.CandleQuery{Timeframe: market.H1}) // longer bars are never split
 }
 
 // weekend checks that there are no bars for times without trades.
 func weekend(t *testing.T, s market.Store) {
-	load(t, s, market.H1, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 22:00", 1.2, 1.2, 1.2, 1.2, 1), bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1))
-	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-11-13 20:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 20:00", 1.2, 1.2, 1.2, 1.2, 1), part(bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1)))
-	want(t, s, market.CandleQuery{Timeframe: market.D1}, bar("2026-11-13 00:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 00:00", 1.2, 1.2, 1.2, 1.2, 1), part(bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1)))
+	load(t, s, market.H1, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1),
+		bar("2026-11-15 22:00", 1.2, 1.2, 1.2, 1.2, 1), bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H4,
+	}, bar("2026-11-13 20:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 20:00", 1.2, 1.2, 1.2, 1.2, 1),
+		part(bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.D1,
+	}, bar("2026-11-13 00:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 00:00", 1.2, 1.2, 1.2, 1.2, 1),
+		part(bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1)))
 	want(t, s, market.CandleQuery{Timeframe: market.H1, From: at("2026-11-14 00:00"), To: at("2026-11-15 00:00")})
-	want(t, s, market.CandleQuery{Timeframe: market.H1, To: at("2026-11-15 00:00"), Limit: 1}, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H1,
+		To:        at("2026-11-15 00:00"),
+		Limit:     1,
+	}, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1))
 }
 
 // summerTime checks that bars stay aligned to UTC when London and New York change their clocks.
@@ -140,30 +175,51 @@ func summerTime(t *testing.T, s market.Store) {
 		}
 	}
 	load(t, s, market.H1, list...)
-	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-03-29 00:00", 1, 1, 1, 1, 4), bar("2026-03-29 04:00", 1, 1, 1, 1, 1), bar("2026-10-25 00:00", 1, 1, 1, 1, 4),
-		bar("2026-10-25 04:00", 1, 1, 1, 1, 1), bar("2026-11-01 00:00", 1, 1, 1, 1, 4), part(bar("2026-11-01 04:00", 1, 1, 1, 1, 1)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H4,
+	}, bar("2026-03-29 00:00", 1, 1, 1, 1, 4), bar("2026-03-29 04:00", 1, 1, 1, 1, 1),
+		bar("2026-10-25 00:00", 1, 1, 1, 1, 4),
+		bar("2026-10-25 04:00", 1, 1, 1, 1, 1), bar("2026-11-01 00:00", 1, 1, 1, 1, 4),
+		part(bar("2026-11-01 04:00", 1, 1, 1, 1, 1)))
 }
 
 // severalSeries uses the shortest candles that cover a time, and longer ones elsewhere; a bar covered by two is one
 // bar.
 func severalSeries(t *testing.T, s market.Store) {
-	load(t, s, market.H1, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100), bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100))
+	load(t, s, market.H1, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100),
+		bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100))
 	load(t, s, market.M1, bar("2026-11-19 09:30", 9, 9, 9, 9, 9), // within a stored hour: not counted
-		bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7), bar("2026-11-19 11:15", 1.3, 1.3, 0.4, 0.6, 8), bar("2026-11-20 01:00", 0.6, 0.7, 0.6, 0.7, 1))
-	want(t, s, market.CandleQuery{Timeframe: market.H1, To: at("2026-11-19 11:00")}, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100), bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100), bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7))
-	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-11-19 08:00", 1.0, 1.6, 0.4, 0.6, 215), part(bar("2026-11-20 00:00", 0.6, 0.7, 0.6, 0.7, 1)))
-	want(t, s, market.CandleQuery{Timeframe: market.D1}, bar("2026-11-19 00:00", 1.0, 1.6, 0.4, 0.6, 215), part(bar("2026-11-20 00:00", 0.6, 0.7, 0.6, 0.7, 1)))
-	want(t, s, market.CandleQuery{Timeframe: market.M5, Limit: 1, To: at("2026-11-19 09:35")}, bar("2026-11-19 09:30", 9, 9, 9, 9, 9))
+		bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7), bar("2026-11-19 11:15", 1.3, 1.3, 0.4, 0.6, 8),
+		bar("2026-11-20 01:00", 0.6, 0.7, 0.6, 0.7, 1))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H1,
+		To:        at("2026-11-19 11:00"),
+	}, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100), bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100),
+		bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H4,
+	}, bar("2026-11-19 08:00", 1.0, 1.6, 0.4, 0.6, 215), part(bar("2026-11-20 00:00", 0.6, 0.7, 0.6, 0.7, 1)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.D1,
+	}, bar("2026-11-19 00:00", 1.0, 1.6, 0.4, 0.6, 215), part(bar("2026-11-20 00:00", 0.6, 0.7, 0.6, 0.7, 1)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.M5,
+		Limit:     1,
+		To:        at("2026-11-19 09:35"),
+	}, bar("2026-11-19 09:30", 9, 9, 9, 9, 9))
 }
 
 // noon loads a day at noon, and later the minutes of its afternoon. The day combines both and is partial until the
 // minutes reach its end. Once the minutes continue past it, the day consists of the minutes, also if the next day was
 // loaded.
 func noon(t *testing.T, s market.Store) {
-	load(t, s, market.D1, bar("2026-11-18 00:00", 1.0, 1.3, 0.9, 1.2, 1000), bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400))
+	load(t, s, market.D1, bar("2026-11-18 00:00", 1.0, 1.3, 0.9, 1.2, 1000),
+		bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400))
 	want(t, s, market.CandleQuery{Timeframe: market.D1, Limit: 1}, bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400))
-	load(t, s, market.M1, bar("2026-11-18 23:59", 1.2, 1.2, 1.2, 1.2, 1), bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400), bar("2026-11-19 15:41", 1.2, 1.6, 1.2, 1.5, 50))
-	first, second := bar("2026-11-18 00:00", 1.0, 1.3, 0.9, 1.2, 1000), bar("2026-11-19 00:00", 1.2, 1.6, 1.15, 1.5, 450)
+	load(t, s, market.M1, bar("2026-11-18 23:59", 1.2, 1.2, 1.2, 1.2, 1),
+		bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400), bar("2026-11-19 15:41", 1.2, 1.6, 1.2, 1.5, 50))
+	first, second := bar("2026-11-18 00:00", 1.0, 1.3, 0.9, 1.2, 1000),
+		bar("2026-11-19 00:00", 1.2, 1.6, 1.15, 1.5, 450)
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, first, part(second))
 	want(t, s, market.CandleQuery{Timeframe: market.W1}, part(bar("2026-11-16 00:00", 1.0, 1.6, 0.9, 1.5, 1450)))
 	if list, err := s.Symbols(t.Context()); err != nil || !list[0].To.Equal(at("2026-11-19 15:42")) {
@@ -175,10 +231,15 @@ func noon(t *testing.T, s market.Store) {
 	want(t, s, market.CandleQuery{Timeframe: market.D1, Limit: 1}, part(second))
 	// The next day has begun, so this one is complete.
 	load(t, s, market.D1, bar("2026-11-20 00:00", 1.6, 1.6, 1.6, 1.6, 1))
-	want(t, s, market.CandleQuery{Timeframe: market.D1}, first, bar("2026-11-19 00:00", 1.2, 1.7, 1.1, 1.6, 900), bar("2026-11-20 00:00", 1.6, 1.6, 1.6, 1.6, 1))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.D1,
+	}, first, bar("2026-11-19 00:00", 1.2, 1.7, 1.1, 1.6, 900), bar("2026-11-20 00:00", 1.6, 1.6, 1.6, 1.6, 1))
 	// The minutes continue past the day, so they are complete, regardless of the order of exports.
-	load(t, s, market.M1, bar("2026-11-19 23:59", 1.5, 1.8, 1.5, 1.6, 600), bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2))
-	want(t, s, market.CandleQuery{Timeframe: market.D1}, first, bar("2026-11-19 00:00", 1.2, 1.8, 1.15, 1.6, 1050), part(bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2)))
+	load(t, s, market.M1, bar("2026-11-19 23:59", 1.5, 1.8, 1.5, 1.6, 600),
+		bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.D1,
+	}, first, bar("2026-11-19 00:00", 1.2, 1.8, 1.15, 1.6, 1050), part(bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2)))
 	want(t, s, market.CandleQuery{Timeframe: market.MN1}, part(bar("2026-11-01 00:00", 1.0, 1.9, 0.9, 1.7, 2052)))
 }
 
@@ -186,11 +247,17 @@ func noon(t *testing.T, s market.Store) {
 // gaps between longer ones.
 func holes(t *testing.T, s market.Store) {
 	day := func(date string, v float64) market.Candle { return bar(date+" 00:00", v, v, v, v, v) }
-	load(t, s, market.M1, bar("2026-11-02 00:00", 10, 10, 10, 10, 1), bar("2026-11-03 00:00", 20, 20, 20, 20, 1), bar("2026-11-04 11:00", 30, 30, 30, 30, 1),
-		bar("2026-11-06 09:00", 40, 40, 40, 40, 1), bar("2026-11-07 00:05", 50, 50, 50, 50, 1), bar("2026-11-08 00:00", 60, 60, 60, 60, 1), bar("2026-11-12 00:00", 70, 70, 70, 70, 1))
-	load(t, s, market.D1, day("2026-11-02", 2), day("2026-11-03", 3), day("2026-11-04", 4), day("2026-11-05", 5), day("2026-11-06", 6), day("2026-11-07", 7), day("2026-11-11", 11), day("2026-11-12", 12))
+	load(t, s, market.M1, bar("2026-11-02 00:00", 10, 10, 10, 10, 1), bar("2026-11-03 00:00", 20, 20, 20, 20, 1),
+		bar("2026-11-04 11:00", 30, 30, 30, 30, 1),
+		bar("2026-11-06 09:00", 40, 40, 40, 40, 1), bar("2026-11-07 00:05", 50, 50, 50, 50, 1),
+		bar("2026-11-08 00:00", 60, 60, 60, 60, 1), bar("2026-11-12 00:00", 70, 70, 70, 70, 1))
+	load(t, s, market.D1, day("2026-11-02", 2), day("2026-11-03", 3), day("2026-11-04", 4), day("2026-11-05", 5),
+		day("2026-11-06", 6), day("2026-11-07", 7), day("2026-11-11", 11), day("2026-11-12", 12))
 	minute := func(date string, v float64) market.Candle { return bar(date+" 00:00", v, v, v, v, 1) }
-	want(t, s, market.CandleQuery{Timeframe: market.D1}, minute("2026-11-02", 10), minute("2026-11-03", 20), day("2026-11-04", 4), day("2026-11-05", 5), day("2026-11-06", 6),
+	want(t, s, market.CandleQuery{
+		Timeframe: market.D1,
+	}, minute("2026-11-02", 10), minute("2026-11-03", 20), day("2026-11-04", 4), day("2026-11-05", 5),
+		day("2026-11-06", 6),
 		minute("2026-11-07", 50), minute("2026-11-08", 60), day("2026-11-11", 11), part(minute("2026-11-12", 70)))
 }
 
@@ -206,18 +273,27 @@ func partial(t *testing.T, s market.Store) {
 func ranges(t *testing.T, s market.Store) {
 	var list []market.Candle
 	for i := range 300 {
-		list = append(list, market.Candle{Time: at("2026-11-02 00:00").Add(time.Duration(i) * time.Hour), Open: float64(i), High: float64(i), Low: float64(i), Close: float64(i), Volume: 1})
+		list = append(list, market.Candle{
+			Time: at("2026-11-02 00:00").Add(time.Duration(i) * time.Hour), Open: float64(i), High: float64(i),
+			Low: float64(i), Close: float64(i), Volume: 1,
+		})
 	}
 	load(t, s, market.H1, list...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1, From: list[3].Time, To: list[6].Time}, list[3:6]...)
-	want(t, s, market.CandleQuery{Timeframe: market.H1, From: list[3].Time.Add(1), To: list[6].Time.Add(1)}, list[4:7]...)
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H1,
+		From:      list[3].Time.Add(1),
+		To:        list[6].Time.Add(1),
+	}, list[4:7]...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1, From: list[3].Time, Limit: 2}, list[298:]...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1, To: list[6].Time, Limit: 2}, list[4:6]...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1}, list...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1, To: list[0].Time})
 	want(t, s, market.CandleQuery{Timeframe: market.H1, From: list[299].Time.Add(time.Hour)})
 	// The four-hour bar begins before the range, so it is not in it.
-	got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.H4, From: list[1].Time, To: list[9].Time})
+	got, err := s.Candles(t.Context(), market.CandleQuery{
+		Symbol: "EURUSD", Timeframe: market.H4, From: list[1].Time, To: list[9].Time,
+	})
 	if err != nil || len(got) != 2 || got[0].Open != 4 || got[1].Close != 11 {
 		t.Errorf("two of four hours: %v, %v", got, err)
 	}
@@ -231,9 +307,14 @@ func atomic(t *testing.T, s market.Store) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		l.Symbol(t.Context(), market.Symbol{Symbol: "USDJPY"}), l.Candles(t.Context(), "EURUSD", market.H1, []market.Candle{bar("2026-11-19 11:00", 2, 2, 2, 2, 2)}),
-		l.Events(t.Context(), []market.Event{{Time: at("2026-11-19 10:00"), Currency: "USD", Title: "x", Impact: "low"}}),
-		l.Trades(t.Context(), "acme", "ada", []market.Trade{{ID: "1", Opened: at("2026-11-19 10:00"), Closed: at("2026-11-19 11:00")}}),
+		l.Symbol(t.Context(), market.Symbol{Symbol: "USDJPY"}),
+		l.Candles(t.Context(), "EURUSD", market.H1, []market.Candle{bar("2026-11-19 11:00", 2, 2, 2, 2, 2)}),
+		l.Events(t.Context(), []market.Event{
+			{Time: at("2026-11-19 10:00"), Currency: "USD", Title: "x", Impact: "low"},
+		}),
+		l.Trades(t.Context(), "acme", "ada", []market.Trade{
+			{ID: "1", Opened: at("2026-11-19 10:00"), Closed: at("2026-11-19 11:00")},
+		}),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -261,10 +342,14 @@ func again(t *testing.T, s market.Store) {
 	load(t, s, market.M1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1), bar("2026-11-19 10:01", 1, 5, 1, 2, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H1}, part(bar("2026-11-19 10:00", 1, 5, 1, 2, 2)))
 	load(t, s, market.M1, bar("2026-11-19 10:01", 1, 3, 1, 3, 4), bar("2026-11-19 09:59", 7, 7, 7, 7, 1))
-	want(t, s, market.CandleQuery{Timeframe: market.H1}, bar("2026-11-19 09:00", 7, 7, 7, 7, 1), part(bar("2026-11-19 10:00", 1, 3, 1, 3, 5)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H1,
+	}, bar("2026-11-19 09:00", 7, 7, 7, 7, 1), part(bar("2026-11-19 10:00", 1, 3, 1, 3, 5)))
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, part(bar("2026-11-19 00:00", 7, 7, 1, 3, 6)))
 	with(t, s, func(l market.Load) error { // twice in one load: the last one wins
-		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{bar("2026-11-19 10:02", 1, 1, 1, 1, 1), bar("2026-11-19 10:02", 2, 2, 2, 2, 2)})
+		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{
+			bar("2026-11-19 10:02", 1, 1, 1, 1, 1), bar("2026-11-19 10:02", 2, 2, 2, 2, 2),
+		})
 	})
 	want(t, s, market.CandleQuery{Timeframe: market.M1, Limit: 1}, bar("2026-11-19 10:02", 2, 2, 2, 2, 2))
 }
@@ -273,15 +358,20 @@ func again(t *testing.T, s market.Store) {
 func refused(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1))
 	for name, c := range map[string]market.Candle{
-		"the high": bar("2026-11-19 11:00", 1, 0.9, 0.8, 1, 1), "the low": bar("2026-11-19 11:00", 1, 2, 1.5, 2, 1), "volume": bar("2026-11-19 11:00", 1, 1, 1, 1, -1),
-		"NaN": bar("2026-11-19 11:00", 1, 1, math.NaN(), 1, 1), "infinity": bar("2026-11-19 11:00", 1, math.Inf(1), 1, 1, 1),
-		"no beginning": bar("2026-11-19 11:01", 1, 1, 1, 1, 1), "the year": {Time: time.Date(60000, 1, 1, 0, 0, 0, 0, time.UTC), Open: 1, High: 1, Low: 1, Close: 1},
+		"the high": bar("2026-11-19 11:00", 1, 0.9, 0.8, 1, 1), "the low": bar("2026-11-19 11:00", 1, 2, 1.5, 2, 1),
+		"volume":       bar("2026-11-19 11:00", 1, 1, 1, 1, -1),
+		"NaN":          bar("2026-11-19 11:00", 1, 1, math.NaN(), 1, 1),
+		"infinity":     bar("2026-11-19 11:00", 1, math.Inf(1), 1, 1, 1),
+		"no beginning": bar("2026-11-19 11:01", 1, 1, 1, 1, 1),
+		"the year":     {Time: time.Date(60000, 1, 1, 0, 0, 0, 0, time.UTC), Open: 1, High: 1, Low: 1, Close: 1},
 	} {
 		l, err := s.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Candles(t.Context(), "EURUSD", market.H1, []market.Candle{c}); footnote.CodeOf(err) != footnote.InvalidRequest {
+		if err := l.Candles(t.Context(), "EURUSD", market.H1, []market.Candle{
+			c,
+		}); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := l.Rollback(); err != nil {
@@ -296,7 +386,9 @@ func refused(t *testing.T, s market.Store) {
 	if err := l.Symbol(t.Context(), market.Symbol{Symbol: "eur usd"}); footnote.CodeOf(err) != footnote.InvalidRequest {
 		t.Errorf("a symbol of small letters: %v", err)
 	}
-	if err := l.Candles(t.Context(), "NONE", market.H1, []market.Candle{bar("2026-11-19 11:00", 1, 1, 1, 1, 1)}); footnote.CodeOf(err) != footnote.NotFound {
+	if err := l.Candles(t.Context(), "NONE", market.H1, []market.Candle{
+		bar("2026-11-19 11:00", 1, 1, 1, 1, 1),
+	}); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("candles of nothing: %v", err)
 	}
 }
@@ -305,7 +397,14 @@ func refused(t *testing.T, s market.Store) {
 func unknown(t *testing.T, s market.Store) {
 	load(t, s, market.H1)
 	for _, q := range []market.CandleQuery{
-		{Symbol: "EURUSD", Timeframe: "2h"}, {Symbol: "EURUSD", Timeframe: market.H1, Limit: market.MaxCandles + 1}, {Symbol: "EURUSD", Timeframe: market.H1, Limit: -1},
+		{
+			Symbol:    "EURUSD",
+			Timeframe: "2h",
+		}, {
+			Symbol:    "EURUSD",
+			Timeframe: market.H1,
+			Limit:     market.MaxCandles + 1,
+		}, {Symbol: "EURUSD", Timeframe: market.H1, Limit: -1},
 		{Symbol: "EURUSD", Timeframe: market.H1, From: at("2026-11-19 10:00"), To: at("2026-11-19 10:00")},
 	} {
 		if _, err := s.Candles(t.Context(), q); footnote.CodeOf(err) != footnote.InvalidRequest {
@@ -313,7 +412,10 @@ func unknown(t *testing.T, s market.Store) {
 		}
 	}
 	for _, symbol := range []string{"", "NONE", "eurusd", "'; DROP TABLE candles; --"} {
-		if _, err := s.Candles(t.Context(), market.CandleQuery{Symbol: symbol, Timeframe: market.H1}); footnote.CodeOf(err) != footnote.NotFound || !strings.Contains(footnote.MessageOf(err), "EURUSD") {
+		if _, err := s.Candles(t.Context(), market.CandleQuery{
+			Symbol:    symbol,
+			Timeframe: market.H1,
+		}); footnote.CodeOf(err) != footnote.NotFound || !strings.Contains(footnote.MessageOf(err), "EURUSD") {
 			t.Errorf("%q: %v", symbol, err)
 		}
 	}
@@ -340,8 +442,14 @@ func unknown(t *testing.T, s market.Store) {
 func calendar(t *testing.T, s market.Store) {
 	day := at("2026-11-19 00:00")
 	list := []market.Event{
-		{Time: day.Add(time.Hour), Currency: "EUR", Title: "A'b", Impact: "low", Actual: new(1.5), Forecast: new(0.0), Unit: "%"},
-		{Time: day.Add(2 * time.Hour), Currency: "USD", Title: "CPI y/y", Impact: "high", Previous: new(-2.0), Synthetic: true},
+		{
+			Time: day.Add(time.Hour), Currency: "EUR", Title: "A'b", Impact: "low", Actual: new(1.5),
+			Forecast: new(0.0), Unit: "%",
+		},
+		{
+			Time: day.Add(2 * time.Hour), Currency: "USD", Title: "CPI y/y", Impact: "high", Previous: new(-2.0),
+			Synthetic: true,
+		},
 		{Time: day.Add(3 * time.Hour), Currency: "JPY", Title: "CPI y/y", Impact: "medium"},
 	}
 	with(t, s, func(l market.Load) error { return l.Events(t.Context(), list) })
@@ -369,7 +477,9 @@ func calendar(t *testing.T, s market.Store) {
 	check(market.EventQuery{From: day.Add(2 * time.Hour), To: day.Add(3 * time.Hour)}, 1)
 	check(market.EventQuery{Limit: 2}, 0, 1)
 	check(market.EventQuery{Limit: 2, Newest: true}, 1, 2)
-	if _, err := s.Events(t.Context(), market.EventQuery{Impact: "huge"}); footnote.CodeOf(err) != footnote.InvalidRequest {
+	if _, err := s.Events(t.Context(), market.EventQuery{
+		Impact: "huge",
+	}); footnote.CodeOf(err) != footnote.InvalidRequest {
 		t.Error(err)
 	}
 }
@@ -377,8 +487,13 @@ func calendar(t *testing.T, s market.Store) {
 func headlines(t *testing.T, s market.Store) {
 	day := at("2026-11-19 00:00")
 	list := []market.Headline{
-		{Time: day, Source: "a", Title: "one", URL: "https://example.org/1", Currencies: []string{"EUR", "USD"}, Synthetic: true},
-		{Time: day.Add(time.Hour), Source: "a", Title: "two", Currencies: []string{"USD"}}, {Time: day.Add(2 * time.Hour), Source: "a", Title: "three", Currencies: []string{"EURX"}},
+		{
+			Time: day, Source: "a", Title: "one", URL: "https://example.org/1", Currencies: []string{"EUR", "USD"},
+			Synthetic: true,
+		},
+		{
+			Time: day.Add(time.Hour), Source: "a", Title: "two", Currencies: []string{"USD"},
+		}, {Time: day.Add(2 * time.Hour), Source: "a", Title: "three", Currencies: []string{"EURX"}},
 	}
 	with(t, s, func(l market.Load) error { return l.Headlines(t.Context(), list) })
 	with(t, s, func(l market.Load) error { return l.Headlines(t.Context(), list) })
@@ -413,15 +528,20 @@ func positions(t *testing.T, s market.Store) {
 	var list []market.COTReport
 	for i := range 30 {
 		d := at("2026-01-06 00:00").AddDate(0, 0, 7*i)
-		list = append(list, market.COTReport{Symbol: "EURUSD", Date: d, Published: d.AddDate(0, 0, 3), NonCommercialLong: int64(i), NonCommercialShort: 5, CommercialLong: 1 << 40, CommercialShort: 2, OpenInterest: 3, Synthetic: true})
+		list = append(list, market.COTReport{
+			Symbol: "EURUSD", Date: d, Published: d.AddDate(0, 0, 3), NonCommercialLong: int64(i),
+			NonCommercialShort: 5, CommercialLong: 1 << 40, CommercialShort: 2, OpenInterest: 3, Synthetic: true,
+		})
 	}
 	with(t, s, func(l market.Load) error { return l.COT(t.Context(), list) })
 	with(t, s, func(l market.Load) error { return l.COT(t.Context(), list[:3]) })
-	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD"}); err != nil || !reflect.DeepEqual(got, list[4:]) {
+	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD"}); err != nil ||
+		!reflect.DeepEqual(got, list[4:]) {
 		t.Errorf("%v, %v", got, err)
 	}
 	// The newest known report is the newest published one.
-	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD", To: list[9].Published, Limit: 1}); err != nil || !reflect.DeepEqual(got, list[8:9]) {
+	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD", To: list[9].Published, Limit: 1}); err != nil ||
+		!reflect.DeepEqual(got, list[8:9]) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -430,14 +550,22 @@ func positions(t *testing.T, s market.Store) {
 func trades(t *testing.T, s market.Store) {
 	day := at("2026-11-19 00:00")
 	list := []market.Trade{
-		{ID: "1", Symbol: "EURUSD", Side: "long", Size: 0.5, Opened: day, Closed: day.Add(time.Hour), Entry: 1.1, Exit: 1.2, Stop: 1, Target: 1.3, PnL: -10.25, Currency: "USD", Notes: "a\nb", Synthetic: true},
-		{ID: "2", Symbol: "USDJPY", Side: "short", Size: 1, Opened: day, Closed: day.Add(2 * time.Hour), PnL: 5, Currency: "USD"},
+		{
+			ID: "1", Symbol: "EURUSD", Side: "long", Size: 0.5, Opened: day, Closed: day.Add(time.Hour), Entry: 1.1,
+			Exit: 1.2, Stop: 1, Target: 1.3, PnL: -10.25, Currency: "USD", Notes: "a\nb", Synthetic: true,
+		},
+		{
+			ID: "2", Symbol: "USDJPY", Side: "short", Size: 1, Opened: day, Closed: day.Add(2 * time.Hour), PnL: 5,
+			Currency: "USD",
+		},
 		{ID: "3", Symbol: "EURUSD", Side: "long", Size: 1, Opened: day},
 	}
 	with(t, s, func(l market.Load) error { return l.Trades(t.Context(), "acme", "ada", list) })
 	with(t, s, func(l market.Load) error { return l.Trades(t.Context(), "acme", "ada", list[:1]) })
 	with(t, s, func(l market.Load) error {
-		return l.Trades(t.Context(), "acme", "bob", []market.Trade{{ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day, PnL: 1e6}})
+		return l.Trades(t.Context(), "acme", "bob", []market.Trade{
+			{ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day, PnL: 1e6},
+		})
 	})
 	check := func(q market.TradeQuery, ids ...int) {
 		t.Helper()
@@ -487,18 +615,29 @@ func (clock) Price(context.Context, string) (market.Price, error) {
 // reactions checks that reactions use the shortest candles available at that time: from the close of the last one
 // that ended by the release to that of the last one that ended by the end.
 func reactions(t *testing.T, s market.Store) {
-	load(t, s, market.H1, bar("2026-11-18 12:00", 2, 2, 2, 2, 1), bar("2026-11-18 13:00", 2, 4, 1, 3, 1), bar("2026-11-18 14:00", 3, 3, 3, 3, 1))
-	load(t, s, market.M1, bar("2026-11-19 13:28", 1.5, 1.5, 1.5, 1.5, 1), bar("2026-11-19 13:29", 1.5, 1.6, 1.4, 1.6, 1), bar("2026-11-19 13:30", 1.6, 1.9, 1.6, 1.8, 1),
+	load(t, s, market.H1, bar("2026-11-18 12:00", 2, 2, 2, 2, 1), bar("2026-11-18 13:00", 2, 4, 1, 3, 1),
+		bar("2026-11-18 14:00", 3, 3, 3, 3, 1))
+	load(t, s, market.M1, bar("2026-11-19 13:28", 1.5, 1.5, 1.5, 1.5, 1),
+		bar("2026-11-19 13:29", 1.5, 1.6, 1.4, 1.6, 1), bar("2026-11-19 13:30", 1.6, 1.9, 1.6, 1.8, 1),
 		bar("2026-11-19 13:31", 1.8, 1.8, 1.2, 1.3, 1), bar("2026-11-19 13:32", 1.3, 9, 1.3, 9, 1))
 	with(t, s, func(l market.Load) error {
 		return l.Events(t.Context(), []market.Event{
-			{Time: at("2026-11-18 13:00"), Currency: "USD", Title: "CPI", Impact: "high"}, {Time: at("2026-11-19 13:30"), Currency: "USD", Title: "CPI", Impact: "high"},
-			{Time: at("2026-11-20 13:30"), Currency: "USD", Title: "CPI", Impact: "high"}, {Time: at("2026-11-19 13:30"), Currency: "JPY", Title: "CPI", Impact: "high"},
+			{
+				Time: at("2026-11-18 13:00"), Currency: "USD", Title: "CPI", Impact: "high",
+			}, {Time: at("2026-11-19 13:30"), Currency: "USD", Title: "CPI", Impact: "high"},
+			{
+				Time: at("2026-11-20 13:30"), Currency: "USD", Title: "CPI", Impact: "high",
+			}, {Time: at("2026-11-19 13:30"), Currency: "JPY", Title: "CPI", Impact: "high"},
 		})
 	})
 	m := market.New(s, clock(at("2026-11-19 20:00")))
-	got, err := m.EventReactions(t.Context(), market.ReactionQuery{Symbol: "EURUSD", Title: "cpi", After: 2 * time.Minute})
-	if err != nil || len(got) != 1 || got[0].Before != 1.6 || got[0].After != 1.3 || got[0].High != 1.9 || got[0].Low != 1.2 || got[0].Timeframe != market.M1 {
+	got, err := m.EventReactions(t.Context(), market.ReactionQuery{
+		Symbol: "EURUSD",
+		Title:  "cpi",
+		After:  2 * time.Minute,
+	})
+	if err != nil || len(got) != 1 || got[0].Before != 1.6 || got[0].After != 1.3 || got[0].High != 1.9 ||
+		got[0].Low != 1.2 || got[0].Timeframe != market.M1 {
 		t.Errorf("after two minutes: %+v, %v", got, err)
 	}
 	got, err = m.EventReactions(t.Context(), market.ReactionQuery{Symbol: "EURUSD", Title: "CPI", After: time.Hour})
@@ -530,7 +669,8 @@ func atOnce(t *testing.T, s market.Store) {
 	}
 	for i := range 10 {
 		v := float64(i)
-		load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, v), bar("2026-11-19 11:00", 1, 1, 1, 1, v), bar("2026-11-19 12:00", 1, 1, 1, 1, v))
+		load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, v), bar("2026-11-19 11:00", 1, 1, 1, 1, v),
+			bar("2026-11-19 12:00", 1, 1, 1, 1, v))
 	}
 	close(stop)
 	readers.Wait()
@@ -541,20 +681,32 @@ func ended(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if list, err := s.Candles(ctx, market.CandleQuery{Symbol: "EURUSD", Timeframe: market.H1}); err == nil || footnote.CodeOf(err) == footnote.MarketUnavailable {
+	if list, err := s.Candles(ctx, market.CandleQuery{Symbol: "EURUSD", Timeframe: market.H1}); err == nil ||
+		footnote.CodeOf(err) == footnote.MarketUnavailable {
 		t.Errorf("the caller left: %v, %v", list, err)
 	}
 	ctx, cancel = context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if list, err := s.Candles(ctx, market.CandleQuery{Symbol: "EURUSD", Timeframe: market.H1}); footnote.CodeOf(err) != footnote.MarketUnavailable {
+	if list, err := s.Candles(ctx, market.CandleQuery{
+		Symbol:    "EURUSD",
+		Timeframe: market.H1,
+	}); footnote.CodeOf(err) != footnote.MarketUnavailable {
 		t.Errorf("the time is over: %v, %v", list, err)
 	}
 }
 
 // before1970 uses times that are negative in Unix seconds.
 func before1970(t *testing.T, s market.Store) {
-	load(t, s, market.H1, bar("1969-12-28 22:00", 1, 1, 1, 1, 1), bar("1969-12-29 01:00", 2, 2, 2, 2, 1), bar("1969-12-31 23:00", 3, 3, 3, 3, 1), bar("1970-01-01 00:00", 4, 4, 4, 4, 1))
-	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("1969-12-28 20:00", 1, 1, 1, 1, 1), bar("1969-12-29 00:00", 2, 2, 2, 2, 1), bar("1969-12-31 20:00", 3, 3, 3, 3, 1), part(bar("1970-01-01 00:00", 4, 4, 4, 4, 1)))
-	want(t, s, market.CandleQuery{Timeframe: market.W1}, bar("1969-12-22 00:00", 1, 1, 1, 1, 1), part(bar("1969-12-29 00:00", 2, 4, 2, 4, 3)))
-	want(t, s, market.CandleQuery{Timeframe: market.MN1}, bar("1969-12-01 00:00", 1, 3, 1, 3, 3), part(bar("1970-01-01 00:00", 4, 4, 4, 4, 1)))
+	load(t, s, market.H1, bar("1969-12-28 22:00", 1, 1, 1, 1, 1), bar("1969-12-29 01:00", 2, 2, 2, 2, 1),
+		bar("1969-12-31 23:00", 3, 3, 3, 3, 1), bar("1970-01-01 00:00", 4, 4, 4, 4, 1))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.H4,
+	}, bar("1969-12-28 20:00", 1, 1, 1, 1, 1), bar("1969-12-29 00:00", 2, 2, 2, 2, 1),
+		bar("1969-12-31 20:00", 3, 3, 3, 3, 1), part(bar("1970-01-01 00:00", 4, 4, 4, 4, 1)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.W1,
+	}, bar("1969-12-22 00:00", 1, 1, 1, 1, 1), part(bar("1969-12-29 00:00", 2, 4, 2, 4, 3)))
+	want(t, s, market.CandleQuery{
+		Timeframe: market.MN1,
+	}, bar("1969-12-01 00:00", 1, 3, 1, 3, 3), part(bar("1970-01-01 00:00", 4, 4, 4, 4, 1)))
 }

@@ -24,7 +24,8 @@ func anyCandles(t *testing.T, s market.Store) {
 			f := rapid.SampledFrom(market.Timeframes()).Draw(r, "time frame")
 			var list []market.Candle
 			for range rapid.IntRange(1, 12).Draw(r, "candles") {
-				at := time.Date(2026, 2, 20, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 20*1440).Draw(r, "minute")) * time.Minute)
+				at := time.Date(2026, 2, 20, 0, 0, 0, 0,
+					time.UTC).Add(time.Duration(rapid.IntRange(0, 20*1440).Draw(r, "minute")) * time.Minute)
 				list = append(list, candle(r, f.Start(at)))
 			}
 			stored.add(f, list)
@@ -62,7 +63,9 @@ func anyCandles(t *testing.T, s market.Store) {
 // candle returns a random candle, possibly with negative prices and no volume.
 func candle(r *rapid.T, at time.Time) market.Candle {
 	p := rapid.SliceOfN(rapid.IntRange(-50, 50), 4, 4).Draw(r, "prices")
-	c := market.Candle{Time: at, Open: float64(p[0]), Close: float64(p[1]), High: float64(slices.Max(p)), Low: float64(slices.Min(p))}
+	c := market.Candle{
+		Time: at, Open: float64(p[0]), Close: float64(p[1]), High: float64(slices.Max(p)), Low: float64(slices.Min(p)),
+	}
 	c.Volume = float64(rapid.IntRange(0, 9).Draw(r, "volume"))
 	return c
 }
@@ -129,7 +132,9 @@ func (s candlesOf) shown(f market.Timeframe) []market.Candle {
 func covered(f market.Timeframe, small, own []market.Candle, i int) bool {
 	begin, end := own[i].Time, f.End(own[i].Time)
 	has := func(from, to time.Time) bool {
-		return slices.ContainsFunc(small, func(c market.Candle) bool { return !c.Time.Before(from) && c.Time.Before(to) })
+		return slices.ContainsFunc(small, func(c market.Candle) bool {
+			return !c.Time.Before(from) && c.Time.Before(to)
+		})
 	}
 	since, until := time.Time{}, time.Time{}
 	if i > 0 {

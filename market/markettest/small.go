@@ -24,16 +24,23 @@ func Small(t *testing.T) (path string) {
 	var list []market.Candle
 	for i := range 10 {
 		p := 1.1 + float64(i)/1000
-		list = append(list, market.Candle{Time: Begins.Add(time.Duration(i) * time.Minute), Open: p, High: p + 0.002, Low: p - 0.002, Close: p + 0.001, Volume: 5})
+		list = append(list, market.Candle{
+			Time: Begins.Add(time.Duration(i) * time.Minute), Open: p, High: p + 0.002, Low: p - 0.002,
+			Close: p + 0.001, Volume: 5,
+		})
 	}
 	with(t, s, func(l market.Load) error {
-		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5}); err != nil {
+		if err := l.Symbol(t.Context(), market.Symbol{
+			Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5,
+		}); err != nil {
 			return err
 		}
 		if err := l.Candles(t.Context(), "EURUSD", market.M1, list); err != nil {
 			return err
 		}
-		return l.Events(t.Context(), []market.Event{{Time: Begins, Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.5), Unit: "%"}})
+		return l.Events(t.Context(), []market.Event{
+			{Time: Begins, Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.5), Unit: "%"},
+		})
 	})
 	return path
 }

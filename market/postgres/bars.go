@@ -21,18 +21,23 @@ type candles struct {
 // Statements that add candles; they replace existing ones.
 const (
 	insertCandles = `INSERT INTO footnote_market.candles (series, time, open, high, low, close, volume) `
-	replace       = ` ON CONFLICT (series, time) DO UPDATE SET open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close, volume = excluded.volume`
+	replace       = ` ON CONFLICT (series, time) DO UPDATE SET open = excluded.open, high = excluded.high, low = ` +
+		`excluded.low, close = excluded.close, volume = excluded.volume`
 )
 
 // grow adds a series, or extends an existing one to include the bars of another.
 func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
-	return tables.Series(t.tx.QueryRow(ctx, `INSERT INTO footnote_market.series (symbol, timeframe, made, first, last) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = least(series.first, excluded.first), last = greatest(series.last, excluded.last)
-		RETURNING id, timeframe, made, first, last`, t.owner, string(s.Timeframe), s.Made, time.Unix(s.First, 0), time.Unix(s.Last, 0)))
+	return tables.Series(t.tx.QueryRow(ctx,
+		`INSERT INTO footnote_market.series (symbol, timeframe, made, first, last) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = least(series.first, excluded.first),
+			last = greatest(series.last, excluded.last)
+		RETURNING id, timeframe, made, first, last`, t.owner, string(s.Timeframe), s.Made, time.Unix(s.First, 0),
+		time.Unix(s.Last, 0)))
 }
 
 func (t candles) series(ctx context.Context) ([]bars.Series, error) {
-	rows, err := t.tx.Query(ctx, `SELECT id, timeframe, made, first, last FROM footnote_market.series WHERE symbol = $1`, t.owner)
+	rows, err := t.tx.Query(ctx,
+		`SELECT id, timeframe, made, first, last FROM footnote_market.series WHERE symbol = $1`, t.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +48,8 @@ func (t candles) series(ctx context.Context) ([]bars.Series, error) {
 func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
 	var before, after *time.Time
 	err := t.tx.QueryRow(ctx, `SELECT (SELECT max(time) FROM footnote_market.candles WHERE series = $1 AND time < $2),
-		(SELECT min(time) FROM footnote_market.candles WHERE series = $1 AND time >= $3)`, in.ID, time.Unix(s.From, 0), time.Unix(s.To, 0)).Scan(&before, &after)
+		(SELECT min(time) FROM footnote_market.candles WHERE series = $1 AND time >= $3)`, in.ID, time.Unix(s.From, 0),
+		time.Unix(s.To, 0)).Scan(&before, &after)
 	if before != nil {
 		s.From = before.Unix()
 	}
@@ -75,7 +81,8 @@ func end(f market.Timeframe, start string) string {
 }
 
 // Make implements bars.Tables.
-func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
+func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series,
+	s bars.Span) (bars.Series, error) {
 	made, err := t.grow(ctx, bars.Series{Timeframe: f, Made: true, First: s.From, Last: s.From})
 	if err != nil {
 		return made, err
@@ -89,13 +96,17 @@ func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded b
 			return made, err
 		}
 	}
-	return tables.Series(t.tx.QueryRow(ctx, `UPDATE footnote_market.series SET first = (SELECT min(time) FROM footnote_market.candles WHERE series = $1),
-		last = (SELECT max(time) FROM footnote_market.candles WHERE series = $1) WHERE id = $1 RETURNING id, timeframe, made, first, last`, made.ID))
+	return tables.Series(t.tx.QueryRow(ctx,
+		`UPDATE footnote_market.series SET first = (SELECT min(time) FROM footnote_market.candles WHERE series = $1),
+		last = (SELECT max(time) FROM footnote_market.candles WHERE series = $1) WHERE id = $1 RETURNING id,
+			timeframe, made, first, last`, made.ID))
 }
 
 // group aggregates the bars of the series $1 in the range $2 to $3.
 func group(f market.Timeframe) string {
-	return `SELECT $4::bigint, ` + bin(f) + `, (array_agg(open ORDER BY time))[1], max(high), min(low), (array_agg(close ORDER BY time DESC))[1], sum(volume)
+	return `SELECT $4::bigint, ` + bin(f) +
+		`, (array_agg(open ORDER BY time))[1], max(high), min(low), (array_agg(close ORDER BY time DESC))[1],
+			sum(volume)
 		FROM footnote_market.candles WHERE series = $1 AND time >= $2 AND time < $3 GROUP BY 2`
 }
 
@@ -111,5 +122,6 @@ func uncovered(f market.Timeframe) string {
 			(SELECT max(time)` + of + `$5 AND time < c.time) AS earlier,
 			(SELECT min(time)` + of + `$5 AND time > c.time) AS later
 		FROM footnote_market.candles AS c WHERE series = $5 AND time >= $2 AND time < $3) AS c
-		WHERE NOT coalesce(inside < over AND (inside = time OR before >= coalesce(earlier, before)) AND (later IS NULL OR behind < ` + end(f, "later") + `), false)`
+		WHERE NOT coalesce(inside < over AND (inside = time OR before >= coalesce(earlier, before))
+			AND (later IS NULL OR behind < ` + end(f, "later") + `), false)`
 }

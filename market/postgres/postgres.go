@@ -47,7 +47,8 @@ func failed(ctx context.Context, doing string, err error) error {
 // Open connects to the database at a URL and creates missing tables.
 func Open(ctx context.Context, url string) (*Store, error) {
 	bad := footnote.Errorf(footnote.InvalidRequest,
-		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.")
+		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the "+
+			"special characters of the password written as %%XX.")
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, bad
 	}
@@ -61,8 +62,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if !strings.Contains(url, "connect_timeout") {
 		c.ConnConfig.ConnectTimeout = connectTime
 	}
-	for name, value := range map[string]string{"application_name": "footnote", "statement_timeout": "20s", "lock_timeout": "5s", "TimeZone": "UTC",
-		"idle_in_transaction_session_timeout": "10min", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
+	for name, value := range map[string]string{"application_name": "footnote", "statement_timeout": "20s",
+		"lock_timeout": "5s", "TimeZone": "UTC",
+		"idle_in_transaction_session_timeout": "10min", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5",
+		"tcp_keepalives_count": "3"} {
 		if _, set := c.ConnConfig.RuntimeParams[name]; !set {
 			c.ConnConfig.RuntimeParams[name] = value
 		}
@@ -83,18 +86,22 @@ func Open(ctx context.Context, url string) (*Store, error) {
 func (s *Store) migrate(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var have, taken bool
-		for _, sql := range []string{"SET LOCAL lock_timeout = '60s'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate)} {
+		for _, sql := range []string{
+			"SET LOCAL lock_timeout = '60s'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate),
+		} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return err
 			}
 		}
 		if err := tx.QueryRow(ctx, `SELECT to_regclass('footnote_market.version') IS NOT NULL,
-			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'footnote_market')`).Scan(&have, &taken); err != nil {
+			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+				WHERE n.nspname = 'footnote_market')`).Scan(&have, &taken); err != nil {
 			return err
 		}
 		if !have {
 			if taken {
-				return footnote.Errorf(footnote.MarketUnavailable, "The schema footnote_market of the database belongs to another program.")
+				return footnote.Errorf(footnote.MarketUnavailable,
+					"The schema footnote_market of the database belongs to another program.")
 			}
 			_, err := tx.Conn().PgConn().Exec(ctx, schema).ReadAll()
 			return err
@@ -104,7 +111,8 @@ func (s *Store) migrate(ctx context.Context) error {
 			return err
 		}
 		if v != version {
-			return footnote.Errorf(footnote.MarketUnavailable, "The market database has version %d; this program reads %d. Load its files into a new one.", v, version)
+			return footnote.Errorf(footnote.MarketUnavailable,
+				"The market database has version %d; this program reads %d. Load its files into a new one.", v, version)
 		}
 		return nil
 	})
@@ -130,8 +138,11 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	}
 	// A file may be large. Loads run one after another, because two loads of the same bars would wait for each other
 	// in different orders.
-	for _, sql := range []string{"SET LOCAL statement_timeout = 0", fmt.Sprintf("SET LOCAL lock_timeout = %d", market.LoadWait.Milliseconds()), fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
-		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, volume float8) ON COMMIT DROP`} {
+	for _, sql := range []string{"SET LOCAL statement_timeout = 0",
+		fmt.Sprintf("SET LOCAL lock_timeout = %d", market.LoadWait.Milliseconds()),
+		fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
+		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, ` +
+			`volume float8) ON COMMIT DROP`} {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			const lockNotAvailable = "55P03"
 			if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == lockNotAvailable {

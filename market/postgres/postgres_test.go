@@ -34,7 +34,8 @@ func TestDown(t *testing.T) {
 	server := pgtest.New(t)
 	s := open(t, server.Database(t))
 	server.Kill(t)
-	if _, err := s.Symbols(t.Context()); footnote.CodeOf(err) != footnote.MarketUnavailable || strings.Contains(footnote.MessageOf(err), server.Socket()) {
+	if _, err := s.Symbols(t.Context()); footnote.CodeOf(err) != footnote.MarketUnavailable ||
+		strings.Contains(footnote.MessageOf(err), server.Socket()) {
 		t.Errorf("%v, %q", err, footnote.MessageOf(err))
 	}
 	server.Start(t)
@@ -48,7 +49,8 @@ func TestDown(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"mysql://x", "postgres://a:secret@[::1"} {
-		if _, err := postgres.Open(t.Context(), url); footnote.CodeOf(err) != footnote.InvalidRequest || strings.Contains(err.Error(), "secret") {
+		if _, err := postgres.Open(t.Context(), url); footnote.CodeOf(err) != footnote.InvalidRequest ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -21,8 +21,10 @@ const insertCandles = "INSERT OR REPLACE INTO candles (series, time, open, high,
 
 // grow adds a series, or extends an existing one to include the bars of another.
 func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
-	return tables.Series(t.tx.QueryRowContext(ctx, `INSERT INTO series (symbol, timeframe, made, first, last) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)
+	return tables.Series(t.tx.QueryRowContext(ctx,
+		`INSERT INTO series (symbol, timeframe, made, first, last) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = min(first, excluded.first), last = max(last,
+			excluded.last)
 		RETURNING id, timeframe, made, first, last`, t.owner, string(s.Timeframe), s.Made, s.First, s.Last))
 }
 
@@ -43,7 +45,9 @@ func (t candles) series(ctx context.Context) ([]bars.Series, error) {
 // Around implements bars.Tables.
 func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
 	var before, after sql.NullInt64
-	err := t.tx.QueryRowContext(ctx, `SELECT (SELECT max(time) FROM candles WHERE series = ?1 AND time < ?2), (SELECT min(time) FROM candles WHERE series = ?1 AND time >= ?3)`,
+	err := t.tx.QueryRowContext(ctx,
+		`SELECT (SELECT max(time) FROM candles WHERE series = ?1 AND time < ?2), (SELECT min(time) FROM candles `+
+			`WHERE series = ?1 AND time >= ?3)`,
 		in.ID, s.From, s.To).Scan(&before, &after)
 	if before.Valid {
 		s.From = before.Int64
@@ -72,7 +76,8 @@ func end(f market.Timeframe, start string) string {
 }
 
 // Make implements bars.Tables.
-func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
+func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series,
+	s bars.Span) (bars.Series, error) {
 	made, err := t.grow(ctx, bars.Series{Timeframe: f, Made: true, First: s.From, Last: s.From})
 	if err != nil {
 		return made, err
@@ -86,7 +91,9 @@ func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded b
 			return made, err
 		}
 	}
-	return tables.Series(t.tx.QueryRowContext(ctx, `UPDATE series SET first = (SELECT min(time) FROM candles WHERE series = ?1), last = (SELECT max(time) FROM candles WHERE series = ?1)
+	return tables.Series(t.tx.QueryRowContext(ctx,
+		`UPDATE series SET first = (SELECT min(time) FROM candles WHERE series = ?1), last = (SELECT max(time)
+			FROM candles WHERE series = ?1)
 		WHERE id = ?1 RETURNING id, timeframe, made, first, last`, made.ID))
 }
 
@@ -95,7 +102,8 @@ func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded b
 func group(f market.Timeframe) string {
 	return ` SELECT ?4, g.bin, (SELECT open FROM candles WHERE series = ?1 AND time = g.first), g.high, g.low,
 			(SELECT close FROM candles WHERE series = ?1 AND time = g.last), g.volume
-		FROM (SELECT ` + bin(f) + ` AS bin, min(time) AS first, max(time) AS last, max(high) AS high, min(low) AS low, sum(volume) AS volume
+		FROM (SELECT ` + bin(f) +
+		` AS bin, min(time) AS first, max(time) AS last, max(high) AS high, min(low) AS low, sum(volume) AS volume
 			FROM candles WHERE series = ?1 AND time >= ?2 AND time < ?3 GROUP BY 1) AS g`
 }
 
@@ -110,5 +118,6 @@ func uncovered(f market.Timeframe) string {
 			(SELECT max(time) FROM candles WHERE series = ?5 AND time < c.time) AS earlier,
 			(SELECT min(time) FROM candles WHERE series = ?5 AND time > c.time) AS later
 		FROM candles AS c WHERE series = ?5 AND time >= ?2 AND time < ?3)
-		WHERE NOT coalesce(inside < over AND (inside = time OR before >= coalesce(earlier, before)) AND (later IS NULL OR behind < ` + end(f, "later") + `), 0)`
+		WHERE NOT coalesce(inside < over AND (inside = time OR before >= coalesce(earlier, before))
+			AND (later IS NULL OR behind < ` + end(f, "later") + `), 0)`
 }

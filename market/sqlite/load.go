@@ -42,8 +42,10 @@ func (l *load) Symbol(ctx context.Context, s market.Symbol) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	return l.exec(ctx, "add a symbol", `INSERT INTO symbols (symbol, name, base, quote, digits, synthetic) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (symbol) DO UPDATE SET name = excluded.name, base = excluded.base, quote = excluded.quote, digits = excluded.digits, synthetic = excluded.synthetic`,
+	return l.exec(ctx, "add a symbol",
+		`INSERT INTO symbols (symbol, name, base, quote, digits, synthetic) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (symbol) DO UPDATE SET name = excluded.name, base = excluded.base, quote = excluded.quote,
+			digits = excluded.digits, synthetic = excluded.synthetic`,
 		s.Symbol, s.Name, s.Base, s.Quote, s.Digits, s.Synthetic)
 }
 
@@ -106,25 +108,37 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 
 // Events implements market.Load.
 func (l *load) Events(ctx context.Context, list []market.Event) error {
-	return l.insert(ctx, "add events", "INSERT OR REPLACE INTO events (time, currency, title, impact, actual, forecast, previous, unit, synthetic) VALUES ", 9, len(list), func(i int) []any {
-		e := list[i]
-		return []any{e.Time.Unix(), e.Currency, e.Title, market.ImpactLevel(e.Impact), e.Actual, e.Forecast, e.Previous, e.Unit, e.Synthetic}
-	})
+	return l.insert(ctx, "add events",
+		"INSERT OR REPLACE INTO events (time, currency, title, impact, actual, forecast, previous, unit, synthetic) "+
+			"VALUES ", 9, len(list), func(i int) []any {
+			e := list[i]
+			return []any{
+				e.Time.Unix(), e.Currency, e.Title, market.ImpactLevel(e.Impact), e.Actual, e.Forecast, e.Previous,
+				e.Unit, e.Synthetic,
+			}
+		})
 }
 
 // Headlines implements market.Load.
 func (l *load) Headlines(ctx context.Context, list []market.Headline) error {
-	return l.insert(ctx, "add headlines", "INSERT OR REPLACE INTO headlines (time, source, title, url, currencies, synthetic) VALUES ", 6, len(list), func(i int) []any {
-		h := list[i]
-		return []any{h.Time.Unix(), h.Source, h.Title, h.URL, "," + strings.Join(h.Currencies, ",") + ",", h.Synthetic}
-	})
+	return l.insert(ctx, "add headlines",
+		"INSERT OR REPLACE INTO headlines (time, source, title, url, currencies, synthetic) VALUES ", 6, len(list),
+		func(i int) []any {
+			h := list[i]
+			return []any{
+				h.Time.Unix(), h.Source, h.Title, h.URL, "," + strings.Join(h.Currencies, ",") + ",", h.Synthetic,
+			}
+		})
 }
 
 // COT implements market.Load.
 func (l *load) COT(ctx context.Context, list []market.COTReport) error {
 	return l.insert(ctx, "add positions", "INSERT OR REPLACE INTO cot VALUES ", 9, len(list), func(i int) []any {
 		r := list[i]
-		return []any{r.Symbol, r.Date.Unix(), r.Published.Unix(), r.NonCommercialLong, r.NonCommercialShort, r.CommercialLong, r.CommercialShort, r.OpenInterest, r.Synthetic}
+		return []any{
+			r.Symbol, r.Date.Unix(), r.Published.Unix(), r.NonCommercialLong, r.NonCommercialShort, r.CommercialLong,
+			r.CommercialShort, r.OpenInterest, r.Synthetic,
+		}
 	})
 }
 
@@ -136,7 +150,10 @@ func (l *load) Trades(ctx context.Context, org, user string, list []market.Trade
 		if !t.Closed.IsZero() {
 			closed = t.Closed.Unix()
 		}
-		return []any{org, user, t.ID, t.Symbol, t.Side, t.Size, t.Opened.Unix(), closed, t.Entry, t.Exit, t.Stop, t.Target, t.PnL, t.Currency, t.Notes, t.Synthetic}
+		return []any{
+			org, user, t.ID, t.Symbol, t.Side, t.Size, t.Opened.Unix(), closed, t.Entry, t.Exit, t.Stop, t.Target,
+			t.PnL, t.Currency, t.Notes, t.Synthetic,
+		}
 	})
 }
 

@@ -62,14 +62,18 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			err = errors.Join(market.Failed(ctx, market.Database, "open "+path, err), s.Close())
 		}
 	}()
-	if s.write, err = sql.Open("sqlite", dsn(path, fmt.Sprintf("busy_timeout(%d)", market.LoadWait.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-32000)", "temp_store(MEMORY)")); err != nil {
+	if s.write, err = sql.Open("sqlite",
+		dsn(path, fmt.Sprintf("busy_timeout(%d)", market.LoadWait.Milliseconds()), "journal_mode(WAL)",
+			"synchronous(NORMAL)", "cache_size(-32000)", "temp_store(MEMORY)")); err != nil {
 		return nil, err
 	}
 	s.write.SetMaxOpenConns(1)
 	if err := migrate(ctx, s.write); err != nil {
 		return nil, err
 	}
-	if s.read, err = sql.Open("sqlite", dsn(path, "busy_timeout(5000)", "query_only(ON)", "cache_size(-16000)", "temp_store(MEMORY)", "mmap_size(1073741824)")); err != nil {
+	if s.read, err = sql.Open("sqlite",
+		dsn(path, "busy_timeout(5000)", "query_only(ON)", "cache_size(-16000)", "temp_store(MEMORY)",
+			"mmap_size(1073741824)")); err != nil {
 		return nil, err
 	}
 	s.read.SetMaxOpenConns(readers)
@@ -114,7 +118,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if ready, err := look(ctx, tx); ready || err != nil {
 		return err // another process was faster
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", schema, version, applicationID)); err != nil {
+	if _, err := tx.ExecContext(ctx,
+		fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", schema, version, applicationID)); err !=
+		nil {
 		return err
 	}
 	return tx.Commit()
@@ -133,9 +139,11 @@ func look(ctx context.Context, db interface {
 	case app == applicationID && have == version:
 		return true, nil
 	case app == applicationID:
-		return false, footnote.Errorf(footnote.MarketUnavailable, "The market database has version %d; this program reads %d. Load its files into a new one.", have, version)
+		return false, footnote.Errorf(footnote.MarketUnavailable,
+			"The market database has version %d; this program reads %d. Load its files into a new one.", have, version)
 	case tables != 0 || app != 0:
-		return false, footnote.Errorf(footnote.MarketUnavailable, "The file of the market database is one of another program.")
+		return false, footnote.Errorf(footnote.MarketUnavailable,
+			"The file of the market database is one of another program.")
 	}
 	return false, nil
 }

@@ -86,9 +86,20 @@ func TestTurns(t *testing.T) {
 func TestLevels(t *testing.T) {
 	// Lows at 10, 10.25 and 10.5 and a high at 10.25 form one level: two of them are at the mean, and the newer one
 	// sets the price.
-	list := []swing.Swing{{Bar: 1, Price: 10}, {Bar: 4, High: true, Price: 10.25}, {Bar: 7, Price: 10.5}, {Bar: 9, High: true, Price: 12}, {Bar: 11, Price: 10.25}}
+	list := []swing.Swing{
+		{
+			Bar:   1,
+			Price: 10,
+		}, {
+			Bar:   4,
+			High:  true,
+			Price: 10.25,
+		}, {Bar: 7, Price: 10.5}, {Bar: 9, High: true, Price: 12}, {Bar: 11, Price: 10.25},
+	}
 	levels := swing.Levels(list, 0.5)
-	if len(levels) != 2 || levels[0].At.Bar != 11 || levels[0].Price != 10.25 || format(levels[0].Touches) != "L1:10 H4:10.25 L7:10.5 L11:10.25" || format(levels[1].Touches) != "H9:12" || levels[1].Price != 12 {
+	if len(levels) != 2 || levels[0].At.Bar != 11 || levels[0].Price != 10.25 ||
+		format(levels[0].Touches) != "L1:10 H4:10.25 L7:10.5 L11:10.25" || format(levels[1].Touches) != "H9:12" ||
+		levels[1].Price != 12 {
 		t.Fatalf("%+v", levels)
 	}
 	// Levels do not chain: 1, 1.4 and 1.8 are not one level of 0.5.
@@ -113,7 +124,9 @@ func TestBeyond(t *testing.T) {
 		above      bool
 		want       string
 	}{
-		{3, 0, false, "2 1"}, {3, 0, true, "4 5"}, {3, 1, true, "5"}, {2.5, 0, false, "2 1"}, {0.5, 0, false, ""}, {5, 0, true, ""},
+		{
+			3, 0, false, "2 1",
+		}, {3, 0, true, "4 5"}, {3, 1, true, "5"}, {2.5, 0, false, "2 1"}, {0.5, 0, false, ""}, {5, 0, true, ""},
 	} {
 		var got []string
 		for _, l := range swing.Beyond(levels, c.price, c.gap, c.above) {

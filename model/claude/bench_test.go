@@ -23,7 +23,9 @@ func (s *silent) Flush()                                     {}
 func (s *silent) Retrying(int, footnote.Code, time.Duration) {}
 
 func deltaEvent(text string) string {
-	return "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text + "\"}}\n\n"
+	return "event: content_block_delta\ndata: " +
+		"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text +
+		"\"}}\n\n"
 }
 
 // openReader returns a reader in the middle of a text block.
@@ -31,7 +33,8 @@ func openReader(tb testing.TB) (*reader, *silent) {
 	live := &silent{}
 	r := newReader(live)
 	feed(tb, r, `data: {"type":"message_start","message":{"id":"m"}}`+"\n\n"+
-		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n"+deltaEvent("x"))
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n"+
+		deltaEvent("x"))
 	return r, live
 }
 
@@ -195,7 +198,11 @@ func BenchmarkManyStreams(b *testing.B) {
 }
 
 func benchModel(b *testing.B, rule modeltest.Rule) *Model {
-	m, err := New(Options{BaseURL: modeltest.New(modeltest.Options{Rule: rule, Lax: true}).Start(b), APIKey: testKey, Model: "claude-opus-5-5"})
+	m, err := New(Options{
+		BaseURL: modeltest.New(modeltest.Options{Rule: rule, Lax: true}).Start(b),
+		APIKey:  testKey,
+		Model:   "claude-opus-5-5",
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

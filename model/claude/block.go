@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // block is a growing block of a message. Its text is kept as JSON text, the inside of a string, and is only
@@ -95,18 +96,18 @@ func (b *block) set(name string, value []byte) {
 // grownField returns the field that deltas append to, by kind of block.
 func grownField(kind string) string {
 	switch kind {
-	case agent.TextBlock:
+	case model.TextBlock:
 		return "text"
-	case agent.ThinkingBlock:
+	case model.ThinkingBlock:
 		return "thinking"
-	case agent.ToolUseBlock, "server_tool_use", "mcp_tool_use":
+	case model.ToolUseBlock, "server_tool_use", "mcp_tool_use":
 		return "input"
 	}
 	return ""
 }
 
 func isLive(kind string) bool {
-	return kind == agent.TextBlock || kind == agent.ThinkingBlock || kind == agent.ToolUseBlock
+	return kind == model.TextBlock || kind == model.ThinkingBlock || kind == model.ToolUseBlock
 }
 
 // inside returns the inside of a JSON string, or nil if raw is not one.
@@ -131,7 +132,7 @@ func (b *block) finish() {
 		b.set("input", b.input())
 	default:
 		b.set(grown, quoted(b.text))
-		if b.kind == agent.ThinkingBlock && b.sig != nil {
+		if b.kind == model.ThinkingBlock && b.sig != nil {
 			b.set("signature", quoted(b.sig))
 		}
 		if len(b.cite) > 0 {
@@ -183,5 +184,5 @@ func (b *block) input() []byte {
 			return []byte("{}")
 		}
 	}
-	return append(append([]byte(`{"`+agent.InvalidInputValue+`":`), quoted(b.text)...), '}')
+	return append(append([]byte(`{"`+tool.InvalidInput+`":`), quoted(b.text)...), '}')
 }

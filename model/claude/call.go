@@ -17,8 +17,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
+	"github.com/footnotehq/footnote/model"
 )
 
 const (
@@ -103,7 +103,7 @@ type answered struct {
 }
 
 // attempt makes one call of one model.
-func (m *Model) attempt(ctx context.Context, model string, body *body, live agent.Live) (*answered, *failure) {
+func (m *Model) attempt(ctx context.Context, model string, body *body, live model.Live) (*answered, *failure) {
 	own, cancel := context.WithCancelCause(ctx)
 	beat, stop := watch(m.opts.FirstByte, m.opts.Idle, cancel)
 	r := newReader(live)
@@ -288,7 +288,7 @@ func served(msg *message, asked string) string {
 }
 
 // reply builds the complete message.
-func (m *Model) reply(a *answered) agent.Reply {
+func (m *Model) reply(a *answered) model.Reply {
 	out := footnote.AssistantMessage{
 		Upstream:   clip(a.id, 200),
 		Request:    clip(a.request, 200),
@@ -301,7 +301,7 @@ func (m *Model) reply(a *answered) agent.Reply {
 		out.Blocks[i] = b.done
 	}
 	out.Cost = m.prices.Cost(out.Model, out.Usage)
-	return agent.Reply{Message: out}
+	return model.Reply{Message: out}
 }
 
 // Check verifies that the upstream is usable: it asks the vendor's API for the model, free of charge; from
@@ -326,7 +326,8 @@ func (m *Model) Check(ctx context.Context) error {
 		return nil
 	}
 	f := classify(ctx, m.opts.Model, err)
-	if m.opts.Profile == Compatible && f.message != sayUnreachable && f.message != sayRefusedKey && f.message != sayForbidden {
+	if m.opts.Profile == Compatible && f.message != sayUnreachable && f.message != sayRefusedKey &&
+		f.message != sayForbidden {
 		return nil // it answers; few of these servers list their models
 	}
 	var failed *footnote.Error

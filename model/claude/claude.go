@@ -24,7 +24,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/price"
 )
 
@@ -72,7 +72,7 @@ type Options struct {
 	Logger     *slog.Logger // default: none
 }
 
-// Model calls a Messages API. It implements agent.Model and is safe for
+// Model calls a Messages API. It implements model.Model and is safe for
 // concurrent use.
 type Model struct {
 	opts   Options // without the key
@@ -147,22 +147,11 @@ func (o *Options) complete() error {
 	case o.Profile == Compatible && o.BaseURL == "":
 		return errors.New("a compatible server needs a base URL")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = DefaultBaseURL
+	if err := o.checkURL(); err != nil {
+		return err
 	}
-	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return errors.New("the base URL must be http://host or https://host, without a user") // hide it: it may hold a password
-	}
-	if o.ThinkingDisplay == "" {
-		o.ThinkingDisplay = "summarized"
-	}
-	if o.ThinkingDisplay != "summarized" && o.ThinkingDisplay != "omitted" {
-		return fmt.Errorf("the thinking display is %q; it must be summarized or omitted", o.ThinkingDisplay)
-	}
-	if !slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, o.Effort) {
-		return fmt.Errorf("the effort is %q; it must be low, medium, high, xhigh or max", o.Effort)
+	if err := o.checkThinking(); err != nil {
+		return err
 	}
 	if o.MaxTokens < 0 || o.MaxAttempts < 0 || o.FirstByte < 0 || o.Idle < 0 || o.MaxWait < 0 {
 		return errors.New("a limit is negative")
@@ -182,9 +171,38 @@ func (o *Options) complete() error {
 	}
 	o.Logger = orDefault(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Prices == nil {
-		o.Prices, err = price.Load(nil)
+		var err error
+		if o.Prices, err = price.Load(nil); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+func (o *Options) checkURL() error {
+	if o.BaseURL == "" {
+		o.BaseURL = DefaultBaseURL
+	}
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		// hide it: it may hold a password
+		return errors.New("the base URL must be http://host or https://host, without a user")
+	}
+	return nil
+}
+
+func (o *Options) checkThinking() error {
+	if o.ThinkingDisplay == "" {
+		o.ThinkingDisplay = "summarized"
+	}
+	if o.ThinkingDisplay != "summarized" && o.ThinkingDisplay != "omitted" {
+		return fmt.Errorf("the thinking display is %q; it must be summarized or omitted", o.ThinkingDisplay)
+	}
+	if !slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, o.Effort) {
+		return fmt.Errorf("the effort is %q; it must be low, medium, high, xhigh or max", o.Effort)
+	}
+	return nil
 }
 
 func orDefault[T comparable](v, other T) T {
@@ -217,22 +235,22 @@ func sleep(ctx context.Context, d time.Duration) error {
 // jitter returns a random duration up to limit.
 func jitter(limit time.Duration) time.Duration { return rand.N(max(limit, 1)) }
 
-// Step makes one model call; see agent.Model. Until something was shown, it retries and then tries the
+// Step makes one model call; see model.Model. Until something was shown, it retries and then tries the
 // fallback models. If ctx ends after the upstream has begun to answer, the error is a StepError that wraps
 // ctx's cause and has the cost of the partial answer.
-func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (m *Model) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	r, err := m.step(ctx, &req, live)
 	if err != nil {
-		return agent.Reply{}, err
+		return model.Reply{}, err
 	}
 	return m.reply(r), nil
 }
 
 // step implements Step. It keeps the stack frame in which it waits small.
-func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (*answered, error) {
+func (m *Model) step(ctx context.Context, req *model.Request, live model.Live) (*answered, error) {
 	models := m.candidates(req)
 	if len(models) == 0 {
-		return nil, &agent.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
+		return nil, &model.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
 	}
 	var last *failure
 	attempt := 0
@@ -279,7 +297,8 @@ func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (
 }
 
 func (m *Model) failed(ctx context.Context, model string, attempt int, f *failure) {
-	m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err", m.redact(f.err.Error()))
+	m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err",
+		m.redact(f.err.Error()))
 }
 
 // ended returns the error of a step whose context is over.
@@ -295,7 +314,7 @@ func ended(ctx context.Context, f *failure) error {
 	return f.stepError(false)
 }
 
-func (m *Model) stepError(f *failure, again bool) *agent.StepError {
+func (m *Model) stepError(f *failure, again bool) *model.StepError {
 	e := f.stepError(again)
 	if e.Err != nil {
 		e.Err = &redacted{err: e.Err, text: clip(m.redact(e.Err.Error()), 4096)}
@@ -314,7 +333,7 @@ func (e *redacted) Unwrap() error { return e.err }
 
 // candidates returns the models to try, in order. A fallback must accept the same thinking type, because
 // otherwise the history could not be sent to it, and the principal must be allowed to use it.
-func (m *Model) candidates(req *agent.Request) []string {
+func (m *Model) candidates(req *model.Request) []string {
 	primary, effort := req.Model, req.Effort
 	if primary == "" {
 		primary = m.opts.Model
@@ -327,7 +346,8 @@ func (m *Model) candidates(req *agent.Request) []string {
 	kind := m.thinkingType(known, effort)
 	for _, id := range m.opts.Fallbacks {
 		other, _ := m.prices.Model(id)
-		if m.thinkingType(other, effort) == kind && !slices.Contains(out, id) && (req.Permits == nil || req.Permits(id)) {
+		if m.thinkingType(other, effort) == kind && !slices.Contains(out, id) &&
+			(req.Permits == nil || req.Permits(id)) {
 			out = append(out, id)
 		}
 	}

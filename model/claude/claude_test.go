@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -46,7 +46,8 @@ func (r *recorder) Start(i int, kind, id, name string) {
 
 func (r *recorder) Delta(i int, escaped []byte) {
 	var s string
-	if err := json.Unmarshal(quoted(escaped), &s); err != nil || strings.Contains(s, "\ufffd") && !strings.Contains(string(escaped), "fffd") {
+	if err := json.Unmarshal(quoted(escaped), &s); err != nil ||
+		strings.Contains(s, "\ufffd") && !strings.Contains(string(escaped), "fffd") {
 		r.bad = append(r.bad, fmt.Sprintf("delta %q is not the inside of a string: %v", escaped, err))
 	}
 	if !r.open[i] || len(escaped) == 0 {
@@ -98,13 +99,13 @@ func setup(t *testing.T, server modeltest.Options, opts Options) (*Model, *model
 	return m, s
 }
 
-func user(text string) agent.Message {
+func user(text string) model.Message {
 	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": text}})
-	return agent.Message{Role: "user", Content: content}
+	return model.Message{Role: "user", Content: content}
 }
 
-func ask(messages ...agent.Message) agent.Request {
-	return agent.Request{
+func ask(messages ...model.Message) model.Request {
+	return model.Request{
 		Principal: footnote.Principal{Org: "acme", User: "ada@example.com"},
 		System:    json.RawMessage(`[{"type":"text","text":"be brief"}]`),
 		Tools:     json.RawMessage(`[{"name":"run_query","description":"d","input_schema":{"type":"object"}}]`),
@@ -115,9 +116,9 @@ func ask(messages ...agent.Message) agent.Request {
 func replies(r ...modeltest.Reply) modeltest.Options { return modeltest.Options{Replies: r} }
 
 // answer returns an assistant message for the history.
-func answer(m footnote.AssistantMessage) agent.Message {
+func answer(m footnote.AssistantMessage) model.Message {
 	content, _ := json.Marshal(m.Blocks)
-	return agent.Message{Role: "assistant", Content: content}
+	return model.Message{Role: "assistant", Content: content}
 }
 
 func textOf(m footnote.AssistantMessage) string {
@@ -140,14 +141,17 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := reply.Message
-	if textOf(got) != "Sales rose \"4 %\" 📈 <b>.\n" || got.StopReason != agent.EndTurn || got.Model != "claude-sonnet-5-5" ||
+	if textOf(got) != "Sales rose \"4 %\" 📈 <b>.\n" || got.StopReason != model.EndTurn ||
+		got.Model != "claude-sonnet-5-5" ||
 		got.Upstream != "msg_00000001" || got.Request != "req_00000001" {
 		t.Errorf("message = %+v", got)
 	}
 	if want := `{"type":"text","text":"Sales rose \"4 %\" 📈 <b>.\n"}`; string(got.Blocks[0]) != want {
 		t.Errorf("block = %s, want %s", got.Blocks[0], want)
 	}
-	if want := (footnote.Usage{Input: 100, CacheRead: 1000, CacheWrite5m: 10, CacheWrite1h: 20, Output: 50, Thinking: 5}); got.Usage != want {
+	if want := (footnote.Usage{
+		Input: 100, CacheRead: 1000, CacheWrite5m: 10, CacheWrite1h: 20, Output: 50, Thinking: 5,
+	}); got.Usage != want {
 		t.Errorf("usage = %+v, want %+v", got.Usage, want)
 	}
 	// 100×2 + 10×2.5 + 20×4 + 1000×0.1 + 50×10 = 905 micro-dollars
@@ -166,7 +170,10 @@ func TestToolCalls(t *testing.T) {
 	m, _ := setup(t, replies(modeltest.Blocks(
 		modeltest.ThinkBlock("I need the count"),
 		modeltest.TextBlock("Looking."),
-		modeltest.Block{Type: "tool_use", Name: "run_query", Input: `{"sql": "select \"a\"", "n": 1.50}`, EmptyFirst: true, Deltas: 7},
+		modeltest.Block{
+			Type: "tool_use", Name: "run_query", Input: `{"sql": "select \"a\"", "n": 1.50}`, EmptyFirst: true,
+			Deltas: 7,
+		},
 		modeltest.Block{Type: "tool_use", Name: "run_query"},
 		modeltest.Block{Type: "tool_use", Name: "run_query", Input: `{"sql":1}`, Whole: true},
 	)), Options{})
@@ -187,7 +194,7 @@ func TestToolCalls(t *testing.T) {
 			t.Errorf("block %d = %s, want %s", i, raw, want[i])
 		}
 	}
-	if reply.Message.StopReason != agent.ToolUse || len(live.calls) != 3 || len(live.bad) > 0 {
+	if reply.Message.StopReason != model.ToolUse || len(live.calls) != 3 || len(live.bad) > 0 {
 		t.Errorf("stop %s, live %+v", reply.Message.StopReason, live)
 	}
 	if live.text[2] != `{\"sql\": \"select \\\"a\\\"\", \"n\": 1.50}` || live.text[4] != `{\"sql\":1}` {
@@ -196,9 +203,9 @@ func TestToolCalls(t *testing.T) {
 }
 
 // stepError checks an error's type.
-func stepError(t *testing.T, err error) *agent.StepError {
+func stepError(t *testing.T, err error) *model.StepError {
 	t.Helper()
-	e, ok := errors.AsType[*agent.StepError](err)
+	e, ok := errors.AsType[*model.StepError](err)
 	if !ok {
 		t.Fatalf("error is %T %v, want a *StepError", err, err)
 	}
@@ -212,13 +219,32 @@ func TestStopReasons(t *testing.T) {
 		want  string
 		last  string // last block
 	}{
-		{modeltest.Reply{}, agent.EndTurn, ""},
-		{modeltest.Reply{Text: "so", StopReason: "pause_turn"}, agent.PauseTurn, `{"type":"text","text":"so"}`},
-		{modeltest.Reply{StopReason: "refusal", StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`}, agent.Refusal, ""},
-		{modeltest.Reply{Text: "so", StopReason: "stop_sequence", StopSequence: "END"}, agent.StopSequence, `{"type":"text","text":"so"}`},
-		{modeltest.Reply{Text: "so", StopReason: "model_context_window_exceeded"}, agent.ContextExceeded, `{"type":"text","text":"so"}`},
+		{modeltest.Reply{}, model.EndTurn, ""},
+		{modeltest.Reply{Text: "so", StopReason: "pause_turn"}, model.PauseTurn, `{"type":"text","text":"so"}`},
+		{
+			modeltest.Reply{
+				StopReason:  "refusal",
+				StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`,
+			}, model.Refusal, "",
+		},
+		{
+			modeltest.Reply{
+				Text:         "so",
+				StopReason:   "stop_sequence",
+				StopSequence: "END",
+			}, model.StopSequence, `{"type":"text","text":"so"}`,
+		},
+		{
+			modeltest.Reply{
+				Text:       "so",
+				StopReason: "model_context_window_exceeded",
+			}, model.ContextExceeded, `{"type":"text","text":"so"}`,
+		},
 		{modeltest.Reply{Text: "so", StopReason: "brand_new", Odd: true}, "brand_new", `{"type":"text","text":"so"}`},
-		{modeltest.Reply{Blocks: []modeltest.Block{modeltest.CallBlock("run_query", `{"sql":"sel`)}, StopReason: "max_tokens"}, agent.MaxTokens,
+		{modeltest.Reply{
+			Blocks:     []modeltest.Block{modeltest.CallBlock("run_query", `{"sql":"sel`)},
+			StopReason: "max_tokens",
+		}, model.MaxTokens,
 			`{"type":"tool_use","id":"toolu_00000001_1","name":"run_query","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`},
 	} {
 		m, _ := setup(t, replies(tc.reply), Options{})
@@ -239,9 +265,12 @@ func TestStopReasons(t *testing.T) {
 // TestPausedTurn checks that a paused turn is sent back unchanged, as the last message, and continues.
 func TestPausedTurn(t *testing.T) {
 	m, s := setup(t, replies(
-		modeltest.Reply{Blocks: []modeltest.Block{modeltest.ThinkBlock("a"), modeltest.TextBlock("so far")}, StopReason: "pause_turn"},
+		modeltest.Reply{
+			Blocks:     []modeltest.Block{modeltest.ThinkBlock("a"), modeltest.TextBlock("so far")},
+			StopReason: "pause_turn",
+		},
 		modeltest.Blocks(modeltest.ThinkBlock("b"), modeltest.TextBlock(" and on")), modeltest.Say("done")), Options{})
-	history := []agent.Message{user("hi")}
+	history := []model.Message{user("hi")}
 	for range 2 {
 		reply, err := m.Step(t.Context(), ask(history...), &recorder{})
 		if err != nil {
@@ -249,7 +278,8 @@ func TestPausedTurn(t *testing.T) {
 		}
 		history = append(history, answer(reply.Message))
 	}
-	if _, err := m.Step(t.Context(), ask(append(history, user("more"))...), &recorder{}); err != nil || len(s.Refusals()) > 0 {
+	if _, err := m.Step(t.Context(), ask(append(history, user("more"))...), &recorder{}); err != nil ||
+		len(s.Refusals()) > 0 {
 		t.Errorf("%v %v", err, s.Refusals())
 	}
 }

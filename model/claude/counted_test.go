@@ -9,10 +9,15 @@ import (
 // countedEvents begin and end messages, as the vendor and others write them. Those in the first list are read
 // without reflection.
 var countedEvents = [2][]string{{
-	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":4},"output_tokens":1,"service_tier":"standard"}}}`,
+	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5",` +
+		`"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,` +
+		`"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,` +
+		`"ephemeral_1h_input_tokens":4},"output_tokens":1,"service_tier":"standard"}}}`,
 	`{"type":"message_start","message":{"id":"m","model":"x","usage":{"cache_creation":null,"output_tokens":null}} }`,
 	`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":89}}`,
-	`{"type":"message_delta", "delta" : { "stop_reason" : null } , "usage" : { "output_tokens" : 1 , "server_tool_use" : {"web_search_requests":2}, "output_tokens_details":{"thinking_tokens":11} } , "new":[{"a":"}"},1,"\"]"]}`,
+	`{"type":"message_delta", "delta" : { "stop_reason" : null } , "usage" : { "output_tokens" : 1 , ` +
+		`"server_tool_use" : {"web_search_requests":2}, "output_tokens_details":{"thinking_tokens":11} } , ` +
+		`"new":[{"a":"}"},1,"\"]"]}`,
 	`{"type":"message_delta","usage":{}}`,
 	`{"type":"message_delta","context_management":{}}`,
 }, {

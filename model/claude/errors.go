@@ -12,7 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Causes of our own timeouts.
@@ -38,7 +38,8 @@ type streamError struct {
 
 func (e *streamError) Error() string {
 	if e.kind == reported {
-		return fmt.Sprintf("the upstream reported %s (%s): %s", e.upstream.Type, e.upstream.Details.Code, clip(e.upstream.Message, 500))
+		return fmt.Sprintf("the upstream reported %s (%s): %s", e.upstream.Type, e.upstream.Details.Code,
+			clip(e.upstream.Message, 500))
 	}
 	return fmt.Sprintf("the stream is %s: %v", e.kind, e.err)
 }
@@ -66,8 +67,8 @@ type failure struct {
 }
 
 // stepError returns f as callers see it.
-func (f *failure) stepError(again bool) *agent.StepError {
-	return &agent.StepError{
+func (f *failure) stepError(again bool) *model.StepError {
+	return &model.StepError{
 		Code: f.code, Message: f.message, Again: again, RetryAfter: f.after,
 		Partial: f.partial, Usage: f.usage, Cost: f.cost, Err: f.err,
 	}
@@ -102,9 +103,15 @@ func classify(ctx context.Context, model string, err error) *failure {
 	}
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errFirstByte) || errors.Is(cause, errIdle) {
-		return &failure{code: footnote.AgentTimeout, message: sayTimeout, err: fmt.Errorf("model %s: %w", model, cause), transient: true}
+		return &failure{
+			code: footnote.AgentTimeout, message: sayTimeout, err: fmt.Errorf("model %s: %w", model, cause),
+			transient: true,
+		}
 	}
-	f := &failure{code: footnote.ModelUnavailable, message: sayUnreachable, err: fmt.Errorf("model %s: %w", model, err), transient: true}
+	f := &failure{
+		code: footnote.ModelUnavailable, message: sayUnreachable, err: fmt.Errorf("model %s: %w", model, err),
+		transient: true,
+	}
 	if stream, ok := errors.AsType[*streamError](err); ok {
 		f.message = sayBroken
 		switch stream.kind {
@@ -140,7 +147,8 @@ func byStatus(model string, status int, kind, code, message string) *failure {
 		return &failure{code: footnote.ModelUnavailable, message: sayBilling}
 	case status == http.StatusNotFound:
 		return &failure{code: footnote.ModelUnavailable, elsewhere: true,
-			message: fmt.Sprintf("The model %q is unknown or retired. The operator has to choose another.", clip(model, 80))}
+			message: fmt.Sprintf("The model %q is unknown or retired. The operator has to choose another.",
+				clip(model, 80))}
 	case status == http.StatusRequestEntityTooLarge:
 		return &failure{code: footnote.TooLarge, message: sayTooLarge}
 	case status == http.StatusTooManyRequests:

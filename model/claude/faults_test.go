@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -32,31 +32,81 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 		tries   int64
 		message string
 	}{
-		{"429 with retry-after", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, RetryAfter: "2"}), ok}, "", 2, ""},
+		{
+			"429 with retry-after", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 429, RetryAfter: "2"}), ok,
+			}, "", 2, "",
+		},
 		{"429 without, once", []modeltest.Reply{modeltest.Fail(429), ok}, "", 2, ""},
-		{"429 without, twice", []modeltest.Reply{modeltest.Fail(429), modeltest.Fail(429), ok}, footnote.RateLimited, 2, ""},
-		{"429 for long", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, RetryAfter: "300"}), ok}, footnote.RateLimited, 1, ""},
-		{"429 spend cap", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, Code: "enforced_spend_limit_reached"}), ok}, footnote.ModelUnavailable, 1, "spending limit"},
-		{"429 ramp", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, Code: "ramp_limit_exceeded", RetryAfter: "1"}), ok}, "", 2, ""},
+		{
+			"429 without, twice", []modeltest.Reply{
+				modeltest.Fail(429), modeltest.Fail(429), ok,
+			}, footnote.RateLimited, 2, "",
+		},
+		{
+			"429 for long", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 429, RetryAfter: "300"}), ok,
+			}, footnote.RateLimited, 1, "",
+		},
+		{
+			"429 spend cap", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 429, Code: "enforced_spend_limit_reached"}), ok,
+			}, footnote.ModelUnavailable, 1, "spending limit",
+		},
+		{
+			"429 ramp", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 429, Code: "ramp_limit_exceeded", RetryAfter: "1"}), ok,
+			}, "", 2, "",
+		},
 		{"529", []modeltest.Reply{modeltest.Fail(529), modeltest.Fail(529), modeltest.Fail(529), ok}, "", 4, ""},
 		{"529 for ever", four(modeltest.Fail(529)), footnote.ModelUnavailable, 4, "overloaded"},
 		{"500", []modeltest.Reply{modeltest.Fail(500), ok}, "", 2, ""},
-		{"502", []modeltest.Reply{errorReply(modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"}), ok}, "", 2, ""},
+		{
+			"502", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"}), ok,
+			}, "", 2, "",
+		},
 		{"408", []modeltest.Reply{modeltest.Fail(408), ok}, "", 2, ""},
 		{"409", []modeltest.Reply{modeltest.Fail(409), ok}, "", 2, ""},
 		{"504 for ever", four(modeltest.Fail(504)), footnote.AgentTimeout, 4, ""},
-		{"500, do not retry", []modeltest.Reply{errorReply(modeltest.Failure{Status: 500, ShouldRetry: "false"}), ok}, footnote.ModelUnavailable, 1, ""},
-		{"400, do retry", []modeltest.Reply{errorReply(modeltest.Failure{Status: 400, ShouldRetry: "true"}), ok}, "", 2, ""},
+		{
+			"500, do not retry", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 500, ShouldRetry: "false"}), ok,
+			}, footnote.ModelUnavailable, 1, "",
+		},
+		{
+			"400, do retry", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 400, ShouldRetry: "true"}), ok,
+			}, "", 2, "",
+		},
 		{"400", []modeltest.Reply{modeltest.Fail(400), ok}, footnote.Internal, 1, ""},
-		{"400 too long", []modeltest.Reply{errorReply(modeltest.Failure{Status: 400, Message: "prompt is too long: 210000 tokens > 200000 maximum"}), ok}, footnote.InputTooLong, 1, ""},
+		{
+			"400 too long", []modeltest.Reply{
+				errorReply(modeltest.Failure{
+					Status:  400,
+					Message: "prompt is too long: 210000 tokens > 200000 maximum",
+				}), ok,
+			}, footnote.InputTooLong, 1, "",
+		},
 		{"401", []modeltest.Reply{modeltest.Fail(401), ok}, footnote.ModelUnavailable, 1, "refused our key"},
 		{"402", []modeltest.Reply{modeltest.Fail(402), ok}, footnote.ModelUnavailable, 1, "billing"},
 		{"403", []modeltest.Reply{modeltest.Fail(403), ok}, footnote.ModelUnavailable, 1, "does not let our key"},
 		{"404", []modeltest.Reply{modeltest.Fail(404), ok}, footnote.ModelUnavailable, 1, "unknown or retired"},
 		{"413", []modeltest.Reply{modeltest.Fail(413), ok}, footnote.TooLarge, 1, ""},
 		{"422", []modeltest.Reply{modeltest.Fail(422), ok}, footnote.Internal, 1, ""},
-		{"odd error body", []modeltest.Reply{errorReply(modeltest.Failure{Status: 500, Body: `{"error":"out of memory"}`}), ok}, "", 2, ""},
-		{"error type of another server", []modeltest.Reply{errorReply(modeltest.Failure{Status: 404, Body: `{"type":"error","error":{"type":"NotFoundError","message":"no"}}`})}, footnote.ModelUnavailable, 1, "unknown or retired"},
+		{
+			"odd error body", []modeltest.Reply{
+				errorReply(modeltest.Failure{Status: 500, Body: `{"error":"out of memory"}`}), ok,
+			}, "", 2, "",
+		},
+		{
+			"error type of another server", []modeltest.Reply{
+				errorReply(modeltest.Failure{
+					Status: 404,
+					Body:   `{"type":"error","error":{"type":"NotFoundError","message":"no"}}`,
+				}),
+			}, footnote.ModelUnavailable, 1, "unknown or retired",
+		},
 		{"reset before the first delta", []modeltest.Reply{text.Break(modeltest.Reset, 0), ok}, "", 2, ""},
 		{"drop before the first delta", []modeltest.Reply{text.Break(modeltest.Drop, 0), ok}, "", 2, ""},
 		{"end before the first delta", []modeltest.Reply{text.Break(modeltest.EOF, 0), ok}, "", 2, ""},
@@ -66,12 +116,19 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 		{"stall after the headers", []modeltest.Reply{{Hold: time.Hour}, ok}, "", 2, ""},
 		{"stalls for ever", four(modeltest.Reply{Wait: time.Hour}), footnote.AgentTimeout, 4, "in time"},
 		{"error event before the first delta", []modeltest.Reply{text.Break(modeltest.ErrorIn, 0), ok}, "", 2, ""},
-		{"error event that will not pass", []modeltest.Reply{{Text: "x", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, Type: "invalid_request_error"}}, ok}, footnote.Internal, 1, ""},
+		{
+			"error event that will not pass", []modeltest.Reply{
+				{Text: "x", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, Type: "invalid_request_error"}}, ok,
+			}, footnote.Internal, 1, "",
+		},
 		{"empty body", []modeltest.Reply{{Raw: "\n"}, ok}, "", 2, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, s := setup(t, replies(tc.replies...), Options{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond})
+			m, s := setup(t, replies(tc.replies...), Options{
+				FirstByte: 300 * time.Millisecond,
+				Idle:      300 * time.Millisecond,
+			})
 			live := &recorder{}
 			reply, err := m.Step(t.Context(), ask(user("hi")), live)
 			if got := s.Metrics().Requests; got != tc.tries {
@@ -87,7 +144,8 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 				return
 			}
 			e := stepError(t, err)
-			if e.Code != tc.code || footnote.CodeOf(err) != tc.code || e.Again || !strings.Contains(e.Message, tc.message) {
+			if e.Code != tc.code || footnote.CodeOf(err) != tc.code || e.Again ||
+				!strings.Contains(e.Message, tc.message) {
 				t.Errorf("error = %+v, want code %s and %q", e, tc.code, tc.message)
 			}
 		})
@@ -111,22 +169,51 @@ func TestFailuresWithinTheAnswer(t *testing.T) {
 		{"garbage", text.Break(modeltest.Garbage, 2), footnote.ModelUnavailable, true},
 		{"stall", text.Break(modeltest.Stall, 2), footnote.AgentTimeout, true},
 		{"overloaded", text.Break(modeltest.ErrorIn, 2), footnote.ModelUnavailable, true},
-		{"rate limit", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "rate_limit_error"}}, footnote.RateLimited, true},
-		{"api_error", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "api_error"}}, footnote.ModelUnavailable, true},
-		{"timeout_error", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "timeout_error"}}, footnote.AgentTimeout, true},
-		{"unknown type", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "new_error"}}, footnote.ModelUnavailable, true},
-		{"invalid request", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "invalid_request_error"}}, footnote.Internal, false},
+		{
+			"rate limit", modeltest.Reply{
+				Text:  "one two three",
+				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "rate_limit_error"},
+			}, footnote.RateLimited, true,
+		},
+		{
+			"api_error", modeltest.Reply{
+				Text:  "one two three",
+				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "api_error"},
+			}, footnote.ModelUnavailable, true,
+		},
+		{
+			"timeout_error", modeltest.Reply{
+				Text:  "one two three",
+				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "timeout_error"},
+			}, footnote.AgentTimeout, true,
+		},
+		{
+			"unknown type", modeltest.Reply{
+				Text:  "one two three",
+				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "new_error"},
+			}, footnote.ModelUnavailable, true,
+		},
+		{
+			"invalid request", modeltest.Reply{
+				Text:  "one two three",
+				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "invalid_request_error"},
+			}, footnote.Internal, false,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{FirstByte: 5 * time.Second, Idle: 400 * time.Millisecond})
+			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{
+				FirstByte: 5 * time.Second,
+				Idle:      400 * time.Millisecond,
+			})
 			live := &recorder{}
 			_, err := m.Step(t.Context(), ask(user("hi")), live)
 			e := stepError(t, err)
 			if e.Code != tc.code || e.Again != tc.again || s.Metrics().Requests != 1 || len(live.retries) > 0 {
 				t.Errorf("error %+v, %d requests, retries %v", e, s.Metrics().Requests, live.retries)
 			}
-			if !strings.HasPrefix("one two three", e.Partial) || !strings.HasPrefix(e.Partial, "one two") || live.text[0] != e.Partial {
+			if !strings.HasPrefix("one two three", e.Partial) || !strings.HasPrefix(e.Partial, "one two") ||
+				live.text[0] != e.Partial {
 				t.Errorf("partial = %q, shown %q", e.Partial, live.text[0])
 			}
 			if !e.Usage.Estimated || e.Usage.Output == 0 || e.Usage.Input == 0 || e.Cost.MicroUSD == 0 {
@@ -171,11 +258,31 @@ func TestFallbacks(t *testing.T) {
 		served    []string // models called, in order
 		code      footnote.Code
 	}{
-		{"overloaded", modeltest.Fail(529), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, ""},
-		{"gone", modeltest.Fail(404), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, ""},
-		{"other thinking is skipped", modeltest.Fail(404), []string{"claude-sonnet-4-5", "claude-haiku-5-5"}, []string{"claude-sonnet-5-5", "claude-haiku-5-5"}, ""},
-		{"not permitted", modeltest.Fail(404), []string{"claude-haiku-5-5", "claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, ""},
-		{"our own mistake", modeltest.Fail(400), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5"}, footnote.Internal},
+		{
+			"overloaded", modeltest.Fail(529), []string{
+				"claude-opus-5-5",
+			}, []string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, "",
+		},
+		{
+			"gone", modeltest.Fail(404), []string{
+				"claude-opus-5-5",
+			}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
+		},
+		{
+			"other thinking is skipped", modeltest.Fail(404), []string{
+				"claude-sonnet-4-5", "claude-haiku-5-5",
+			}, []string{"claude-sonnet-5-5", "claude-haiku-5-5"}, "",
+		},
+		{
+			"not permitted", modeltest.Fail(404), []string{
+				"claude-haiku-5-5", "claude-opus-5-5",
+			}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
+		},
+		{
+			"our own mistake", modeltest.Fail(400), []string{
+				"claude-opus-5-5",
+			}, []string{"claude-sonnet-5-5"}, footnote.Internal,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rule := func(r modeltest.Request) modeltest.Reply {
@@ -212,8 +319,10 @@ func TestCancel(t *testing.T) {
 			defer close(left)
 			io.Copy(io.Discard, r.Body)
 			if started {
-				io.WriteString(w, `data: {"type":"message_start","message":{"id":"m","model":"claude-opus-5-5"}}`+"\n\n"+
-					`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n"+deltaEvent("so"))
+				io.WriteString(w, `data: {"type":"message_start","message":{"id":"m","model":"claude-opus-5-5"}}`+
+					"\n\n"+
+					`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n"+
+					deltaEvent("so"))
 				http.NewResponseController(w).Flush()
 			}
 			arrived <- struct{}{}
@@ -284,7 +393,8 @@ func inBubble(t *testing.T, rt transport, opts Options) *Model {
 
 func TestClocks(t *testing.T) {
 	begin := `data: {"type":"message_start","message":{"id":"m"}}` + "\n\n"
-	text := begin + `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n" + deltaEvent("so")
+	text := begin + `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` +
+		"\n\n" + deltaEvent("so")
 	for _, tc := range []struct {
 		name, text string
 		want       time.Duration
@@ -299,7 +409,8 @@ func TestClocks(t *testing.T) {
 			}, Options{MaxAttempts: 1})
 			begun := time.Now()
 			_, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
-			if took := time.Since(begun); took != tc.want || !errors.Is(err, tc.cause) || footnote.CodeOf(err) != footnote.AgentTimeout {
+			if took := time.Since(begun); took != tc.want || !errors.Is(err, tc.cause) ||
+				footnote.CodeOf(err) != footnote.AgentTimeout {
 				t.Errorf("%s: after %v, %v", tc.name, took, err)
 			}
 			m.Close()
@@ -339,7 +450,8 @@ func TestBackoff(t *testing.T) {
 			if !slices.Equal(live.waits, tc.want) || time.Since(begun) != sum {
 				t.Errorf("%s: waits %v, took %v", tc.name, live.waits, time.Since(begun))
 			}
-			if e := stepError(t, err); tc.after == "31" && (e.RetryAfter != 31*time.Second || e.Code != footnote.RateLimited) {
+			if e := stepError(t, err); tc.after == "31" &&
+				(e.RetryAfter != 31*time.Second || e.Code != footnote.RateLimited) {
 				t.Errorf("%s: %+v", tc.name, e)
 			}
 			if got := jitter(time.Second); got < 0 || got >= time.Second {
@@ -360,11 +472,12 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 		defer cancel()
 		begun := time.Now()
 		_, err := m.Step(ctx, ask(user("hi")), &recorder{})
-		if e := stepError(t, err); e.Code != footnote.RateLimited || e.RetryAfter != 20*time.Second || time.Since(begun) != 0 {
+		if e := stepError(t, err); e.Code != footnote.RateLimited || e.RetryAfter != 20*time.Second ||
+			time.Since(begun) != 0 {
 			t.Errorf("%+v after %v", e, time.Since(begun))
 		}
 		m.Close()
 	})
 }
 
-var _ agent.Model = (*Model)(nil)
+var _ model.Model = (*Model)(nil)

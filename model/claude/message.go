@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 var (
@@ -24,7 +24,7 @@ const (
 
 // message builds a message from its events and notifies live.
 type message struct {
-	live   agent.Live
+	live   model.Live
 	blocks []*block
 	size   int
 	dirty  bool // live has unflushed changes
@@ -146,8 +146,11 @@ func (m *message) handle(name, data []byte) error {
 		}
 		return nil
 	}
-	if index, ok := scanPlain(data, `{"type":"content_block_start","index":`, `,"content_block":{"type":"text","text":""}}`); ok {
-		return m.open(&block{index: index, kind: agent.TextBlock, fields: plainText(), grows: true, live: true, open: true})
+	if index, ok := scanPlain(data, `{"type":"content_block_start","index":`,
+		`,"content_block":{"type":"text","text":""}}`); ok {
+		return m.open(&block{
+			index: index, kind: model.TextBlock, fields: plainText(), grows: true, live: true, open: true,
+		})
 	}
 	if m.counted(data) {
 		return nil
@@ -178,7 +181,8 @@ func (m *message) handle(name, data []byte) error {
 
 func known(kind string) bool {
 	switch kind {
-	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error":
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+		"message_stop", "error":
 		return true
 	}
 	return false
@@ -301,14 +305,14 @@ func (m *message) start(index int, raw json.RawMessage) error {
 	}
 	// Announce text with its first piece: a call that breaks off before that can be repeated without anybody
 	// noticing.
-	if b.live && b.kind != agent.TextBlock {
+	if b.live && b.kind != model.TextBlock {
 		m.announce(b)
 	}
 	if text := inside(b.field(grown)); len(text) > 0 && grown != "input" {
 		return m.add(b, text)
 	}
 	// Show an input that came complete like one that was streamed.
-	if input := b.field("input"); b.kind == agent.ToolUseBlock && len(input) > 2 && input[0] == '{' {
+	if input := b.field("input"); b.kind == model.ToolUseBlock && len(input) > 2 && input[0] == '{' {
 		text, err := json.Marshal(string(input))
 		if err != nil {
 			return &streamError{kind: malformed, err: err}
@@ -321,7 +325,7 @@ func (m *message) start(index int, raw json.RawMessage) error {
 func (m *message) announce(b *block) {
 	b.begun, m.dirty, m.shown = true, true, true
 	id, name := "", ""
-	if b.kind == agent.ToolUseBlock {
+	if b.kind == model.ToolUseBlock {
 		id, name = b.string("id"), b.string("name")
 	}
 	m.live.Start(m.place(b), b.kind, id, name)
@@ -345,7 +349,8 @@ func (m *message) delta(d fastDelta) error {
 	if b == nil || !b.open {
 		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", d.index)}
 	}
-	if !b.grows || (d.kind == textDelta) != (b.kind == agent.TextBlock) || (d.kind == thinkingDelta) != (b.kind == agent.ThinkingBlock) {
+	if !b.grows || (d.kind == textDelta) != (b.kind == model.TextBlock) ||
+		(d.kind == thinkingDelta) != (b.kind == model.ThinkingBlock) {
 		return nil // an unknown kind of block, or a delta that does not match it
 	}
 	if m.size += len(d.text); m.size > maxMessage {
@@ -399,16 +404,16 @@ func (m *message) slowDelta(e event) error {
 	}
 	var text []byte
 	switch {
-	case d.Type == "text_delta" && b.kind == agent.TextBlock:
+	case d.Type == "text_delta" && b.kind == model.TextBlock:
 		text = inside(d.Text)
-	case d.Type == "thinking_delta" && b.kind == agent.ThinkingBlock:
+	case d.Type == "thinking_delta" && b.kind == model.ThinkingBlock:
 		text = inside(d.Thinking)
 	case d.Type == "input_json_delta" && grownField(b.kind) == "input":
 		text = inside(d.Input)
-	case d.Type == "signature_delta" && b.kind == agent.ThinkingBlock:
+	case d.Type == "signature_delta" && b.kind == model.ThinkingBlock:
 		b.sig = repair(b.sig, inside(d.Signature))
 		m.size += len(d.Signature)
-	case d.Type == "citations_delta" && b.kind == agent.TextBlock && len(d.Citation) > 0:
+	case d.Type == "citations_delta" && b.kind == model.TextBlock && len(d.Citation) > 0:
 		fields, err := objectFields(d.Citation)
 		if err != nil {
 			return &streamError{kind: malformed, err: fmt.Errorf("citation: %w", err)}
@@ -444,7 +449,7 @@ func (m *message) partial() string {
 	var out strings.Builder
 	for _, b := range m.blocks {
 		var text string
-		if b.kind == agent.TextBlock && json.Unmarshal(quoted(b.text), &text) == nil {
+		if b.kind == model.TextBlock && json.Unmarshal(quoted(b.text), &text) == nil {
 			out.WriteString(text)
 		}
 	}

@@ -2,7 +2,7 @@ package claude
 
 import (
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // maxToolOverhead is an upper bound for the tokens that the vendor adds to a prompt with tools.
@@ -11,7 +11,7 @@ const maxToolOverhead = 1_000
 // Most returns an upper bound for the usage of a call: its full output limit, and its prompt as if all of it
 // were written to the cache, priced for the most expensive model that may be tried. It assumes two bytes per
 // token of the prompt; the actual number is above three.
-func (m *Model) Most(req agent.Request) (tokens int64, cost footnote.Cost) {
+func (m *Model) Most(req model.Request) (tokens int64, cost footnote.Cost) {
 	lasting, size := len(req.System)+len(req.Tools), 0
 	for _, msg := range req.Messages {
 		size += len(msg.Content)
@@ -19,7 +19,11 @@ func (m *Model) Most(req agent.Request) (tokens int64, cost footnote.Cost) {
 	req.MaxCost = 0 // without a limit: the result is the cost
 	for _, model := range m.candidates(&req) {
 		out, _ := m.limit(model, &req)
-		u := footnote.Usage{CacheWrite1h: int64(lasting)/2 + maxToolOverhead, CacheWrite5m: int64(size) / 2, Output: out}
+		u := footnote.Usage{
+			CacheWrite1h: int64(lasting)/2 + maxToolOverhead,
+			CacheWrite5m: int64(size) / 2,
+			Output:       out,
+		}
 		c := m.prices.Cost(model, u)
 		if tokens = max(tokens, u.Prompt()+out); c.MicroUSD > cost.MicroUSD {
 			cost = c
@@ -33,7 +37,7 @@ const toolOverhead = 350
 
 // prompt estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were
 // written to the cache.
-func (m *Model) prompt(req *agent.Request, grown int) footnote.Usage {
+func (m *Model) prompt(req *model.Request, grown int) footnote.Usage {
 	lasting, size := len(req.System)+len(req.Tools), grown
 	for _, msg := range req.Messages {
 		size += len(msg.Content)
@@ -50,7 +54,7 @@ func (m *Model) prompt(req *agent.Request, grown int) footnote.Usage {
 
 // Least returns what must be left for a call to be made at all, for the most expensive model that may be
 // tried: its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
-func (m *Model) Least(req agent.Request, grown int) (tokens int64, cost footnote.Cost) {
+func (m *Model) Least(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
 	u := m.prompt(&req, grown)
 	for _, model := range m.candidates(&req) {
 		req.MaxCost = 0

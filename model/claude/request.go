@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/price"
 )
 
@@ -90,7 +90,7 @@ func (m *Model) effort(effort string, model price.Model) string {
 }
 
 // limit returns the largest number of tokens that model may produce in this call.
-func (m *Model) limit(model string, req *agent.Request) (int64, *failure) {
+func (m *Model) limit(model string, req *model.Request) (int64, *failure) {
 	out := int64(m.opts.MaxTokens)
 	if req.MaxTokens > 0 {
 		out = min(out, int64(req.MaxTokens))
@@ -110,7 +110,7 @@ func (m *Model) limit(model string, req *agent.Request) (int64, *failure) {
 }
 
 // build builds the request for one model.
-func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
+func (m *Model) build(model string, req *model.Request) (*body, *failure) {
 	anthropic := m.opts.Profile == Anthropic
 	var tail body // everything after the head
 	hasTools := len(bytes.Trim(req.Tools, " \t\r\n[]")) > 0
@@ -198,7 +198,7 @@ func (b *body) addMarked(array []byte, mark bool) {
 }
 
 // addMessages adds the history.
-func (m *Model) addMessages(b *body, messages []agent.Message) error {
+func (m *Model) addMessages(b *body, messages []model.Message) error {
 	first := true
 	for i, msg := range messages {
 		content := []byte(msg.Content)
@@ -262,7 +262,8 @@ func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
 		if err := json.Unmarshal(raw, &head); err != nil {
 			return nil, err
 		}
-		foreign := head.Type == "thinking" && (!vendor || head.Signature == "") || head.Type == "redacted_thinking" && !vendor
+		foreign := head.Type == "thinking" && (!vendor || head.Signature == "") ||
+			head.Type == "redacted_thinking" && !vendor
 		if !foreign {
 			kept = append(kept, raw)
 		}

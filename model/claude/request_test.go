@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -37,15 +37,19 @@ func TestHistoryKeepsItsThinking(t *testing.T) {
 	for _, display := range []string{"summarized", "omitted"} {
 		turn := func(r modeltest.Request) modeltest.Reply {
 			if len(r.Results()) > 0 {
-				return modeltest.Blocks(modeltest.ThinkBlock("<so>   it is\u2028 📈"), modeltest.TextBlock("It is 42 & more."))
+				return modeltest.Blocks(modeltest.ThinkBlock("<so>   it is\u2028 📈"),
+					modeltest.TextBlock("It is 42 & more."))
 			}
 			return modeltest.Reply{Odd: true, Blocks: []modeltest.Block{
 				modeltest.ThinkBlock("count & think"), {Type: "redacted_thinking"}, modeltest.TextBlock("Looking."),
-				{Type: "tool_use", Name: "run_query", Input: `{"sql" : "select count(*) from a where b < 'é'" }`, Deltas: 5},
+				{
+					Type: "tool_use", Name: "run_query", Input: `{"sql" : "select count(*) from a where b < 'é'" }`,
+					Deltas: 5,
+				},
 			}}
 		}
 		m, s := setup(t, modeltest.Options{Rule: turn}, Options{ThinkingDisplay: display, Effort: "low"})
-		var history []agent.Message
+		var history []model.Message
 		for range 4 {
 			history = append(history, user("how many, and why <b>?"))
 			first, err := m.Step(t.Context(), ask(history...), &recorder{})
@@ -57,7 +61,10 @@ func TestHistoryKeepsItsThinking(t *testing.T) {
 			if err := json.Unmarshal(first.Message.Blocks[len(first.Message.Blocks)-1], &call); err != nil {
 				t.Fatal(err)
 			}
-			history = append(history, agent.Message{Role: "user", Content: json.RawMessage(`[{"type":"tool_result","tool_use_id":"` + call.ID + `","content":"42"}]`)})
+			history = append(history, model.Message{
+				Role:    "user",
+				Content: json.RawMessage(`[{"type":"tool_result","tool_use_id":"` + call.ID + `","content":"42"}]`),
+			})
 			second, err := m.Step(t.Context(), ask(history...), &recorder{})
 			if err != nil {
 				t.Fatal(err)
@@ -79,8 +86,8 @@ func TestHistoryKeepsItsThinking(t *testing.T) {
 	}
 }
 
-func effort(level string) func(*agent.Request) {
-	return func(r *agent.Request) { r.Effort = level }
+func effort(level string) func(*model.Request) {
+	return func(r *model.Request) { r.Effort = level }
 }
 
 func TestRequestFields(t *testing.T) {
@@ -88,30 +95,84 @@ func TestRequestFields(t *testing.T) {
 	for _, tc := range []struct {
 		name, model string
 		opts        Options
-		change      func(*agent.Request)
+		change      func(*model.Request)
 		want        []string
 		not         []string
 	}{
 		{"newest", "claude-opus-5-5", Options{Effort: "high"}, nil, []string{
-			`"model":"claude-opus-5-5","max_tokens":16000,"stream":true`, `"thinking":{"type":"adaptive","display":"summarized"}`,
-			`"output_config":{"effort":"high"}`, `"cache_control":{"type":"ephemeral"}`, `"text":"be brief","cache_control":{"type":"ephemeral","ttl":"1h"}}]`,
+			`"model":"claude-opus-5-5","max_tokens":16000,"stream":true`,
+			`"thinking":{"type":"adaptive","display":"summarized"}`,
+			`"output_config":{"effort":"high"}`, `"cache_control":{"type":"ephemeral"}`,
+			`"text":"be brief","cache_control":{"type":"ephemeral","ttl":"1h"}}]`,
 		}, []string{"tool_choice", "temperature"}},
-		{"no thinking, no effort", "claude-haiku-4-5", Options{Effort: "high"}, nil, nil, []string{`"thinking"`, `"output_config"`}},
-		{"thinking off", "claude-haiku-5-5", Options{Effort: "high"}, effort(footnote.EffortOff), []string{`"thinking":{"type":"disabled"}`}, []string{`"output_config"`, `"display"`}},
-		{"thinking off where it cannot be", "claude-opus-5-5", Options{Effort: "high"}, effort(footnote.EffortOff), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"low"}`}, nil},
-		{"a level of its own", "claude-opus-5-5", Options{Effort: "high"}, effort("max"), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"max"}`}, nil},
-		{"no tools, please", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.NoTools = true }, []string{`"tool_choice":{"type":"none"}`, `"tools":[`}, nil},
-		{"without tools", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.Tools, r.NoTools = json.RawMessage("[]"), true }, nil, []string{`"tool_choice"`, `"tools"`}},
-		{"without system", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.System = nil }, []string{`{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}}]`}, []string{`"system"`}},
-		{"marks of its own", "claude-opus-5-5", Options{}, func(r *agent.Request) {
-			r.System = json.RawMessage(`[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"b"}]`)
+		{
+			"no thinking, no effort", "claude-haiku-4-5", Options{
+				Effort: "high",
+			}, nil, nil, []string{`"thinking"`, `"output_config"`},
+		},
+		{
+			"thinking off", "claude-haiku-5-5", Options{
+				Effort: "high",
+			}, effort(footnote.EffortOff), []string{
+				`"thinking":{"type":"disabled"}`,
+			}, []string{`"output_config"`, `"display"`},
+		},
+		{
+			"thinking off where it cannot be", "claude-opus-5-5", Options{
+				Effort: "high",
+			}, effort(footnote.EffortOff), []string{
+				`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"low"}`,
+			}, nil,
+		},
+		{
+			"a level of its own", "claude-opus-5-5", Options{
+				Effort: "high",
+			}, effort("max"), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"max"}`}, nil,
+		},
+		{
+			"no tools, please", "claude-opus-5-5", Options{}, func(r *model.Request) {
+				r.NoTools = true
+			}, []string{`"tool_choice":{"type":"none"}`, `"tools":[`}, nil,
+		},
+		{
+			"without tools", "claude-opus-5-5", Options{}, func(r *model.Request) {
+				r.Tools, r.NoTools = json.RawMessage("[]"), true
+			}, nil, []string{`"tool_choice"`, `"tools"`},
+		},
+		{
+			"without system", "claude-opus-5-5", Options{}, func(r *model.Request) {
+				r.System = nil
+			}, []string{`{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}}]`}, []string{`"system"`},
+		},
+		{"marks of its own", "claude-opus-5-5", Options{}, func(r *model.Request) {
+			r.System = json.RawMessage(
+				`[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text",` +
+					`"text":"b"}]`)
 		}, []string{`{"type":"text","text":"b"}]`}, nil},
-		{"request lowers the limit", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.MaxTokens = 300 }, []string{`"max_tokens":300,`}, nil},
-		{"model lowers the limit", "claude-haiku-4-5", Options{MaxTokens: 100_000}, nil, []string{`"max_tokens":64000,`}, nil},
-		{"money lowers the limit", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.MaxCost = 21_000 }, nil, []string{`"max_tokens":16000`}},
-		{"unsigned thinking is left out", "claude-opus-5-5", Options{}, func(r *agent.Request) {
-			r.Messages = append(r.Messages, agent.Message{Role: "assistant", Content: json.RawMessage(`[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"}]`)}, user("c"),
-				agent.Message{Role: "assistant", Content: json.RawMessage(`[{"type":"thinking","thinking":"","signature":""}]`)}, user("d"))
+		{
+			"request lowers the limit", "claude-opus-5-5", Options{}, func(r *model.Request) {
+				r.MaxTokens = 300
+			}, []string{`"max_tokens":300,`}, nil,
+		},
+		{
+			"model lowers the limit", "claude-haiku-4-5", Options{
+				MaxTokens: 100_000,
+			}, nil, []string{`"max_tokens":64000,`}, nil,
+		},
+		{
+			"money lowers the limit", "claude-opus-5-5", Options{}, func(r *model.Request) {
+				r.MaxCost = 21_000
+			}, nil, []string{`"max_tokens":16000`},
+		},
+		{"unsigned thinking is left out", "claude-opus-5-5", Options{}, func(r *model.Request) {
+			r.Messages = append(r.Messages, model.Message{
+				Role:    "assistant",
+				Content: json.RawMessage(`[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"}]`),
+			}, user("c"),
+				model.Message{
+					Role:    "assistant",
+					Content: json.RawMessage(`[{"type":"thinking","thinking":"","signature":""}]`),
+				}, user("d"))
 		}, []string{`"content":[{"type":"text","text":"b"}]}`}, []string{`"thinking":"a"`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -164,7 +225,8 @@ func TestBudget(t *testing.T) {
 // what they leave out.
 func TestCompatible(t *testing.T) {
 	m, s := setup(t, modeltest.Options{Compatible: true, Replies: []modeltest.Reply{
-		modeltest.Blocks(modeltest.ThinkBlock("hm"), modeltest.TextBlock("Looking."), modeltest.CallBlock("run_query", `{"sql":"select 1, 2, 3, 4, 5, 6"}`)),
+		modeltest.Blocks(modeltest.ThinkBlock("hm"), modeltest.TextBlock("Looking."),
+			modeltest.CallBlock("run_query", `{"sql":"select 1, 2, 3, 4, 5, 6"}`)),
 		{Text: "It is 1.", NoUsage: true},
 	}}, Options{Profile: Compatible, Model: "qwen3:8b", Effort: "high"})
 	live := &recorder{}
@@ -173,19 +235,24 @@ func TestCompatible(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := first.Message
-	if string(got.Blocks[0]) != `{"type":"thinking","thinking":"hm"}` || got.StopReason != agent.ToolUse || len(live.bad) > 0 {
+	if string(got.Blocks[0]) != `{"type":"thinking","thinking":"hm"}` || got.StopReason != model.ToolUse ||
+		len(live.bad) > 0 {
 		t.Errorf("%s", got.Blocks)
 	}
 	if !got.Usage.Estimated || got.Usage.Input == 0 || !got.Cost.Unpriced || got.Cost.MicroUSD == 0 {
 		t.Errorf("usage %+v cost %+v", got.Usage, got.Cost)
 	}
 	second, err := m.Step(t.Context(), ask(user("hi"), answer(got),
-		agent.Message{Role: "user", Content: json.RawMessage(`[{"type":"tool_result","tool_use_id":"toolu_00000001_1","content":"1"}]`)}), &recorder{})
+		model.Message{
+			Role:    "user",
+			Content: json.RawMessage(`[{"type":"tool_result","tool_use_id":"toolu_00000001_1","content":"1"}]`),
+		}), &recorder{})
 	if err != nil || !second.Message.Usage.Estimated || second.Message.Usage.Output == 0 {
 		t.Fatalf("%+v %v", second, err)
 	}
 	sent := s.Requests()[1]
-	if h := sent.Header; h.Get("Anthropic-Version") != "2023-06-01" || h.Get("X-Api-Key") != testKey || h.Get("Authorization") != "Bearer "+testKey {
+	if h := sent.Header; h.Get("Anthropic-Version") != "2023-06-01" || h.Get("X-Api-Key") != testKey ||
+		h.Get("Authorization") != "Bearer "+testKey {
 		t.Errorf("headers %v", h)
 	}
 	if bytes.Contains(sent.Body, []byte("thinking")) || len(s.Refusals()) > 0 {
@@ -199,8 +266,11 @@ func TestCompatible(t *testing.T) {
 // TestAnswerInOnePiece checks that a server that ignores stream is understood, too.
 func TestAnswerInOnePiece(t *testing.T) {
 	rt := transport(func(*http.Request) (*http.Response, error) {
-		body := `{"id":"m1","type":"message","model":"llama","content":[{"type":"text","text":"hi \ud83d"},{"type":"tool_use","id":"t1","name":"q","input":{"a": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5.0}}`
-		return answering(200, http.Header{"Content-Type": {"application/json"}}, io.NopCloser(strings.NewReader(body))), nil
+		body := `{"id":"m1","type":"message","model":"llama","content":[{"type":"text","text":"hi ` +
+			`\ud83d"},{"type":"tool_use","id":"t1","name":"q","input":{"a": ` +
+			`1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5.0}}`
+		return answering(200, http.Header{"Content-Type": {"application/json"}}, io.NopCloser(strings.NewReader(body))),
+			nil
 	})
 	m := inBubble(t, rt, Options{})
 	live := &recorder{}
@@ -208,10 +278,12 @@ func TestAnswerInOnePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(reply.Message.Blocks[0]) != `{"type":"text","text":"hi \ufffd"}` || string(reply.Message.Blocks[1]) != `{"type":"tool_use","id":"t1","name":"q","input":{"a":1}}` {
+	if string(reply.Message.Blocks[0]) != `{"type":"text","text":"hi \ufffd"}` ||
+		string(reply.Message.Blocks[1]) != `{"type":"tool_use","id":"t1","name":"q","input":{"a":1}}` {
 		t.Errorf("%s", reply.Message.Blocks)
 	}
-	if reply.Message.Usage != (footnote.Usage{Input: 3, Output: 5}) || live.flushes != 1 || len(live.bad) > 0 || live.text[1] != `{\"a\":1}` {
+	if reply.Message.Usage != (footnote.Usage{Input: 3, Output: 5}) || live.flushes != 1 || len(live.bad) > 0 ||
+		live.text[1] != `{\"a\":1}` {
 		t.Errorf("usage %+v, live %+v", reply.Message.Usage, live)
 	}
 }
@@ -219,10 +291,13 @@ func TestAnswerInOnePiece(t *testing.T) {
 // TestLongHistory checks that a long history is sent unchanged, and again on a retry.
 func TestLongHistory(t *testing.T) {
 	m, s := setup(t, replies(modeltest.Fail(500), modeltest.Say("ok")), Options{})
-	var history []agent.Message
+	var history []model.Message
 	for i := range 400 {
 		history = append(history, user(fmt.Sprintf("question %d %s", i, strings.Repeat("é", 200))),
-			agent.Message{Role: "assistant", Content: json.RawMessage(fmt.Sprintf(`[{"type":"text","text":"answer %d"}]`, i))})
+			model.Message{
+				Role:    "assistant",
+				Content: json.RawMessage(fmt.Sprintf(`[{"type":"text","text":"answer %d"}]`, i)),
+			})
 	}
 	history = append(history, user("and now?"))
 	if _, err := m.Step(t.Context(), ask(history...), &recorder{}); err != nil {
@@ -272,7 +347,10 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestTheKeyIsNotPrinted(t *testing.T) {
 	var log bytes.Buffer
 	echo := modeltest.Reply{Error: &modeltest.Failure{Status: 401, Message: "invalid key " + testKey}}
-	within := modeltest.Reply{Text: "x y z", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 1, Message: "key " + testKey}}
+	within := modeltest.Reply{
+		Text:  "x y z",
+		Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 1, Message: "key " + testKey},
+	}
 	opts := Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	m, s := setup(t, replies(echo, within), opts)
 	var printed strings.Builder
@@ -303,7 +381,8 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Evil: 1")
 	m, s := setup(t, replies(modeltest.Say("ok")), Options{})
-	if _, err := m.Step(t.Context(), ask(user("hi")), &recorder{}); err != nil || s.Requests()[0].Header.Get("X-Evil") != "" {
+	if _, err := m.Step(t.Context(), ask(user("hi")), &recorder{}); err != nil ||
+		s.Requests()[0].Header.Get("X-Evil") != "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -333,7 +412,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("Check = %v", err)
 	}
 	m, _ = setup(t, modeltest.Options{}, Options{Model: "claude-nope"})
-	if err := m.Check(t.Context()); footnote.CodeOf(err) != footnote.ModelUnavailable || !strings.Contains(footnote.MessageOf(err), "claude-nope") {
+	if err := m.Check(t.Context()); footnote.CodeOf(err) != footnote.ModelUnavailable ||
+		!strings.Contains(footnote.MessageOf(err), "claude-nope") {
 		t.Errorf("Check of an unknown model = %v", err)
 	}
 	m, _ = setup(t, modeltest.Options{}, Options{APIKey: "wrong-key"})

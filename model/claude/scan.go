@@ -43,6 +43,10 @@ type scanned struct {
 
 // scanString finds the end of the JSON string whose inside begins at from. ok is false if the string is not
 // valid JSON or does not end.
+//
+// It stays one loop, because it runs over every byte that a model streams.
+//
+//gocyclo:ignore
 func scanString(b []byte, from int) (s scanned, ok bool) {
 	high := false
 	wants := -1 // where the second half of a surrogate pair must begin
@@ -297,5 +301,6 @@ func scanPlain(data []byte, head, tail string) (index int, ok bool) {
 		return 0, false
 	}
 	rest := bytes.TrimLeft(data[i:], " ")
-	return index, len(rest) >= len(tail) && string(rest[:len(tail)]) == tail && len(bytes.TrimRight(rest[len(tail):], " ")) == 0
+	return index, len(rest) >= len(tail) && string(rest[:len(tail)]) == tail &&
+		len(bytes.TrimRight(rest[len(tail):], " ")) == 0
 }

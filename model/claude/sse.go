@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // \r\n; the data of an event is a JSON object, usually on a single line.
 type reader struct {
 	msg  *message
-	live agent.Live
+	live model.Live
 	// buf[:end] was read and not yet used; it begins with the oldest incomplete event. The positions below
 	// are offsets into it.
 	buf  []byte
@@ -40,7 +40,7 @@ type span struct{ from, to int }
 
 func (s span) back(n int) span { return span{s.from - n, s.to - n} }
 
-func newReader(live agent.Live) *reader {
+func newReader(live model.Live) *reader {
 	return &reader{msg: &message{live: live}, live: live, buf: make([]byte, firstBuffer)}
 }
 

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // transcript contains everything that a stream may contain.
@@ -122,7 +122,8 @@ data: {"type":"message_stop"}
 var transcriptBlocks = []string{
 	`{"type":"thinking","thinking":"I \u003cneed\u003e it now","signature":"EqQB/+="}`,
 	`{"type":"redacted_thinking","data":"opaque=="}`,
-	`{"type":"text","text":"Umsätze \ud83d\udcc8 und \ud83d\udcc8 \"mehr\"\n\\ 📈 spaced \ufffd sorted","citations":[{"type":"web_search_result_location","url":"u","cited_text":"c"}]}`,
+	`{"type":"text","text":"Umsätze \ud83d\udcc8 und \ud83d\udcc8 \"mehr\"\n\\ 📈 spaced \ufffd ` +
+		`sorted","citations":[{"type":"web_search_result_location","url":"u","cited_text":"c"}]}`,
 	`{"type":"tool_use","id":"toolu_1","name":"run_query","input":{"sql":"select 1"},"caller":{"type":"direct"}}`,
 	`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q"}}`,
 	`{"type":"future_block","list":[1,2.50,{"a":"\u00e9"}]}`,
@@ -145,17 +146,25 @@ func checkTranscript(t *testing.T, where string, r *reader, live *recorder, err 
 		2: `Umsätze \ud83d\udcc8 und \ud83d\udcc8 \"mehr\"\n\\ 📈 spaced \ufffd sorted`,
 		3: `{\"sql\": \"select 1\"}`,
 	}
-	if !maps.Equal(live.text, want) || len(live.bad) > 0 || !slices.Equal(live.kinds, []string{"0:thinking", "2:text", "3:tool_use"}) {
+	if !maps.Equal(live.text, want) || len(live.bad) > 0 ||
+		!slices.Equal(live.kinds, []string{"0:thinking", "2:text", "3:tool_use"}) {
 		t.Fatalf("%s: live %+v", where, live)
 	}
-	usage := footnote.Usage{Input: 31, CacheWrite5m: 10, CacheWrite1h: 20, CacheRead: 5000, Output: 88, Thinking: 20, Searches: 1}
-	if got := r.msg.total(1000); got != usage || r.msg.stop != agent.ToolUse || r.msg.id != "msg_A" || r.msg.model != "claude-sonnet-5-5" {
+	usage := footnote.Usage{
+		Input: 31, CacheWrite5m: 10, CacheWrite1h: 20, CacheRead: 5000, Output: 88, Thinking: 20, Searches: 1,
+	}
+	if got := r.msg.total(1000); got != usage || r.msg.stop != model.ToolUse || r.msg.id != "msg_A" ||
+		r.msg.model != "claude-sonnet-5-5" {
 		t.Fatalf("%s: usage %+v, message %+v", where, got, r.msg)
 	}
 }
 
 func TestTranscript(t *testing.T) {
-	for name, text := range map[string]string{"LF": transcript, "CRLF": strings.ReplaceAll(transcript, "\n", "\r\n"), "no last blank line": strings.TrimRight(transcript, "\n")} {
+	for name, text := range map[string]string{
+		"LF":                 transcript,
+		"CRLF":               strings.ReplaceAll(transcript, "\n", "\r\n"),
+		"no last blank line": strings.TrimRight(transcript, "\n"),
+	} {
 		live := &recorder{}
 		r := newReader(live)
 		err := r.run(strings.NewReader(text), nothing)
@@ -222,14 +231,16 @@ func sse(data ...string) string {
 
 const (
 	startText = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
-	startTool = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}`
+	startTool = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n",` +
+		`"input":{}}}`
 	stopBlock = `{"type":"content_block_stop","index":0}`
 	stopAll   = `{"type":"message_stop"}`
 )
 
 func fragment(s string) string {
 	raw, _ := json.Marshal(s)
-	return `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":` + string(raw) + `}}`
+	return `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":` + string(raw) +
+		`}}`
 }
 
 func textEvent(inside string) string {
@@ -238,27 +249,78 @@ func textEvent(inside string) string {
 
 func TestBlocks(t *testing.T) {
 	for _, tc := range []struct{ name, stream, want string }{
-		{"cut input", sse(startTool, fragment(`{"sql":"sel`), stopBlock, stopAll), `{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`},
-		{"cut input without stop", sse(startTool, fragment(`{"sql":"sel`), stopAll), `{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`},
-		{"input that is no object", sse(startTool, fragment(`[1]`), stopBlock, stopAll), `{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"[1]"}}`},
-		{"two inputs", sse(startTool, fragment(`{}{}`), stopBlock, stopAll), `{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{}{}"}}`},
-		{"blank input", sse(startTool, fragment(`  `), stopBlock, stopAll), `{"type":"tool_use","id":"t","name":"n","input":{}}`},
-		{"line breaks in input", sse(startTool, fragment("{\n \"a\": 1\n}"), stopBlock, stopAll), `{"type":"tool_use","id":"t","name":"n","input":{"a":1}}`},
+		{
+			"cut input", sse(startTool, fragment(`{"sql":"sel`), stopBlock, stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`,
+		},
+		{
+			"cut input without stop", sse(startTool, fragment(`{"sql":"sel`), stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`,
+		},
+		{
+			"input that is no object", sse(startTool, fragment(`[1]`), stopBlock, stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"[1]"}}`,
+		},
+		{
+			"two inputs", sse(startTool, fragment(`{}{}`), stopBlock, stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{}{}"}}`,
+		},
+		{
+			"blank input", sse(startTool, fragment(`  `), stopBlock, stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{}}`,
+		},
+		{
+			"line breaks in input", sse(startTool, fragment("{\n \"a\": 1\n}"), stopBlock, stopAll),
+			`{"type":"tool_use","id":"t","name":"n","input":{"a":1}}`,
+		},
 		{"empty text", sse(startText, stopBlock, stopAll), `{"type":"text","text":""}`},
-		{"text in the start", sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"so "}}`, textEvent("on"), stopBlock, stopAll), `{"type":"text","text":"so on"}`},
-		{"odd index", sse(strings.Replace(startText, `"index":0`, `"index":7`, 1), strings.Replace(textEvent("x"), `"index":0`, `"index":7`, 1), stopAll), `{"type":"text","text":"x"}`},
-		{"low half alone", sse(startText, textEvent(`a\udcc8b`), stopBlock, stopAll), `{"type":"text","text":"a\ufffdb"}`},
-		{"high half at the end", sse(startText, textEvent(`a\ud83d`), stopBlock, stopAll), `{"type":"text","text":"a\ufffd"}`},
-		{"high halves in a row", sse(startText, textEvent(`\ud83d`), textEvent(`\ud83d`), textEvent(`\udcc8`), stopBlock, stopAll), `{"type":"text","text":"\ufffd\ud83d\udcc8"}`},
-		{"invalid UTF-8", sse(startText, textEvent("a\xffb\xc3"), stopBlock, stopAll), `{"type":"text","text":"a\ufffdb\ufffd"}`},
-		{"null text", sse(startText, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":null}}`, stopAll), `{"type":"text","text":""}`},
-		{"end mark of another protocol", sse(startText, textEvent("x"), "[DONE]", stopAll), `{"type":"text","text":"x"}`},
-		{"type only in the event line", "event: content_block_start\ndata: {\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"y\"}}\n\nevent: message_stop\ndata: {}\n\n", `{"type":"text","text":"y"}`},
+		{
+			"text in the start",
+			sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"so "}}`,
+				textEvent("on"), stopBlock, stopAll), `{"type":"text","text":"so on"}`,
+		},
+		{
+			"odd index", sse(strings.Replace(startText, `"index":0`, `"index":7`, 1),
+				strings.Replace(textEvent("x"), `"index":0`, `"index":7`, 1), stopAll), `{"type":"text","text":"x"}`,
+		},
+		{
+			"low half alone", sse(startText, textEvent(`a\udcc8b`), stopBlock, stopAll),
+			`{"type":"text","text":"a\ufffdb"}`,
+		},
+		{
+			"high half at the end", sse(startText, textEvent(`a\ud83d`), stopBlock, stopAll),
+			`{"type":"text","text":"a\ufffd"}`,
+		},
+		{
+			"high halves in a row",
+			sse(startText, textEvent(`\ud83d`), textEvent(`\ud83d`), textEvent(`\udcc8`), stopBlock, stopAll),
+			`{"type":"text","text":"\ufffd\ud83d\udcc8"}`,
+		},
+		{
+			"invalid UTF-8", sse(startText, textEvent("a\xffb\xc3"), stopBlock, stopAll),
+			`{"type":"text","text":"a\ufffdb\ufffd"}`,
+		},
+		{
+			"null text", sse(startText,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":null}}`, stopAll),
+			`{"type":"text","text":""}`,
+		},
+		{
+			"end mark of another protocol", sse(startText, textEvent("x"), "[DONE]", stopAll),
+			`{"type":"text","text":"x"}`,
+		},
+		{
+			"type only in the event line",
+			"event: content_block_start\ndata: " +
+				"{\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"y\"}}\n\nevent: message_stop\ndata: " +
+				"{}\n\n", `{"type":"text","text":"y"}`,
+		},
 	} {
 		live := &recorder{}
 		r := newReader(live)
 		err := r.run(strings.NewReader(tc.stream), nothing)
-		if err != nil || len(r.msg.blocks) != 1 || string(r.msg.blocks[0].done) != tc.want || len(live.bad) > 0 || live.open[0] {
+		if err != nil || len(r.msg.blocks) != 1 || string(r.msg.blocks[0].done) != tc.want || len(live.bad) > 0 ||
+			live.open[0] {
 			t.Errorf("%s: %v %s, want %s; live %+v", tc.name, err, r.msg.blocks[0].done, tc.want, live)
 		}
 	}
@@ -266,15 +328,17 @@ func TestBlocks(t *testing.T) {
 
 func TestBrokenStreams(t *testing.T) {
 	for name, tc := range map[string]struct{ stream, kind string }{
-		"delta without a block":   {sse(textEvent("x"), stopAll), malformed},
-		"delta after the stop":    {sse(startText, stopBlock, textEvent("x"), stopAll), malformed},
-		"block twice":             {sse(startText, startText, stopAll), malformed},
-		"block that is no object": {sse(`{"type":"content_block_start","index":0,"content_block":[]}`, stopAll), malformed},
-		"not JSON":                {sse(`{"type":"content`), malformed},
-		"bad escape":              {sse(startText, textEvent(`a\x`)), malformed},
-		"control character":       {sse(startText, textEvent("a\x01")), malformed},
-		"error without a reason":  {sse(`{"type":"error"}`), reported},
-		"nothing":                 {"", cutShort},
+		"delta without a block": {sse(textEvent("x"), stopAll), malformed},
+		"delta after the stop":  {sse(startText, stopBlock, textEvent("x"), stopAll), malformed},
+		"block twice":           {sse(startText, startText, stopAll), malformed},
+		"block that is no object": {
+			sse(`{"type":"content_block_start","index":0,"content_block":[]}`, stopAll), malformed,
+		},
+		"not JSON":               {sse(`{"type":"content`), malformed},
+		"bad escape":             {sse(startText, textEvent(`a\x`)), malformed},
+		"control character":      {sse(startText, textEvent("a\x01")), malformed},
+		"error without a reason": {sse(`{"type":"error"}`), reported},
+		"nothing":                {"", cutShort},
 	} {
 		err := newReader(&recorder{}).run(strings.NewReader(tc.stream), nothing)
 		if e, ok := errors.AsType[*streamError](err); !ok || e.kind != tc.kind {
@@ -317,7 +381,8 @@ func TestBounds(t *testing.T) {
 func TestLargeEvent(t *testing.T) {
 	text := strings.Repeat("0123456789", 200_000)
 	r := newReader(&silent{})
-	if err := r.run(strings.NewReader(sse(startText, textEvent(text), stopAll)), nothing); err != nil || len(r.msg.blocks[0].text) != len(text) {
+	if err := r.run(strings.NewReader(sse(startText, textEvent(text), stopAll)), nothing); err != nil ||
+		len(r.msg.blocks[0].text) != len(text) {
 		t.Errorf("%v", err)
 	}
 }
@@ -335,9 +400,13 @@ func decoded(t *testing.T, inside []byte) string {
 
 // FuzzScanDelta checks that the fast path agrees with encoding/json about every delta it accepts.
 func FuzzScanDelta(f *testing.F) {
-	for _, inside := range []string{"", "plain", `\"q\"`, `\ud83d\udcc8`, `\ud83d`, `\udcc8`, `\ud83d\ud83d\udcc8`, "\xff", "é", `\u00e9`, `\`, `\u12`, "\x01"} {
+	for _, inside := range []string{
+		"", "plain", `\"q\"`, `\ud83d\udcc8`, `\ud83d`, `\udcc8`, `\ud83d\ud83d\udcc8`, "\xff", "é", `\u00e9`, `\`,
+		`\u12`, "\x01",
+	} {
 		f.Add([]byte(textEvent(inside)))
-		f.Add([]byte(`{"type": "content_block_delta", "index": 3, "delta": {"type": "thinking_delta", "thinking": "` + inside + `"}}`))
+		f.Add([]byte(`{"type": "content_block_delta", "index": 3, "delta": {"type": "thinking_delta", "thinking": "` +
+			inside + `"}}`))
 	}
 	f.Add([]byte(fragment(`{"a":1}`)))
 	f.Add([]byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}  } `))
@@ -390,7 +459,7 @@ func FuzzReader(f *testing.F) {
 			if b.done != nil && !json.Valid(b.done) || !bytes.Equal(b.done, whole.msg.blocks[i].done) {
 				t.Fatalf("block %d: %s, %s", i, b.done, whole.msg.blocks[i].done)
 			}
-			if shown := live.text[i]; err == nil && b.live && shown != string(b.text) && b.kind != agent.ToolUseBlock {
+			if shown := live.text[i]; err == nil && b.live && shown != string(b.text) && b.kind != model.ToolUseBlock {
 				t.Fatalf("block %d: shown %q, kept %q", i, shown, b.text)
 			}
 		}
@@ -443,7 +512,10 @@ func TestPlainEvents(t *testing.T) {
 			t.Errorf("blocks %s, want %s", got, want)
 		}
 	}
-	for _, bad := range []string{`{"type":"content_block_stop","index":}`, `{"type":"content_block_stop","index":01}`, `{"type":"content_block_stop","index":1}}`, `{"type":"content_block_stop","index":12345}`} {
+	for _, bad := range []string{
+		`{"type":"content_block_stop","index":}`, `{"type":"content_block_stop","index":01}`,
+		`{"type":"content_block_stop","index":1}}`, `{"type":"content_block_stop","index":12345}`,
+	} {
 		if i, ok := scanPlain([]byte(bad), `{"type":"content_block_stop","index":`, `}`); ok {
 			t.Errorf("%s is taken for the end of block %d", bad, i)
 		}

@@ -17,8 +17,13 @@ var (
 	sourceLine = regexp.MustCompile(`^Source (\S+) \(`)
 	tableLine  = regexp.MustCompile(`^- ((?:\w+|"[^"\\]*")(?:\.(?:\w+|"[^"\\]*"))*)(?: \(|: )`)
 	nameParts  = regexp.MustCompile(`"([^"]*)"|(\w+)`)
-	greeting   = regexp.MustCompile(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|day)|thanks?|thank you|bye|goodbye|who are you|what can you do|help)\b`)
-	dataWords  = regexp.MustCompile(`(?i)\b(how (many|much)|count|number|total|sum|average|mean|median|revenue|sales|rows?|tables?|data|top|most|least|list|show|which|per|by|between|trend|highest|lowest)\b`)
+	greeting   = regexp.MustCompile(
+		`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|day)|thanks?|thank you|bye|goodbye|who are you|what ` +
+			`can you do|help)\b`)
+	dataWords = regexp.MustCompile(
+		`(?i)\b(how (many|much)|count|number|total|sum|average|mean|median|revenue|` +
+			`sales|rows?|tables?|data|top|most|least|list|show|which|per|by|` +
+			`between|trend|highest|lowest)\b`)
 )
 
 // tables returns the tables listed by the schema in the request's system prompt. It leaves out names with
@@ -119,7 +124,11 @@ func countRule(p Params, otherwise Rule) Rule {
 		default:
 			t = list[0]
 		}
-		return Blocks(ThinkBlock("I look at the data first."), Block{Type: "text", Text: "Looking at the data.", Gap: p.Gap}, CallBlock(p.Tool, t.count()))
+		return Blocks(ThinkBlock("I look at the data first."), Block{
+			Type: "text",
+			Text: "Looking at the data.",
+			Gap:  p.Gap,
+		}, CallBlock(p.Tool, t.count()))
 	}
 }
 

@@ -85,7 +85,9 @@ func timedRule(p Params) Rule {
 }
 
 func floodRule(p Params) Rule {
-	reply := Blocks(Block{Type: "text", Text: orText(p.Text, " revenue in March"), Repeat: true, Deltas: p.Deltas, Gap: p.Gap})
+	reply := Blocks(Block{
+		Type: "text", Text: orText(p.Text, " revenue in March"), Repeat: true, Deltas: p.Deltas, Gap: p.Gap,
+	})
 	return func(Request) Reply { return reply }
 }
 
@@ -119,7 +121,11 @@ func analystRule(p Params) Rule {
 		if !r.HasTool(p.Tool) || r.Choice == "none" {
 			return Say("I was given no tool with which to look at the data.")
 		}
-		return Blocks(ThinkBlock("I look at the data first."), Block{Type: "text", Text: "Looking at the data.", Gap: p.Gap}, CallBlock(p.Tool, p.Input))
+		return Blocks(ThinkBlock("I look at the data first."), Block{
+			Type: "text",
+			Text: "Looking at the data.",
+			Gap:  p.Gap,
+		}, CallBlock(p.Tool, p.Input))
 	}
 }
 
@@ -220,7 +226,11 @@ func faultsRule(p Params) Rule {
 		Say(text).Break(Reset, 2), Say(text).Break(Drop, 2), Say(text).Break(EOF, 2),
 		Say(text).Break(ErrorIn, 2), Say(text).Break(Garbage, 2),
 		{Blocks: []Block{TextBlock(text), CallBlock("run_query", `{"sql":"sel`)}, StopReason: "max_tokens"},
-		{Blocks: []Block{TextBlock(text)}, StopReason: "refusal", StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`},
+		{
+			Blocks:      []Block{TextBlock(text)},
+			StopReason:  "refusal",
+			StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`,
+		},
 		{StopReason: "end_turn"},
 		{Blocks: []Block{TextBlock(text)}, StopReason: "model_context_window_exceeded"},
 		{Blocks: []Block{TextBlock(text)}, StopReason: "brand_new_reason"},

@@ -76,7 +76,10 @@ func (s Scenario) answer(r Request) Reply {
 
 // fill replaces the placeholders in a reply with values of the request.
 func fill(reply Reply, r Request) Reply {
-	plain := []string{"{question}", r.LastUserText(), "{result}", resultText(r), "{numbers}", strings.Join(numbers(resultText(r)), ", ")}
+	plain := []string{
+		"{question}", r.LastUserText(), "{result}", resultText(r), "{numbers}",
+		strings.Join(numbers(resultText(r)), ", "),
+	}
 	inside := append([]string(nil), plain...) // for texts inside JSON
 	for i := 1; i < len(inside); i += 2 {
 		quoted := quote(inside[i])

@@ -56,7 +56,9 @@ rules:
 func TestBuiltins(t *testing.T) {
 	tools := `"tools":` + toolsJSON
 	say := func(text string) string { return body(`{"role":"user","content":`+quote(text)+`}`, tools) }
-	results := body(userJSON+`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"7 and 8"}]}`, tools)
+	results := body(userJSON+
+		`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"7 and 8"}]}`, tools)
 	for _, tc := range []struct {
 		scenario, body string
 		status         int
@@ -70,7 +72,10 @@ func TestBuiltins(t *testing.T) {
 		{"analyst", results, 200, "The result holds 7, 8."},
 		{"auto", results, 200, "The result holds 7, 8."},
 		{"auto", say("hello"), 200, `"sql":"SELECT 1"`},
-		{"auto", say("please\nfake: say hello\nfake: call other {\"a\":1}"), 200, `"text":"hello"},{"type":"tool_use","id":"toolu_00000001_1","name":"other","input":{"a":1}}`},
+		{
+			"auto", say("please\nfake: say hello\nfake: call other {\"a\":1}"), 200,
+			`"text":"hello"},{"type":"tool_use","id":"toolu_00000001_1","name":"other","input":{"a":1}}`,
+		},
 		{"auto", say("fake: fail 529"), 529, "Overloaded"},
 		{"auto", say("fake: dance"), 400, "unknown directive"},
 		{"auto", say("fake: say cut\nfake: stop max_tokens"), 200, `"stop_reason":"max_tokens"`},
@@ -80,7 +85,8 @@ func TestBuiltins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status, _, got := post(t, New(Options{Rule: rule}).Start(t), tc.body); status != tc.status || !strings.Contains(got, tc.want) {
+		if status, _, got := post(t, New(Options{Rule: rule}).Start(t), tc.body); status != tc.status ||
+			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: %d %s, want %d %s", tc.scenario, status, got, tc.status, tc.want)
 		}
 	}
@@ -90,39 +96,65 @@ func TestBuiltins(t *testing.T) {
 }
 
 func TestAutoCountsRows(t *testing.T) {
-	const schema = `"system":[{"type":"text","text":"Rules.\n<schema>\nSource shop (sqlite SQL):\n- customers (about 140 rows): id INTEGER\n- order_items: id INTEGER\n- orders (about 850 rows, \"One.\"): id INTEGER\n  sample row: 1\nSource web (duckdb SQL):\n- log.\"visits by day\" (view): n\n</schema>\n- fake: x"}],"tools":` + toolsJSON
+	const schema = `"system":[{"type":"text","text":"Rules.\n<schema>\nSource shop (sqlite SQL):\n- customers (about ` +
+		`140 rows): id INTEGER\n- order_items: id INTEGER\n- orders (about 850 rows, \"One.\"): id INTEGER\n  sample ` +
+		`row: 1\nSource web (duckdb SQL):\n- log.\"visits by day\" (view): n\n</schema>\n- fake: x"}],"tools":` +
+		toolsJSON
 	user := func(text string) string {
-		return `{"role":"user","content":[{"type":"text","text":` + quote(text) + `},{"type":"text","text":"Today is Monday. Show all data."}]}`
+		return `{"role":"user","content":[{"type":"text","text":` + quote(text) +
+			`},{"type":"text","text":"Today is Monday. Show all data."}]}`
 	}
 	after := func(sql, result string) string {
-		return body(user("How many?")+`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{"sql":`+quote(sql)+`}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":`+quote(result)+`}]}`, schema)
+		return body(user("How many?")+
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{"sql":`+
+			quote(sql)+`}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":`+
+			quote(result)+`}]}`, schema)
 	}
 	rule, err := Builtin("auto", Params{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, body, want string }{
-		{"a table", body(user("How many orders are there?"), schema), `"input":{"sql":"SELECT count(*) AS rows FROM \"orders\"","source":"shop"}`},
+		{
+			"a table", body(user("How many orders are there?"), schema),
+			`"input":{"sql":"SELECT count(*) AS rows FROM \"orders\"","source":"shop"}`,
+		},
 		{"one of a table", body(user("What is the last order?"), schema), `FROM \"orders\"`},
-		{"another source", body(user("visits by day, please"), schema), `"input":{"sql":"SELECT count(*) AS rows FROM \"log\".\"visits by day\"","source":"web"}`},
+		{
+			"another source", body(user("visits by day, please"), schema),
+			`"input":{"sql":"SELECT count(*) AS rows FROM \"log\".\"visits by day\"","source":"web"}`,
+		},
 		{"no table", body(user("How many are there?"), schema), `FROM \"customers\"","source":"shop"}`},
 		{"greeting", body(user("Hi!"), schema), `"text":"Hello. I imitate`},
 		{"greeting and table", body(user("Hi, count the orders"), schema), `FROM \"orders\"`},
 		{"no data", body(user("Tell me a joke"), schema), `name a table, such as customers`},
 		{"directive", body(user("fake: say yes"), schema), `"text":"yes"`},
-		{"counted", after(`SELECT count(*) AS rows FROM "orders"`, `{"result":"r1","columns":["rows"],"rows":[[846]],"row_count":1}`), `"text":"There are 846 rows in orders."`},
-		{"other rows", after(`SELECT 1`, `{"result":"r1","columns":["a","b"],"rows":[["x","1.50"],[null,3]],"row_count":2}`), `"text":"The result holds x, 1.50, null, 3."`},
-		{"no rows", after(`SELECT 1`, `{"result":"r1","columns":["a"],"rows":[],"row_count":0}`), `"text":"The result is empty."`},
+		{
+			"counted", after(`SELECT count(*) AS rows FROM "orders"`,
+				`{"result":"r1","columns":["rows"],"rows":[[846]],"row_count":1}`),
+			`"text":"There are 846 rows in orders."`,
+		},
+		{
+			"other rows", after(`SELECT 1`,
+				`{"result":"r1","columns":["a","b"],"rows":[["x","1.50"],[null,3]],"row_count":2}`),
+			`"text":"The result holds x, 1.50, null, 3."`,
+		},
+		{
+			"no rows", after(`SELECT 1`, `{"result":"r1","columns":["a"],"rows":[],"row_count":0}`),
+			`"text":"The result is empty."`,
+		},
 		{"no table of rows", after(`SELECT 1`, `7 and 8`), `"text":"The result holds 7, 8."`},
 	} {
-		if status, _, got := post(t, New(Options{Rule: rule}).Start(t), tc.body); status != 200 || !strings.Contains(got, tc.want) {
+		if status, _, got := post(t, New(Options{Rule: rule}).Start(t), tc.body); status != 200 ||
+			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: %d %s, want %s", tc.name, status, got, tc.want)
 		}
 	}
 	if rule, err = Builtin("auto", Params{SQL: "SELECT 2"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, got := post(t, New(Options{Rule: rule}).Start(t), body(user("Hi!"), schema)); !strings.Contains(got, `"sql":"SELECT 2"`) {
+	if _, _, got := post(t, New(Options{Rule: rule}).Start(t), body(user("Hi!"), schema)); !strings.Contains(got,
+		`"sql":"SELECT 2"`) {
 		t.Errorf("a statement that is given is run, not %s", got)
 	}
 }

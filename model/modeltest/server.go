@@ -87,7 +87,10 @@ func New(opts Options) *Server {
 	if opts.Secret == "" {
 		opts.Secret = "modeltest"
 	}
-	s := &Server{opts: opts, prices: opts.Prices, secret: []byte(opts.Secret), done: make(chan struct{}), paused: map[[32]byte]bool{}}
+	s := &Server{
+		opts: opts, prices: opts.Prices, secret: []byte(opts.Secret), done: make(chan struct{}),
+		paused: map[[32]byte]bool{},
+	}
 	if s.prices == nil {
 		table, err := price.Load(nil)
 		if err != nil {
@@ -222,7 +225,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, error) {
 		return Request{Header: r.Header}, errLeft
 	}
 	if err != nil {
-		return Request{Header: r.Header}, &refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
+		return Request{
+			Header: r.Header,
+		}, &refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
 	}
 	if s.opts.Lax {
 		var head struct {
@@ -392,8 +397,10 @@ func (s *Server) modelJSON(id string) string {
 	}
 	thinking, _ := json.Marshal(types)
 	return `{"type":"model","id":` + string(quoted) + `,"display_name":` + string(quoted) +
-		`,"created_at":"2026-01-01T00:00:00Z","lifecycle":"active","max_input_tokens":` + strconv.FormatInt(m.Context, 10) +
-		`,"max_tokens":` + strconv.FormatInt(m.MaxOutput, 10) + `,"capabilities":{"thinking":{"supported":true,"types":` + string(thinking) + `}}}`
+		`,"created_at":"2026-01-01T00:00:00Z","lifecycle":"active","max_input_tokens":` + strconv.FormatInt(m.Context,
+		10) +
+		`,"max_tokens":` + strconv.FormatInt(m.MaxOutput, 10) +
+		`,"capabilities":{"thinking":{"supported":true,"types":` + string(thinking) + `}}}`
 }
 
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {

@@ -10,13 +10,15 @@ import (
 )
 
 const (
-	toolsJSON = `[{"name":"run_query","description":"d","input_schema":{"type":"object"}},{"name":"other","input_schema":{"type":"object"}}]`
-	userJSON  = `{"role":"user","content":"hi"}`
+	toolsJSON = `[{"name":"run_query","description":"d","input_schema":{"type":"object"}},{"name":"other",` +
+		`"input_schema":{"type":"object"}}]`
+	userJSON = `{"role":"user","content":"hi"}`
 )
 
 // body returns a request to the newest model with these messages and extra fields.
 func body(messages string, extra ...string) string {
-	return `{"model":"claude-sonnet-5-5","max_tokens":1000,"messages":[` + messages + `]` + strings.Join(append([]string{""}, extra...), ",") + `}`
+	return `{"model":"claude-sonnet-5-5","max_tokens":1000,"messages":[` + messages + `]` +
+		strings.Join(append([]string{""}, extra...), ",") + `}`
 }
 
 func post(t *testing.T, base, body string, header ...string) (int, http.Header, string) {
@@ -57,36 +59,100 @@ func TestStrictness(t *testing.T) {
 		{"unknown role", body(userJSON + `,{"role":"tool","content":"x"}`), "messages.1.role"},
 		{"empty content", body(`{"role":"user","content":[]}`), "non-empty content"},
 		{"empty string", body(`{"role":"user","content":""}`), "non-empty content"},
-		{"empty text", body(`{"role":"user","content":[{"type":"text","text":""}]}`), "text content blocks must be non-empty"},
+		{
+			"empty text", body(`{"role":"user","content":[{"type":"text","text":""}]}`),
+			"text content blocks must be non-empty",
+		},
 		{"unknown block", body(`{"role":"user","content":[{"type":"video"}]}`), "Input tag 'video'"},
-		{"document from the assistant", body(userJSON + `,{"role":"assistant","content":[{"type":"document"}]},` + userJSON), "Input tag 'document'"},
-		{"citations in a user text", body(`{"role":"user","content":[{"type":"text","text":"x","citations":[{}]}]}`), "citations"},
+		{
+			"document from the assistant",
+			body(userJSON + `,{"role":"assistant","content":[{"type":"document"}]},` + userJSON),
+			"Input tag 'document'",
+		},
+		{
+			"citations in a user text", body(`{"role":"user","content":[{"type":"text","text":"x","citations":[{}]}]}`),
+			"citations",
+		},
 		{"prefill", body(userJSON + `,{"role":"assistant","content":"so"}`), "prefill"},
-		{"orphan call", body(userJSON+","+call+","+userJSON, tools), "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"},
+		{
+			"orphan call", body(userJSON+","+call+","+userJSON, tools),
+			"`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1",
+		},
 		{"orphan call at the end", body(userJSON+","+call, tools), "`tool_use` ids were found without"},
 		{"unknown result", body(`{"role":"user","content":[`+result+`]}`, tools), "unexpected `tool_use_id`"},
-		{"doubled result", body(userJSON+","+call+`,{"role":"user","content":[`+result+","+result+`]}`, tools), "single result"},
-		{"text before result", body(userJSON+","+call+`,{"role":"user","content":[{"type":"text","text":"x"},`+result+`]}`, tools), "must come first"},
-		{"calls without tools", body(userJSON + "," + call + `,{"role":"user","content":[` + result + `]}`), "must define tools"},
+		{
+			"doubled result", body(userJSON+","+call+`,{"role":"user","content":[`+result+","+result+`]}`, tools),
+			"single result",
+		},
+		{
+			"text before result",
+			body(userJSON+","+call+`,{"role":"user","content":[{"type":"text","text":"x"},`+result+`]}`, tools),
+			"must come first",
+		},
+		{
+			"calls without tools", body(userJSON + "," + call + `,{"role":"user","content":[` + result + `]}`),
+			"must define tools",
+		},
 		{"system first", body(`{"role":"system","content":"x"},` + userJSON), "first message"},
-		{"system before user", body(userJSON + `,{"role":"system","content":"x"},` + userJSON), "must be last or be followed"},
-		{"system between call and result", body(userJSON+","+call+`,{"role":"system","content":"x"}`, tools), "must follow a user message"},
-		{"five marks", body(`{"role":"user","content":[`+strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 4)+`{"type":"text","text":"x"}]}`, `"cache_control":{"type":"ephemeral"}`), "A maximum of 4 blocks with cache_control may be provided. Found 5."},
-		{"1h after 5m", body(`{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`, `"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]`), "must not come after"},
-		{"mark on thinking", body(userJSON + `,{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"x","cache_control":{"type":"ephemeral"}}]},` + userJSON), "thinking.cache_control: Extra inputs"},
+		{
+			"system before user", body(userJSON + `,{"role":"system","content":"x"},` + userJSON),
+			"must be last or be followed",
+		},
+		{
+			"system between call and result", body(userJSON+","+call+`,{"role":"system","content":"x"}`, tools),
+			"must follow a user message",
+		},
+		{
+			"five marks", body(`{"role":"user","content":[`+
+				strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 4)+
+				`{"type":"text","text":"x"}]}`, `"cache_control":{"type":"ephemeral"}`),
+			"A maximum of 4 blocks with cache_control may be provided. Found 5.",
+		},
+		{
+			"1h after 5m", body(
+				`{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral",`+
+					`"ttl":"1h"}}]}`, `"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]`),
+			"must not come after",
+		},
+		{
+			"mark on thinking", body(userJSON +
+				`,{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"x",` +
+				`"cache_control":{"type":"ephemeral"}}]},` + userJSON), "thinking.cache_control: Extra inputs",
+		},
 		{"forced tool", body(userJSON, tools, `"tool_choice":{"type":"any"}`), "forced tool use"},
 		{"temperature", body(userJSON, `"temperature":1`), "temperature: Extra inputs are not permitted"},
 		{"unknown field", body(userJSON, `"colour":1`), "colour: Extra inputs"},
 		{"beta field without beta", body(userJSON, `"thread":{}`), "thread: Extra inputs"},
-		{"enabled thinking", body(userJSON, `"thinking":{"type":"enabled","budget_tokens":2000}`), `"enabled" is not supported`},
+		{
+			"enabled thinking", body(userJSON, `"thinking":{"type":"enabled","budget_tokens":2000}`),
+			`"enabled" is not supported`,
+		},
 		{"unknown thinking", body(userJSON, `"thinking":{"type":"deep"}`), "Input tag 'deep'"},
 		{"unknown effort", body(userJSON, `"output_config":{"effort":"heroic"}`), "effort"},
-		{"tool name", body(userJSON, `"tools":[{"name":"a b","input_schema":{"type":"object"}}]`), "should match pattern"},
-		{"tool twice", body(userJSON, `"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]`), "must be unique"},
+		{
+			"tool name", body(userJSON, `"tools":[{"name":"a b","input_schema":{"type":"object"}}]`),
+			"should match pattern",
+		},
+		{
+			"tool twice", body(userJSON,
+				`"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a",`+
+					`"input_schema":{"type":"object"}}]`), "must be unique",
+		},
 		{"tool without schema", body(userJSON, `"tools":[{"name":"a"}]`), "input_schema: Field required"},
-		{"only deferred tools", body(userJSON, `"tools":[{"name":"a","defer_loading":true,"input_schema":{"type":"object"}}]`), "defer_loading"},
-		{"too many tokens", `{"model":"claude-sonnet-5-5","max_tokens":200000,"messages":[` + userJSON + `]}`, "max_tokens: 200000 > 128000"},
-		{"foreign signature", body(userJSON + `,{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"abcd"}]},` + userJSON), "messages.1.content.0: Invalid `signature`"},
+		{
+			"only deferred tools",
+			body(userJSON, `"tools":[{"name":"a","defer_loading":true,"input_schema":{"type":"object"}}]`),
+			"defer_loading",
+		},
+		{
+			"too many tokens", `{"model":"claude-sonnet-5-5","max_tokens":200000,"messages":[` + userJSON + `]}`,
+			"max_tokens: 200000 > 128000",
+		},
+		{
+			"foreign signature",
+			body(userJSON + `,{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"abcd"}]},` +
+				userJSON), "messages.1.content.0: Invalid `signature`",
+		},
 	} {
 		s := New(Options{Replies: []Reply{Say("ok")}})
 		status, _, got := post(t, s.Start(t), tc.body)
@@ -107,16 +173,22 @@ func unescape(s string) string {
 
 func TestAccepted(t *testing.T) {
 	tools := `"tools":` + toolsJSON
-	call := `{"role":"assistant","content":[{"type":"text","text":"look"},{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}},{"type":"tool_use","id":"toolu_2","name":"other","input":{}}]}`
-	results := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"2"}]},{"type":"tool_result","tool_use_id":"toolu_1"},{"type":"text","text":"and now"}]}`
+	call := `{"role":"assistant","content":[{"type":"text","text":"look"},{"type":"tool_use","id":"toolu_1",` +
+		`"name":"run_query","input":{}},{"type":"tool_use","id":"toolu_2","name":"other","input":{}}]}`
+	results := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text",` +
+		`"text":"2"}]},{"type":"tool_result","tool_use_id":"toolu_1"},{"type":"text","text":"and now"}]}`
 	for name, request := range map[string]string{
-		"plain":            body(userJSON),
-		"neighbours":       body(userJSON + "," + userJSON),
-		"calls":            body(userJSON+","+call+","+results, tools),
-		"system at end":    body(userJSON + `,{"role":"system","content":"read-only now"}`),
-		"system mid":       body(userJSON + `,{"role":"system","content":"x"},{"role":"assistant","content":"y"},` + userJSON),
-		"marks":            body(userJSON, tools, `"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}]`, `"cache_control":{"type":"ephemeral"}`),
-		"thinking, effort": body(userJSON, `"thinking":{"type":"adaptive","display":"summarized"}`, `"output_config":{"effort":"low"}`, `"metadata":{"user_id":"u"}`),
+		"plain":         body(userJSON),
+		"neighbours":    body(userJSON + "," + userJSON),
+		"calls":         body(userJSON+","+call+","+results, tools),
+		"system at end": body(userJSON + `,{"role":"system","content":"read-only now"}`),
+		"system mid": body(userJSON + `,{"role":"system","content":"x"},{"role":"assistant","content":"y"},` +
+			userJSON),
+		"marks": body(userJSON, tools,
+			`"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}]`,
+			`"cache_control":{"type":"ephemeral"}`),
+		"thinking, effort": body(userJSON, `"thinking":{"type":"adaptive","display":"summarized"}`,
+			`"output_config":{"effort":"low"}`, `"metadata":{"user_id":"u"}`),
 		"no tools, please": body(userJSON, tools, `"tool_choice":{"type":"none"}`),
 	} {
 		s := New(Options{Replies: []Reply{Say("fine")}})
@@ -145,10 +217,12 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	small := New(Options{Limit: 100, Replies: []Reply{Say("x")}})
-	if status, _, got := post(t, small.Start(t), body(`{"role":"user","content":"`+strings.Repeat("x", 200)+`"}`)); status != 413 {
+	if status, _, got := post(t, small.Start(t),
+		body(`{"role":"user","content":"`+strings.Repeat("x", 200)+`"}`)); status != 413 {
 		t.Errorf("large body: %d %s", status, got)
 	}
-	if status, _, _ := post(t, New(Options{}).Start(t), strings.Replace(body(userJSON), "sonnet-5-5", "nope", 1)); status != 404 {
+	if status, _, _ := post(t, New(Options{}).Start(t),
+		strings.Replace(body(userJSON), "sonnet-5-5", "nope", 1)); status != 404 {
 		t.Errorf("unknown model: %d", status)
 	}
 }
@@ -170,10 +244,22 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	history := turn(turn(userJSON))
 	for _, tc := range []struct{ name, body, want string }{
 		{"same", body(history, system, tools), ""},
-		{"marks and key order", body(history, `"system":[{"cache_control":{"type":"ephemeral"},"text":"be brief","type":"text"}]`, tools), ""},
-		{"deferred tool added", body(history, system, `"tools":`+strings.TrimSuffix(toolsJSON, "]")+`,{"name":"late","defer_loading":true,"input_schema":{"type":"object"}}]`), ""},
+		{
+			"marks and key order",
+			body(history, `"system":[{"cache_control":{"type":"ephemeral"},"text":"be brief","type":"text"}]`, tools),
+			"",
+		},
+		{
+			"deferred tool added",
+			body(history, system,
+				`"tools":`+strings.TrimSuffix(toolsJSON, "]")+
+					`,{"name":"late","defer_loading":true,"input_schema":{"type":"object"}}]`), "",
+		},
 		{"first thinking removed", body(strings.Replace(history, firstThinking(history), "", 1), system, tools), ""},
-		{"system", body(history, `"system":[{"type":"text","text":"be brief."}]`, tools), "The `system` prompt differs"},
+		{
+			"system", body(history, `"system":[{"type":"text","text":"be brief."}]`, tools),
+			"The `system` prompt differs",
+		},
 		{"tool edited", body(history, system, strings.Replace(tools, `"d"`, `"e"`, 1)), "The set of `tools` differs"},
 		{"earlier message", body(strings.Replace(history, "hi", "ho", 1), system, tools), "An earlier message differs"},
 		{"message inserted", body(userJSON+","+history, system, tools), "An earlier message differs"},
@@ -188,7 +274,8 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	var m struct{ Content json.RawMessage }
 	json.Unmarshal([]byte(got), &m)
 	edited := bytes.Replace(m.Content, []byte(`"hm"`), []byte(`"hmm"`), 1)
-	if status, _, got := post(t, base, body(userJSON+`,{"role":"assistant","content":`+string(edited)+`},`+userJSON, summarized)); status != 400 {
+	if status, _, got := post(t, base,
+		body(userJSON+`,{"role":"assistant","content":`+string(edited)+`},`+userJSON, summarized)); status != 400 {
 		t.Errorf("edited thinking: %d %s", status, got)
 	}
 }
@@ -202,7 +289,8 @@ func TestPausedTurnMayComeBack(t *testing.T) {
 	s := New(Options{Replies: []Reply{{Text: "so far", StopReason: "pause_turn"}, Say("done")}})
 	base := s.Start(t)
 	post(t, base, body(userJSON))
-	if status, _, got := post(t, base, body(userJSON+`,{"role":"assistant","content":[{"type":"text","text":"so far"}]}`)); status != 200 {
+	if status, _, got := post(t, base,
+		body(userJSON+`,{"role":"assistant","content":[{"type":"text","text":"so far"}]}`)); status != 200 {
 		t.Errorf("%d %s", status, got)
 	}
 	if status, _, _ := post(t, base, body(userJSON)); status != 500 || len(s.Refusals()) != 1 {
@@ -222,8 +310,10 @@ func TestStreamOfEverything(t *testing.T) {
 		t.Errorf("%d %v", status, header)
 	}
 	for _, want := range []string{
-		"event: message_start\n", "event: brand_new\n", "event: ping\n", `"type":"signature_delta"`, `"type":"redacted_thinking"`,
-		`"partial_json":""`, `"citations_delta"`, `"id":"toolu_00000001_2"`, `"stop_reason":"tool_use"`, "event: message_stop\n", futureBlock,
+		"event: message_start\n", "event: brand_new\n", "event: ping\n", `"type":"signature_delta"`,
+		`"type":"redacted_thinking"`,
+		`"partial_json":""`, `"citations_delta"`, `"id":"toolu_00000001_2"`, `"stop_reason":"tool_use"`,
+		"event: message_stop\n", futureBlock,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("stream lacks %s:\n%s", want, got)
@@ -236,7 +326,9 @@ func TestStreamOfEverything(t *testing.T) {
 
 func TestModelsAndTokens(t *testing.T) {
 	base := New(Options{}).Start(t)
-	for path, want := range map[string]int{"/v1/models": 200, "/v1/models/claude-opus-5-5": 200, "/v1/models/nope": 404, "/v2": 404} {
+	for path, want := range map[string]int{
+		"/v1/models": 200, "/v1/models/claude-opus-5-5": 200, "/v1/models/nope": 404, "/v2": 404,
+	} {
 		req, _ := http.NewRequest("GET", base+path, nil)
 		req.Header.Set("Anthropic-Version", versionNow)
 		res, err := http.DefaultClient.Do(req)

@@ -139,7 +139,8 @@ func (s *Server) checkBlock(at binding, first bool, c Content, bound bool) error
 	case !bound || made.model != at.model:
 		return nil // another model cannot read it and drops it
 	}
-	const words = "Invalid signature in thinking block. The block is bound to a different conversation. %s differs from the one this block was created with."
+	const words = "Invalid signature in thinking block. The block is bound to a different conversation. %s differs " +
+		"from the one this block was created with."
 	switch {
 	case made.system != at.system:
 		return fmt.Errorf(words, "The `system` prompt")

@@ -96,7 +96,8 @@ func (s *Server) check(r Request) error {
 	}
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "assistant" && !model.Prefill && !s.opts.Compatible && !s.isPaused(last) {
-		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+		return invalid("This model does not support assistant message prefill. The conversation must end with a user " +
+			"message.")
 	}
 	if s.opts.Compatible {
 		return nil
@@ -119,7 +120,10 @@ func (s *Server) checkFields(r Request) error {
 	for name := range r.Fields {
 		switch {
 		case slices.Contains(topLevel, name):
-			if s.opts.Compatible && slices.Contains([]string{"cache_control", "thinking", "output_config", "metadata", "diagnostics"}, name) {
+			if s.opts.Compatible &&
+				slices.Contains([]string{
+					"cache_control", "thinking", "output_config", "metadata", "diagnostics",
+				}, name) {
 				return invalid("%s: Extra inputs are not permitted", name)
 			}
 		case slices.Contains(sampling, name) && r.Header.Get("Anthropic-Version") == versionOld:
@@ -143,7 +147,8 @@ func (s *Server) checkFields(r Request) error {
 
 func checkModel(r Request, m price.Model) error {
 	if r.Max > m.MaxOutput {
-		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.Max, m.MaxOutput, r.Model)
+		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.Max,
+			m.MaxOutput, r.Model)
 	}
 	if r.Choice == "any" || r.Choice == "tool" {
 		if !m.ForcedTools {
@@ -153,18 +158,10 @@ func checkModel(r Request, m price.Model) error {
 			return invalid("Thinking may not be enabled when tool_choice forces tool use.")
 		}
 	}
-	switch kind := r.Thinking.Type; {
-	case r.Fields["thinking"] == nil:
-	case !slices.Contains([]string{"adaptive", "enabled", "disabled", "between_tools"}, kind):
-		return invalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: 'adaptive', 'between_tools', 'disabled', 'enabled'", kind)
-	case !m.Thinks(kind):
-		return invalid("thinking.type: %q is not supported by %s. Supported types: %s", kind, r.Model, strings.Join(m.Thinking.Types, ", "))
-	case kind == "disabled" && (r.Effort == "xhigh" || r.Effort == "max") && strings.Contains(r.Model, "-5"):
-		return invalid("thinking.type: \"disabled\" is only supported at effort high and below")
-	case kind == "enabled" && (r.Thinking.Budget < 1024 || r.Thinking.Budget >= r.Max):
-		return invalid("thinking.budget_tokens: must be at least 1024 and less than max_tokens")
-	case r.Thinking.Display != "" && r.Thinking.Display != "summarized" && r.Thinking.Display != "omitted":
-		return invalid("thinking.display: Input should be 'summarized' or 'omitted'")
+	if r.Fields["thinking"] != nil {
+		if err := checkThinking(r, m); err != nil {
+			return err
+		}
 	}
 	if r.Effort != "" && !slices.Contains(m.Effort, r.Effort) {
 		return invalid("output_config.effort: %q is not supported by %s", r.Effort, r.Model)
@@ -173,6 +170,24 @@ func checkModel(r Request, m price.Model) error {
 		if msg.Role == "system" && !m.SystemRole {
 			return invalid("messages.%d: role 'system' is not supported by %s", i, r.Model)
 		}
+	}
+	return nil
+}
+
+func checkThinking(r Request, m price.Model) error {
+	switch kind := r.Thinking.Type; {
+	case !slices.Contains([]string{"adaptive", "enabled", "disabled", "between_tools"}, kind):
+		return invalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: "+
+			"'adaptive', 'between_tools', 'disabled', 'enabled'", kind)
+	case !m.Thinks(kind):
+		return invalid("thinking.type: %q is not supported by %s. Supported types: %s", kind, r.Model,
+			strings.Join(m.Thinking.Types, ", "))
+	case kind == "disabled" && (r.Effort == "xhigh" || r.Effort == "max") && strings.Contains(r.Model, "-5"):
+		return invalid("thinking.type: \"disabled\" is only supported at effort high and below")
+	case kind == "enabled" && (r.Thinking.Budget < 1024 || r.Thinking.Budget >= r.Max):
+		return invalid("thinking.budget_tokens: must be at least 1024 and less than max_tokens")
+	case r.Thinking.Display != "" && r.Thinking.Display != "summarized" && r.Thinking.Display != "omitted":
+		return invalid("thinking.display: Input should be 'summarized' or 'omitted'")
 	}
 	return nil
 }
@@ -218,18 +233,12 @@ func checkMarks(r Request) error {
 	for _, t := range r.Tools {
 		add(t.CacheControl)
 	}
-	if blocks, err := parseContent(r.System); err != nil {
-		return invalid("system: Input should be a valid string or list of text blocks")
-	} else {
-		for i, b := range blocks {
-			if b.Type != "text" {
-				return invalid("system.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'text'", i, b.Type)
-			}
-			if b.Text == "" {
-				return invalid("system: text content blocks must be non-empty")
-			}
-			add(b.CacheControl)
-		}
+	blocks, err := systemBlocks(r)
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		add(b.CacheControl)
 	}
 	for i, m := range r.Messages {
 		for j, c := range m.Content {
@@ -242,6 +251,27 @@ func checkMarks(r Request) error {
 	if raw, ok := r.Fields["cache_control"]; ok {
 		add(parseMark(raw))
 	}
+	return checkMarkList(marks)
+}
+
+func systemBlocks(r Request) ([]Content, error) {
+	blocks, err := parseContent(r.System)
+	if err != nil {
+		return nil, invalid("system: Input should be a valid string or list of text blocks")
+	}
+	for i, b := range blocks {
+		if b.Type != "text" {
+			return nil, invalid("system.%d: Input tag '%s' found using 'type' does not match any of the expected "+
+				"tags: 'text'", i, b.Type)
+		}
+		if b.Text == "" {
+			return nil, invalid("system: text content blocks must be non-empty")
+		}
+	}
+	return blocks, nil
+}
+
+func checkMarkList(marks []cacheControl) error {
 	if len(marks) > 4 {
 		return invalid("A maximum of 4 blocks with cache_control may be provided. Found %d.", len(marks))
 	}
@@ -251,7 +281,8 @@ func checkMarks(r Request) error {
 		case m.Type != "ephemeral" || m.TTL != "" && m.TTL != "5m" && m.TTL != "1h":
 			return invalid("cache_control: Input should be {type: 'ephemeral', ttl: '5m' or '1h'}")
 		case m.TTL == "1h" && short:
-			return invalid("cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.")
+			return invalid("cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' " +
+				"cache_control block.")
 		}
 		short = short || m.TTL != "1h"
 	}

@@ -56,23 +56,32 @@ func checkMessage(i int, m Message) error {
 		return invalid("messages.%d: %s messages must have non-empty content", i, m.Role)
 	}
 	for j, c := range m.Content {
-		switch {
-		case !slices.Contains(allowed, c.Type):
-			return invalid("messages.%d.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'", i, j, c.Type, strings.Join(allowed, "', '"))
-		case c.Type == "text" && c.Text == "":
-			return invalid("messages: text content blocks must be non-empty")
-		case c.Type == "text" && m.Role == "user" && len(c.Citations) > 2 && c.Citations[0] == '[':
-			return invalid("messages.%d.content.%d.text.citations: Extra inputs are not permitted", i, j)
-		case c.Type == "tool_use" && (c.ID == "" || c.Name == "" || !isObject(c.Input)):
-			return invalid("messages.%d.content.%d.tool_use: id, name and an object as input are required", i, j)
-		case c.Type == "tool_use" && !toolName.MatchString(c.ID):
-			return invalid("messages.%d.content.%d.tool_use.id: String should match pattern '%s'", i, j, toolName)
-		case c.Type == "tool_result" && c.ToolUseID == "":
-			return invalid("messages.%d.content.%d.tool_result.tool_use_id: Field required", i, j)
-		case c.Type == "tool_result":
-			if _, err := parseContent(c.Content); err != nil {
-				return invalid("messages.%d.content.%d.tool_result.content: Input should be a valid string or list of blocks", i, j)
-			}
+		if err := checkBlock(i, j, m.Role, allowed, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkBlock(i, j int, role string, allowed []string, c Content) error {
+	switch {
+	case !slices.Contains(allowed, c.Type):
+		return invalid("messages.%d.content.%d: Input tag '%s' found using 'type' does not match any of the "+
+			"expected tags: '%s'", i, j, c.Type, strings.Join(allowed, "', '"))
+	case c.Type == "text" && c.Text == "":
+		return invalid("messages: text content blocks must be non-empty")
+	case c.Type == "text" && role == "user" && len(c.Citations) > 2 && c.Citations[0] == '[':
+		return invalid("messages.%d.content.%d.text.citations: Extra inputs are not permitted", i, j)
+	case c.Type == "tool_use" && (c.ID == "" || c.Name == "" || !isObject(c.Input)):
+		return invalid("messages.%d.content.%d.tool_use: id, name and an object as input are required", i, j)
+	case c.Type == "tool_use" && !toolName.MatchString(c.ID):
+		return invalid("messages.%d.content.%d.tool_use.id: String should match pattern '%s'", i, j, toolName)
+	case c.Type == "tool_result" && c.ToolUseID == "":
+		return invalid("messages.%d.content.%d.tool_result.tool_use_id: Field required", i, j)
+	case c.Type == "tool_result":
+		if _, err := parseContent(c.Content); err != nil {
+			return invalid("messages.%d.content.%d.tool_result.content: Input should be a valid string or list "+
+				"of blocks", i, j)
 		}
 	}
 	return nil
@@ -130,9 +139,12 @@ func checkResults(messages []Message) error {
 			}
 			switch {
 			case !slices.Contains(open, c.ToolUseID):
-				return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, c.ToolUseID)
+				return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i,
+					j, c.ToolUseID)
 			case seen[c.ToolUseID]:
-				return invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, j, c.ToolUseID)
+				return invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple "+
+					"`tool_result` blocks with id: %s", i, j, c.ToolUseID)
 			case other:
 				return invalid("messages.%d: `tool_result` blocks must come first in the content of a message", i)
 			}
@@ -157,7 +169,9 @@ func checkResults(messages []Message) error {
 }
 
 func orphans(i int, ids []string) error {
-	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
+	return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each "+
+		"`tool_use` block must have a corresponding `tool_result` block in the next message.", i,
+		strings.Join(ids, ", "))
 }
 
 func callIDs(m Message) []string {

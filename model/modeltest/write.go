@@ -141,7 +141,8 @@ func (w *writer) make(b Block, p *prefix) piece {
 		if b.Citation != "" {
 			made.start = []byte(`{"type":"text","text":"","citations":[]}`)
 			made.deltas = append(made.deltas, []byte(`{"type":"citations_delta","citation":`+b.Citation+`}`))
-			made.final = json.RawMessage(`{"type":"text","text":` + quote(b.Text) + `,"citations":[` + b.Citation + `]}`)
+			made.final = json.RawMessage(`{"type":"text","text":` + quote(b.Text) + `,"citations":[` + b.Citation +
+				`]}`)
 		}
 		for _, part := range pieces(b.Text, b.Deltas) {
 			made.deltas = append(made.deltas, []byte(`{"type":"text_delta","text":`+quote(part)+`}`))
@@ -170,7 +171,8 @@ func (w *writer) makeThinking(made *piece, p *prefix) {
 	}
 	made.start = []byte(`{"type":"thinking","thinking":"","signature":""}`)
 	made.deltas = append(made.deltas, []byte(`{"type":"signature_delta","signature":`+quote(signature)+`}`))
-	made.final = json.RawMessage(`{"type":"thinking","thinking":` + quote(text) + `,"signature":` + quote(signature) + `}`)
+	made.final = json.RawMessage(`{"type":"thinking","thinking":` + quote(text) + `,"signature":` + quote(signature) +
+		`}`)
 }
 
 func (w *writer) makeCall(made *piece) {
@@ -236,10 +238,12 @@ func (w *writer) usage(end bool) string {
 	if w.s.opts.Compatible {
 		return fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d}`, u.Input, u.Output)
 	}
-	out := fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d`,
+	out := fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,`+
+		`"output_tokens":%d`,
 		u.Input, u.CacheWrite+u.CacheHour, u.CacheRead, u.Output)
 	if !end {
-		out += fmt.Sprintf(`,"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d},"service_tier":"standard"`, u.CacheWrite, u.CacheHour)
+		out += fmt.Sprintf(`,"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d},`+
+			`"service_tier":"standard"`, u.CacheWrite, u.CacheHour)
 	} else if u.Thinking > 0 {
 		out += fmt.Sprintf(`,"output_tokens_details":{"thinking_tokens":%d}`, u.Thinking)
 	}
@@ -268,14 +272,16 @@ func (w *writer) stream() {
 	if w.reply.NoUsage {
 		usage = ""
 	}
-	w.event("message_start", `{"type":"message_start","message":{"id":"`+w.messageID()+`","type":"message","role":"assistant","model":`+
-		quote(w.model())+`,"content":[],"stop_reason":null,"stop_sequence":null`+usage+`}`+w.odd()+`}`)
+	w.event("message_start",
+		`{"type":"message_start","message":{"id":"`+w.messageID()+`","type":"message","role":"assistant","model":`+
+			quote(w.model())+`,"content":[],"stop_reason":null,"stop_sequence":null`+usage+`}`+w.odd()+`}`)
 	w.flush()
 	if w.reply.Odd {
 		w.event("brand_new", `{"type":"brand_new","index":0,"delta":{"type":"text_delta","text":"never shown"}}`)
 	}
 	for i, p := range w.pieces {
-		w.event("content_block_start", `{"type":"content_block_start","index":`+strconv.Itoa(i)+`,"content_block":`+string(p.start)+w.odd()+`}`)
+		w.event("content_block_start",
+			`{"type":"content_block_start","index":`+strconv.Itoa(i)+`,"content_block":`+string(p.start)+w.odd()+`}`)
 		if i == 0 && !w.s.opts.Compatible {
 			w.event("ping", `{"type":"ping"}`)
 		}
@@ -306,7 +312,8 @@ func (w *writer) odd() string {
 
 // deltas writes the deltas of one block.
 func (w *writer) deltas(index int, p piece) {
-	head := `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":` + strconv.Itoa(index) + `,"delta":`
+	head := `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":` + strconv.Itoa(index) +
+		`,"delta":`
 	tail := "}\n\n"
 	n := len(p.deltas)
 	repeat := []byte(nil)
@@ -398,7 +405,8 @@ func (w *writer) breakOff(f Fault) {
 		}
 		w.event("error", string(errorBody(failure, requestID(w.req.N))))
 	case Garbage:
-		w.buf = append(w.buf, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"del\n\n"...)
+		w.buf = append(w.buf,
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"del\n\n"...)
 	}
 	w.flush()
 	w.broken = true

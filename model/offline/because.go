@@ -16,10 +16,15 @@ const (
 )
 
 var (
-	downWords = set("fall fell fallen falling drop dropped dropping decline declined declining decrease decreased decreasing lower down shrink shrank shrunk sink sank plunge plunged slump slumped dip dipped less fewer lost lose reduced")
-	upWords   = set("rise rose risen rising increase increased increasing grow grew grown growing higher up climb climbed jump jumped spike spiked surge surged more gain gained")
+	downWords = set("fall fell fallen falling drop dropped dropping decline declined declining decrease decreased " +
+		"decreasing lower down shrink shrank shrunk sink sank plunge plunged slump slumped dip dipped less fewer " +
+		"lost lose reduced")
+	upWords = set("rise rose risen rising increase increased increasing grow grew grown growing higher up climb " +
+		"climbed jump jumped spike spiked surge surged more gain gained")
 	bothWords = set("change changed changing different differ")
-	whySmall  = set("why how come what has have is are was were did does do the a an and but so explain reason reasons for cause caused causes behind of in our my we it that this there go goes went gone so much many then than before driving drove due to")
+	whySmall  = set("why how come what has have is are was were did does do the a an and but so explain reason " +
+		"reasons for cause caused causes behind of in our my we it that this there go goes went gone so much many " +
+		"then than before driving drove due to")
 )
 
 // whyQuestion reads "why did revenue fall in July 2026, by city?"; after another
@@ -78,7 +83,8 @@ func (ps *parser) whyQuestion(before *plan) (*plan, *declined) {
 // revenue.
 func (ps *parser) whyFigure(before *plan) (*plan, *declined) {
 	pl := &plan{p: ps.p}
-	named := len(ps.measureColumns()) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0 || len(ps.nouns(itTable)) > 0 || ps.howMany >= 0 || ps.agg != ""
+	named := len(ps.measureColumns()) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0 ||
+		len(ps.nouns(itTable)) > 0 || ps.howMany >= 0 || ps.agg != ""
 	switch {
 	case named:
 		if d := ps.chooseMeasure(pl); d != nil {
@@ -88,11 +94,15 @@ func (ps *parser) whyFigure(before *plan) (*plan, *declined) {
 			return nil, d
 		}
 	case before != nil && before.kind == kindAggregate:
-		*pl = plan{p: ps.p, base: before.base, measures: slices.Clone(before.measures), dims: slices.Clone(before.dims), filters: slices.Clone(before.filters)}
+		*pl = plan{
+			p: ps.p, base: before.base, measures: slices.Clone(before.measures), dims: slices.Clone(before.dims),
+			filters: slices.Clone(before.filters),
+		}
 	default:
 		return nil, decline("%s Name the figure that changed.", noCauseWords)
 	}
-	if pl.kind != kindAggregate || len(pl.measures) != 1 || pl.measures[0].agg != aggSum && pl.measures[0].agg != aggCount || pl.measures[0].entity != nil {
+	if pl.kind != kindAggregate || len(pl.measures) != 1 ||
+		pl.measures[0].agg != aggSum && pl.measures[0].agg != aggCount || pl.measures[0].entity != nil {
 		return nil, decline("%s Only totals and counts can be split by where they changed.", noCauseWords)
 	}
 	return pl, nil
@@ -109,7 +119,8 @@ func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 	for _, it := range ps.nouns(itPeriod) {
 		p, ok := it.period.resolve(date)
 		if !ok || p.from == "" || p.to == "" {
-			return decline("I can compare one month, quarter or year with the one before, and “%s” is none.", ps.said(it))
+			return decline("I can compare one month, quarter or year with the one before, and “%s” is none.",
+				ps.said(it))
 		}
 		it.done = true
 		stated = append(stated, p)
@@ -180,7 +191,9 @@ func (p period) before() period {
 		return monthPeriod(prev.Year(), int(prev.Month()))
 	case "week":
 		mon := from.AddDate(0, 0, -7)
-		return period{from: mon.Format(time.DateOnly), to: p.from, words: "week of " + mon.Format(time.DateOnly), size: "week"}
+		return period{
+			from: mon.Format(time.DateOnly), to: p.from, words: "week of " + mon.Format(time.DateOnly), size: "week",
+		}
 	case "day":
 		return dayPeriod(from.AddDate(0, 0, -1))
 	}
@@ -205,7 +218,9 @@ func (ps *parser) whyDims(pl *plan) *declined {
 			continue
 		}
 		for _, c := range o.goodDims() {
-			one := slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opIn && f.col == c && !f.not && len(f.values) == 1 })
+			one := slices.ContainsFunc(pl.filters, func(f filter) bool {
+				return f.op == opIn && f.col == c && !f.not && len(f.values) == 1
+			})
 			state := slices.Contains(c.words, "status") // as of now, not of then
 			if c.distinct <= mostGroups && !one && !state && len(dims) < mostSplits {
 				dims = append(dims, columnDim(c))
@@ -228,7 +243,8 @@ func (w *sqlWriter) why() string {
 	}
 	q := func(s string) string { return quoteName(w.dialect, s) }
 	return "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS " + q("parts") +
-		" ORDER BY CASE WHEN " + q("split_by") + " = '" + whole + "' THEN 0 ELSE 1 END, " + q("split_by") + ", ABS(" + q("change") + ") DESC, " + q("value")
+		" ORDER BY CASE WHEN " + q("split_by") + " = '" + whole + "' THEN 0 ELSE 1 END, " + q("split_by") + ", ABS(" +
+		q("change") + ") DESC, " + q("value")
 }
 
 // whole is what the row of the totals is split by.
@@ -264,8 +280,10 @@ func (w *sqlWriter) whyPart(d *dim) string {
 		expr, keys := part.dimValue(*d)
 		by, label, group = d.name, "CAST("+expr+" AS "+text+")", " GROUP BY "+strings.Join(keys, ", ")
 	}
-	return "SELECT " + quoteText(by) + " AS " + q("split_by") + ", " + label + " AS " + q("value") + ", " + from + " AS " + q("before") + ", " + to + " AS " + q("after") + ", " +
-		to + " - " + from + " AS " + q("change") + part.source() + part.where("(("+in(one.change.from)+") OR ("+in(one.change.to)+"))") + group
+	return "SELECT " + quoteText(by) + " AS " + q("split_by") + ", " + label + " AS " + q("value") + ", " + from +
+		" AS " + q("before") + ", " + to + " AS " + q("after") + ", " +
+		to + " - " + from + " AS " + q("change") + part.source() +
+		part.where("(("+in(one.change.from)+") OR ("+in(one.change.to)+"))") + group
 }
 
 // dimValue is what a dimension shows, and what it groups by.

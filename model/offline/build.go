@@ -22,9 +22,13 @@ func (c *column) title() string {
 
 // datePreference orders a table's dates by how likely they say when a row came
 // into being.
-var datePreference = []string{"order", "ordered", "issue", "issued", "open", "opened", "create", "created", "sale", "ship", "shipped", "book", "booked", "start", "started", "signup", "sign", "joined", "date"}
+var datePreference = []string{
+	"order", "ordered", "issue", "issued", "open", "opened", "create", "created", "sale", "ship", "shipped", "book",
+	"booked", "start", "started", "signup", "sign", "joined", "date",
+}
 
-var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated modified cancelled returned until left leave exit resolved completed finished")
+var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated " +
+	"modified cancelled returned until left leave exit resolved completed finished")
 
 // mainDate is the date that says when a row of the table came into being; where the
 // only one says something else, such as the delivery, that.
@@ -127,7 +131,8 @@ func (ps *parser) chooseBase(pl *plan) *declined {
 	var rel []*table
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind == itTable && !it.done && !it.neg && !it.dim && len(it.tables) == 1 && !ps.never && it.table() != pl.base && !(it.qual && ps.items[k+1].done) {
+		if it.kind == itTable && !it.done && !it.neg && !it.dim && len(it.tables) == 1 && !ps.never &&
+			it.table() != pl.base && !(it.qual && ps.items[k+1].done) {
 			rel = append(rel, it.table())
 		}
 	}
@@ -170,7 +175,8 @@ func (ps *parser) reachFrom(pl *plan, t *table) *declined {
 	if pl.base.reaches(t) {
 		return nil
 	}
-	if pl.kind == kindAggregate && len(pl.measures) == 1 && (pl.measures[0].agg == aggCount || pl.measures[0].agg == aggDistinct) {
+	if pl.kind == kindAggregate && len(pl.measures) == 1 &&
+		(pl.measures[0].agg == aggCount || pl.measures[0].agg == aggDistinct) {
 		if b := ps.p.lowest(pl.base, t); b != nil {
 			if pl.measures[0].agg == aggCount && pl.measures[0].entity == nil {
 				pl.measures[0].entity = pl.base
@@ -179,7 +185,8 @@ func (ps *parser) reachFrom(pl *plan, t *table) *declined {
 			return nil
 		}
 	}
-	return decline("%s cannot be split by %s: one row would be counted several times.", upperFirst(pl.base.title()), t.title())
+	return decline("%s cannot be split by %s: one row would be counted several times.", upperFirst(pl.base.title()),
+		t.title())
 }
 
 func (ps *parser) addDims(pl *plan) *declined {
@@ -250,18 +257,26 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		}
 		m := pl.measures
 		if ps.ratio && len(pl.dims) == 0 && t != pl.base && pl.base.reaches(t) && m[0].agg == aggCount {
-			pl.measures[0] = measure{agg: aggAvg, per: t, name: "average " + m[0].name + " per " + t.title() + " that has any"}
+			pl.measures[0] = measure{
+				agg:  aggAvg,
+				per:  t,
+				name: "average " + m[0].name + " per " + t.title() + " that has any",
+			}
 			ps.ratio = false
 			return nil
 		}
 		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
 			return nil // the average per row, the total across all rows
 		}
-		if others := slices.ContainsFunc(ps.items, func(o item) bool { return o.dim && o.lo != it.lo }); len(m) == 1 && t == pl.base && m[0].agg == aggSum && m[0].col != nil && m[0].times == nil && ps.agg == "" && ps.at(it.lo-1) == "per" && others {
+		if others := slices.ContainsFunc(ps.items, func(o item) bool {
+			return o.dim && o.lo != it.lo
+		}); len(m) == 1 && t == pl.base && m[0].agg == aggSum && m[0].col != nil && m[0].times == nil && ps.agg == "" &&
+			ps.at(it.lo-1) == "per" && others {
 			pl.measures[0].agg, pl.measures[0].name = aggAvg, ""
 			return nil // "cost per visit by status"
 		}
-		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (m[0].times != nil || !meanOnly(m[0].col)) && (t.event() || m[0].name == "revenue") && pl.base.reaches(t) {
+		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (m[0].times != nil || !meanOnly(m[0].col)) &&
+			(t.event() || m[0].name == "revenue") && pl.base.reaches(t) {
 			pl.measures[0].per = t
 			return nil
 		}
@@ -324,14 +339,16 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 			pl.limit = ps.limit
 			return nil
 		}
-		return decline("I could not tell what to do by %s: say which total, average or ranking.", pl.measures[0].describe())
+		return decline("I could not tell what to do by %s: say which total, average or ranking.",
+			pl.measures[0].describe())
 	}
 	grouped := len(pl.dims) > 0
 	want := ps.which || pl.order != 0 || pl.limit > 0 || ps.share || ps.hasHaving()
 	if grouped || !want || ps.bucket != "" {
 		return nil
 	}
-	if pl.order != 0 && len(pl.measures) == 1 && pl.measures[0].agg == aggSum && pl.measures[0].times == nil && ps.rankedRows(pl) {
+	if pl.order != 0 && len(pl.measures) == 1 && pl.measures[0].agg == aggSum && pl.measures[0].times == nil &&
+		ps.rankedRows(pl) {
 		return nil
 	}
 	for k := range ps.items {
@@ -342,7 +359,8 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		if it.kind == itNumber || it.kind == itValue {
 			continue
 		}
-		noun := it.kind == itTable && !it.verb && it.table() != pl.base || it.kind == itColumn && it.col().role == roleDimension
+		noun := it.kind == itTable && !it.verb && it.table() != pl.base ||
+			it.kind == itColumn && it.col().role == roleDimension
 		if !noun || ps.share && !ps.which && pl.order == 0 && !ps.possessed(it) {
 			continue
 		}
@@ -358,7 +376,9 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 func (ps *parser) possessed(it *item) bool { return it.lo > 0 && ps.marker(it.lo-1) }
 
 func (ps *parser) hasHaving() bool {
-	return slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && it.cols == nil && it.table() != nil })
+	return slices.ContainsFunc(ps.items, func(it item) bool {
+		return it.kind == itNumber && it.cols == nil && it.table() != nil
+	})
 }
 
 // dateFor is the date that periods are of: the one that words name, else the
@@ -396,7 +416,8 @@ func (ps *parser) dateFor(pl *plan) *column {
 		}
 	}
 	t := pl.base
-	if len(pl.measures) == 1 && pl.measures[0].entity != nil && pl.measures[0].entity.mainDate() != nil && !t.eventful() {
+	if len(pl.measures) == 1 && pl.measures[0].entity != nil && pl.measures[0].entity.mainDate() != nil &&
+		!t.eventful() {
 		t = pl.measures[0].entity
 	}
 	if c := t.nearDate(); c != nil {
@@ -410,7 +431,9 @@ func (ps *parser) dateFor(pl *plan) *column {
 func (t *table) yearColumn(pl *plan, ps *parser) *column {
 	whole := ps.bucket == "year" || ps.bucket == ""
 	for _, it := range ps.nouns(itPeriod) {
-		whole = whole && it.period.back == 0 && it.period.relative == "" && !it.period.yearless && (it.period.size == "year" || strings.HasSuffix(it.period.from, "-01-01") || strings.HasSuffix(it.period.to, "-01-01"))
+		whole = whole && it.period.back == 0 && it.period.relative == "" && !it.period.yearless &&
+			(it.period.size == "year" || strings.HasSuffix(it.period.from, "-01-01") ||
+				strings.HasSuffix(it.period.to, "-01-01"))
 	}
 	var found *column
 	for _, c := range t.cols {

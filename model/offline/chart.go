@@ -5,27 +5,27 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Chart is the planner of an assistant at a chart: a few plain requests become calls of
 // the tools that read the market and draw, and their results words. What it draws is
 // computed from candles that it has read: swings, and the levels they make. The zero
-// value is ready, and may be used by many runs at once. It implements agent.Model.
+// value is ready, and may be used by many runs at once. It implements model.Model.
 type Chart struct{}
 
-var _ agent.Model = Chart{}
+var _ model.Model = Chart{}
 
 // Step answers the last request of the history: with the next call of a tool, or, when
 // there is none left to make, in words.
-func (Chart) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (Chart) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
-		return agent.Reply{}, context.Cause(ctx)
+		return model.Reply{}, context.Cause(ctx)
 	}
 	return emit(chartStep(req), live), nil
 }
 
-func chartStep(req agent.Request) answer {
+func chartStep(req model.Request) answer {
 	h := readHistory(req.Messages)
 	if !hasTools(req.Tools) {
 		return answer{text: shortTitle(h.last())} // a side job, such as a title
@@ -58,7 +58,8 @@ func chartStep(req agent.Request) answer {
 	return answer{text: w.b.String(), cites: w.cites}
 }
 
-const chartBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed rules. " +
+const chartBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
+	"rules. " +
 	"To connect one: `export ANTHROPIC_API_KEY=…`_"
 
 // chartSuggestions are requests that can be carried out, with the tool that each needs
@@ -72,7 +73,7 @@ var chartSuggestions = []struct{ said, tool string }{
 	{"Headlines", "get_headlines"},
 }
 
-func (w *writer) declineChart(req agent.Request, unknown string) {
+func (w *writer) declineChart(req model.Request, unknown string) {
 	w.text("I am the offline planner and know only a few requests; I did not understand this one, so I did nothing.")
 	if unknown != "" {
 		w.text(" " + unknown)
@@ -117,7 +118,11 @@ func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
 	if symbol == "" {
 		symbol = t.at.symbol
 	}
-	tool := map[string]string{"price": "get_current_price", "cot": "get_cot_positioning", "headlines": "get_headlines"}[o.kind]
+	tool := map[string]string{
+		"price":     "get_current_price",
+		"cot":       "get_cot_positioning",
+		"headlines": "get_headlines",
+	}[o.kind]
 	c := t.h.result(tool)
 	if c == nil {
 		return &chartCall{tool, map[string]any{"symbol": symbol}}

@@ -14,14 +14,16 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/cite"
-	core "github.com/footnotehq/footnote/drawing"
-	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/board"
+	core "github.com/footnotehq/footnote/market/drawing"
 	marketdb "github.com/footnotehq/footnote/market/sqlite"
+	drawingtools "github.com/footnotehq/footnote/market/tool/drawing"
+	markettools "github.com/footnotehq/footnote/market/tool/market"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline"
-	"github.com/footnotehq/footnote/store"
-	drawingtools "github.com/footnotehq/footnote/tool/drawing"
-	markettools "github.com/footnotehq/footnote/tool/market"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // firstBar is when the candles of the tests begin, a Monday.
@@ -38,7 +40,10 @@ func zigzag(turns ...float64) []market.Candle {
 	for i := 1; i < len(turns); i++ {
 		for k := range legBars {
 			p := turns[i-1] + (turns[i]-turns[i-1])*float64(k)/legBars
-			list = append(list, market.Candle{Time: firstBar.Add(time.Duration(len(list)) * time.Hour), Open: price(p), High: price(p + 2), Low: price(p - 2), Close: price(p), Volume: 5})
+			list = append(list, market.Candle{
+				Time: firstBar.Add(time.Duration(len(list)) * time.Hour), Open: price(p), High: price(p + 2),
+				Low: price(p - 2), Close: price(p), Volume: 5,
+			})
 		}
 	}
 	return list
@@ -59,22 +64,45 @@ func chartMarket(t *testing.T, candles []market.Candle) market.Market {
 	end := candles[len(candles)-1].Time.Add(time.Hour)
 	trade := func(id string, day int, pnl float64) market.Trade {
 		at := time.Date(2026, time.October, day, 9, 0, 0, 0, time.UTC)
-		return market.Trade{ID: id, Symbol: "EURUSD", Side: "buy", Size: 1, Opened: at, Closed: at.Add(time.Hour), Entry: 1.1, Exit: 1.11, PnL: pnl, Currency: "USD"}
+		return market.Trade{
+			ID: id, Symbol: "EURUSD", Side: "buy", Size: 1, Opened: at, Closed: at.Add(time.Hour), Entry: 1.1,
+			Exit: 1.11, PnL: pnl, Currency: "USD",
+		}
 	}
 	for _, err := range []error{
-		l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true}),
+		l.Symbol(t.Context(), market.Symbol{
+			Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true,
+		}),
 		l.Symbol(t.Context(), market.Symbol{Symbol: "AUDNZD", Base: "AUD", Quote: "NZD"}),
 		l.Candles(t.Context(), "EURUSD", market.H1, candles),
 		l.Events(t.Context(), []market.Event{
-			{Time: end.Add(time.Hour), Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.9), Previous: new(3.1), Unit: "%"},
+			{
+				Time: end.Add(time.Hour), Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.9),
+				Previous: new(3.1), Unit: "%",
+			},
 			{Time: end.Add(20 * time.Hour), Currency: "EUR", Title: "Ifo 2026", Impact: "low"},
 		}),
 		l.COT(t.Context(), []market.COTReport{
-			{Symbol: "EURUSD", Date: firstBar.AddDate(0, 0, -13), Published: firstBar.AddDate(0, 0, -10), NonCommercialLong: 1000, NonCommercialShort: 400, CommercialLong: 700, CommercialShort: 1300, OpenInterest: 3000},
-			{Symbol: "EURUSD", Date: firstBar.AddDate(0, 0, -6), Published: firstBar.AddDate(0, 0, -3), NonCommercialLong: 1200, NonCommercialShort: 450, CommercialLong: 700, CommercialShort: 1300, OpenInterest: 3100},
+			{
+				Symbol: "EURUSD", Date: firstBar.AddDate(0, 0, -13), Published: firstBar.AddDate(0, 0, -10),
+				NonCommercialLong: 1000, NonCommercialShort: 400, CommercialLong: 700, CommercialShort: 1300,
+				OpenInterest: 3000,
+			},
+			{
+				Symbol: "EURUSD", Date: firstBar.AddDate(0, 0, -6), Published: firstBar.AddDate(0, 0, -3),
+				NonCommercialLong: 1200, NonCommercialShort: 450, CommercialLong: 700, CommercialShort: 1300,
+				OpenInterest: 3100,
+			},
 		}),
-		l.Headlines(t.Context(), []market.Headline{{Time: end.Add(-time.Hour), Source: "Wire", Title: "USD CPI at 2.9%, above the forecast of 2.7%", Currencies: []string{"USD"}}}),
-		l.Trades(t.Context(), "acme", "ada", []market.Trade{trade("a", 5, 120.5), trade("b", 12, -40), trade("c", 20, 10.25)}),
+		l.Headlines(t.Context(), []market.Headline{
+			{
+				Time: end.Add(-time.Hour), Source: "Wire", Title: "USD CPI at 2.9%, above the forecast of 2.7%",
+				Currencies: []string{"USD"},
+			},
+		}),
+		l.Trades(t.Context(), "acme", "ada", []market.Trade{
+			trade("a", 5, 120.5), trade("b", 12, -40), trade("c", 20, 10.25),
+		}),
 		l.Commit(t.Context()),
 	} {
 		if err != nil {
@@ -88,10 +116,10 @@ func chartMarket(t *testing.T, candles []market.Candle) market.Market {
 // real ones; what is drawn is only noted.
 type chartTalk struct {
 	t        *testing.T
-	tools    []agent.Tool
+	tools    []tool.Tool
 	drawings []core.Drawing
 	refuse   string // what drawing is answered with; empty: it works
-	msgs     []agent.Message
+	msgs     []model.Message
 	stored   []footnote.StoredResult
 	tables   []cite.Table
 	calls    []string
@@ -122,15 +150,22 @@ func (c *chartTalk) definitions() json.RawMessage {
 func (c *chartTalk) ask(question string) string {
 	c.t.Helper()
 	chart := "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: " + core.Describe(c.drawings, 60) + "\n</chart>"
-	c.msgs = append(c.msgs, message("user", map[string]any{"type": "text", "text": question}, map[string]any{"type": "text", "text": chart}))
+	c.msgs = append(c.msgs,
+		message("user", map[string]any{
+			"type": "text",
+			"text": question,
+		}, map[string]any{"type": "text", "text": chart}))
 	c.calls, c.drawn = nil, nil
 	for range 8 {
-		reply, err := offline.Chart{}.Step(c.t.Context(), agent.Request{Tools: c.definitions(), Messages: c.msgs}, &deaf{t: c.t})
+		reply, err := offline.Chart{}.Step(c.t.Context(), model.Request{
+			Tools:    c.definitions(),
+			Messages: c.msgs,
+		}, &deaf{t: c.t})
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.msgs = append(c.msgs, agent.Message{Role: "assistant", Content: raw(reply.Message.Blocks)})
-		if reply.Message.StopReason != agent.ToolUse {
+		c.msgs = append(c.msgs, model.Message{Role: "assistant", Content: raw(reply.Message.Blocks)})
+		if reply.Message.StopReason != model.ToolUse {
 			text := agent.Text(reply.Message.Blocks)
 			c.footnotes(question, text, reply.Cites)
 			return text
@@ -151,19 +186,25 @@ func (c *chartTalk) run(data json.RawMessage) {
 	}
 	c.calls = append(c.calls, b.Name)
 	content, failed := `{"ok":true,"drawing_id":"dr_new"}`, false
-	for _, tool := range c.tools {
-		if tool.Spec().Name != b.Name {
+	for _, tl := range c.tools {
+		if tl.Spec().Name != b.Name {
 			continue
 		}
 		id := fmt.Sprintf("r%d", len(c.stored)+1)
-		got, err := tool.Call(c.t.Context(), agent.Call{ID: b.ID, Name: b.Name, Input: b.Input, ResultID: id, Results: c.stored, Principal: footnote.Principal{Org: "acme", User: "ada"},
-			Where: json.RawMessage(`{"symbol":"EURUSD","timeframe":"1h"}`)})
+		got, err := tl.Call(c.t.Context(),
+			tool.Call{ID: b.ID, Name: b.Name, Input: b.Input, ResultID: id, Results: c.stored,
+				Principal: footnote.Principal{Org: "acme", User: "ada"},
+				Where:     json.RawMessage(`{"symbol":"EURUSD","timeframe":"1h"}`)})
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		if content, failed = got.Content, got.IsError; got.Rows != nil {
-			c.stored = append(c.stored, footnote.StoredResult{ID: id, SQL: got.SQL, Columns: got.Rows.Columns, RowCount: len(got.Rows.Rows)})
-			c.tables = append(c.tables, cite.Table{ID: id, SQL: got.SQL, RowCount: len(got.Rows.Rows), Result: *got.Rows})
+			c.stored = append(c.stored, footnote.StoredResult{
+				ID: id, SQL: got.SQL, Columns: got.Rows.Columns, RowCount: len(got.Rows.Rows),
+			})
+			c.tables = append(c.tables, cite.Table{
+				ID: id, SQL: got.SQL, RowCount: len(got.Rows.Rows), Result: *got.Rows,
+			})
 		}
 		c.answer(b.ID, content, failed)
 		return
@@ -180,7 +221,10 @@ func (c *chartTalk) run(data json.RawMessage) {
 }
 
 func (c *chartTalk) answer(id, content string, failed bool) {
-	c.msgs = append(c.msgs, message("user", map[string]any{"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}))
+	c.msgs = append(c.msgs,
+		message("user", map[string]any{
+			"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed,
+		}))
 }
 
 // footnotes checks those of an answer, and that no numeral is without.
@@ -213,20 +257,26 @@ func TestChartDrawsLevels(t *testing.T) {
 		t.Fatalf("calls %s: %s", got, text)
 	}
 	support, resistance := c.drawn[0], c.drawn[1]
-	if support["price"] != 1.1 || support["label"] != "Support" || !strings.Contains(support["notes"].(string), "at 2026-11-09 08:00 and 2026-11-10. A close below") || fmt.Sprint(support["tags"]) != "[support swing]" {
+	if support["price"] != 1.1 || support["label"] != "Support" ||
+		!strings.Contains(support["notes"].(string), "at 2026-11-09 08:00 and 2026-11-10. A close below") ||
+		fmt.Sprint(support["tags"]) != "[support swing]" {
 		t.Errorf("%v", support)
 	}
 	if resistance["price"] != 1.1062 || !strings.Contains(resistance["notes"].(string), "A close above") {
 		t.Errorf("%v", resistance)
 	}
-	for _, want := range []string{"I drew support: **1.10000**", "2026-11-09 08:00 and 2026-11-10.", "I drew resistance: **1.10620**", "`1h`, 56 candles", "synthetic", "Offline planner"} {
+	for _, want := range []string{
+		"I drew support: **1.10000**", "2026-11-09 08:00 and 2026-11-10.", "I drew resistance: **1.10620**",
+		"`1h`, 56 candles", "synthetic", "Offline planner",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
 	}
 	// What is there is not drawn again, whoever drew it.
 	c.drawings = []core.Drawing{{ID: "dr_1", Type: core.HorizontalLine, Price: new(1.10003), Version: 1}}
-	if text = c.ask("draw support"); len(c.drawn) > 0 || !strings.Contains(text, "Support is marked already, by `dr_1`") {
+	if text = c.ask("draw support"); len(c.drawn) > 0 ||
+		!strings.Contains(text, "Support is marked already, by `dr_1`") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 	c.drawings[0].Hidden = true
@@ -234,14 +284,16 @@ func TestChartDrawsLevels(t *testing.T) {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 	c.drawings[0].Hidden, c.drawings[0].Visibility = false, core.Visibility{"4h", "1D"}
-	if text = c.ask("draw support"); len(c.drawn) > 0 || !strings.Contains(text, "by `dr_1`, which is shown on `4h`, `1D` only, so") {
+	if text = c.ask("draw support"); len(c.drawn) > 0 ||
+		!strings.Contains(text, "by `dr_1`, which is shown on `4h`, `1D` only, so") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 	if text = c.ask("Where is resistance?"); len(c.drawn) > 0 || !strings.HasPrefix(text, "Resistance: **1.10620**") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 	c.refuse = "There is a level at 1.1062 already: dr_7."
-	if text = c.ask("draw resistance"); len(c.drawn) != 1 || !strings.Contains(text, "could not be drawn (`There is a level at 1.1062 already: dr_7.`)") {
+	if text = c.ask("draw resistance"); len(c.drawn) != 1 ||
+		!strings.Contains(text, "could not be drawn (`There is a level at 1.1062 already: dr_7.`)") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 }
@@ -252,15 +304,31 @@ func TestChartDrawsSwings(t *testing.T) {
 		return fmt.Sprintf("%v %v, %v %v", a["timestamp"], a["price"], b["timestamp"], b["price"])
 	}
 	for _, q := range []struct{ said, call, anchors, says string }{
-		{"Draw the trendline of the last swing", "draw_trendline", "2026-11-10T00:00:00Z 1.1, 2026-11-10T16:00:00Z 1.0948", "the last swing went up"},
-		{"trendline through the last two highs", "draw_trendline", "2026-11-10T08:00:00Z 1.1082, 2026-11-11T00:00:00Z 1.1062", "asked for"},
-		{"fib from the last high to low", "draw_fibonacci", "2026-11-10T08:00:00Z 1.1082, 2026-11-10T16:00:00Z 1.0948", "`0.5` is at 1.10150"},
-		{"Draw a fib from the last low to the last high", "draw_fibonacci", "2026-11-10T16:00:00Z 1.0948, 2026-11-11T00:00:00Z 1.1062", "`0.5` is at 1.10050"},
-		{"fib of the last swing", "draw_fibonacci", "2026-11-10T16:00:00Z 1.0948, 2026-11-11T00:00:00Z 1.1062", "`0.618`"},
+		{
+			"Draw the trendline of the last swing", "draw_trendline",
+			"2026-11-10T00:00:00Z 1.1, 2026-11-10T16:00:00Z 1.0948", "the last swing went up",
+		},
+		{
+			"trendline through the last two highs", "draw_trendline",
+			"2026-11-10T08:00:00Z 1.1082, 2026-11-11T00:00:00Z 1.1062", "asked for",
+		},
+		{
+			"fib from the last high to low", "draw_fibonacci",
+			"2026-11-10T08:00:00Z 1.1082, 2026-11-10T16:00:00Z 1.0948", "`0.5` is at 1.10150",
+		},
+		{
+			"Draw a fib from the last low to the last high", "draw_fibonacci",
+			"2026-11-10T16:00:00Z 1.0948, 2026-11-11T00:00:00Z 1.1062", "`0.5` is at 1.10050",
+		},
+		{
+			"fib of the last swing", "draw_fibonacci", "2026-11-10T16:00:00Z 1.0948, 2026-11-11T00:00:00Z 1.1062",
+			"`0.618`",
+		},
 	} {
 		c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
 		text := c.ask(q.said)
-		if strings.Join(c.calls, " ") != "get_candles "+q.call || anchors(c.drawn[0]) != q.anchors || !strings.Contains(text, q.says) || c.drawn[0]["notes"] == "" {
+		if strings.Join(c.calls, " ") != "get_candles "+q.call || anchors(c.drawn[0]) != q.anchors ||
+			!strings.Contains(text, q.says) || c.drawn[0]["notes"] == "" {
 			t.Errorf("%s: %v %v\n%s", q.said, c.calls, c.drawn, text)
 		}
 	}
@@ -281,7 +349,10 @@ func TestChartMovesLevels(t *testing.T) {
 	}
 	locked := line("dr_1", 1.1, "Support", 4)
 	locked.Locked = true
-	ray := core.Drawing{ID: "dr_2", Type: core.HorizontalRay, Anchors: []core.Anchor{{Time: firstBar.Unix(), Price: 1.1}}, Tags: []string{"support"}, Version: 5}
+	ray := core.Drawing{
+		ID: "dr_2", Type: core.HorizontalRay, Anchors: []core.Anchor{{Time: firstBar.Unix(), Price: 1.1}},
+		Tags: []string{"support"}, Version: 5,
+	}
 	down := "Move support down to the last swing low"
 	for name, q := range map[string]struct {
 		said     string
@@ -289,19 +360,51 @@ func TestChartMovesLevels(t *testing.T) {
 		want     string // of the call: id, version, price; empty: nothing is moved
 		says     string
 	}{
-		"one":                   {down, []core.Drawing{line("dr_1", 1.1, "Support", 4)}, "dr_1 4 1.0948", "from `1.10000` down to **1.09480** at 2026-11-10 16:00, the last swing low."},
-		"the nearest of two":    {down, []core.Drawing{line("dr_0", 1.08, "Support", 2), line("dr_1", 1.1, "Support", 4)}, "dr_1 4 1.0948", "There are several"},
-		"a ray":                 {down, []core.Drawing{ray}, "dr_2 5 1.0948", "dr_2"},
-		"without a name":        {down, []core.Drawing{line("dr_3", 1.1, "", 4), line("dr_4", 1.12, "", 4)}, "dr_3 4 1.0948", "No drawing is called support"},
-		"none":                  {down, nil, "", "There is no support on this chart"},
-		"none below":            {down, []core.Drawing{line("dr_3", 1.12, "", 4)}, "", "There is no support on this chart"},
-		"something else":        {down, []core.Drawing{line("dr_3", 1.1, "Resistance", 4)}, "", "There is no support on this chart"},
-		"locked":                {down, []core.Drawing{locked}, "", "is locked"},
-		"lower already":         {down, []core.Drawing{line("dr_1", 1.09, "Support", 4)}, "", "No swing low of these candles is below"},
-		"there already":         {"move support to the last swing low", []core.Drawing{line("dr_1", 1.0948, "Support", 4)}, "", "already"},
-		"another is there":      {down, []core.Drawing{line("dr_1", 1.1, "Support", 4), line("dr_5", 1.0948, "Low", 9)}, "", "Another level (`dr_5`)"},
-		"up to an older swing":  {"raise resistance up to the last swing high", []core.Drawing{line("dr_6", 1.107, "Resistance", 4)}, "dr_6 4 1.1082", "a newer one is not above it"},
-		"resistance comes down": {"move resistance down to the last swing high", []core.Drawing{line("dr_6", 1.107, "Resistance", 4)}, "dr_6 4 1.1062", "down to **1.10620**"},
+		"one": {
+			down, []core.Drawing{
+				line("dr_1", 1.1, "Support", 4),
+			}, "dr_1 4 1.0948", "from `1.10000` down to **1.09480** at 2026-11-10 16:00, the last swing low.",
+		},
+		"the nearest of two": {
+			down, []core.Drawing{
+				line("dr_0", 1.08, "Support", 2), line("dr_1", 1.1, "Support", 4),
+			}, "dr_1 4 1.0948", "There are several",
+		},
+		"a ray": {down, []core.Drawing{ray}, "dr_2 5 1.0948", "dr_2"},
+		"without a name": {
+			down, []core.Drawing{
+				line("dr_3", 1.1, "", 4), line("dr_4", 1.12, "", 4),
+			}, "dr_3 4 1.0948", "No drawing is called support",
+		},
+		"none": {down, nil, "", "There is no support on this chart"},
+		"none below": {
+			down, []core.Drawing{line("dr_3", 1.12, "", 4)}, "", "There is no support on this chart",
+		},
+		"something else": {
+			down, []core.Drawing{line("dr_3", 1.1, "Resistance", 4)}, "", "There is no support on this chart",
+		},
+		"locked": {down, []core.Drawing{locked}, "", "is locked"},
+		"lower already": {
+			down, []core.Drawing{line("dr_1", 1.09, "Support", 4)}, "", "No swing low of these candles is below",
+		},
+		"there already": {
+			"move support to the last swing low", []core.Drawing{line("dr_1", 1.0948, "Support", 4)}, "", "already",
+		},
+		"another is there": {
+			down, []core.Drawing{
+				line("dr_1", 1.1, "Support", 4), line("dr_5", 1.0948, "Low", 9),
+			}, "", "Another level (`dr_5`)",
+		},
+		"up to an older swing": {
+			"raise resistance up to the last swing high", []core.Drawing{
+				line("dr_6", 1.107, "Resistance", 4),
+			}, "dr_6 4 1.1082", "a newer one is not above it",
+		},
+		"resistance comes down": {
+			"move resistance down to the last swing high", []core.Drawing{
+				line("dr_6", 1.107, "Resistance", 4),
+			}, "dr_6 4 1.1062", "down to **1.10620**",
+		},
 	} {
 		c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
 		c.drawings = q.drawings
@@ -313,7 +416,8 @@ func TestChartMovesLevels(t *testing.T) {
 				price = a["price"]
 			}
 			got = fmt.Sprint(in["drawingId"], " ", in["version"], " ", price)
-			if reason, _ := in["reason"].(string); !strings.Contains(reason, "is 1.") || !strings.Contains(reason, "at 2026-11-1") {
+			if reason, _ := in["reason"].(string); !strings.Contains(reason, "is 1.") ||
+				!strings.Contains(reason, "at 2026-11-1") {
 				t.Errorf("%s: the reason is %q", name, reason)
 			}
 		}
@@ -325,18 +429,24 @@ func TestChartMovesLevels(t *testing.T) {
 	for i := range 70 { // more than are told
 		c.drawings = append(c.drawings, line(fmt.Sprintf("dr_%d", i), 2+float64(i), "Target", int64(i)))
 	}
-	if text := c.ask(down); len(c.drawn) > 0 || !strings.Contains(text, "Among the drawings of this chart that I am told of there is no support") {
+	if text := c.ask(down); len(c.drawn) > 0 ||
+		!strings.Contains(text, "Among the drawings of this chart that I am told of there is no support") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 	for i := range c.drawings[1:] { // a level is told before remarks that are newer
-		c.drawings[i+1].Type, c.drawings[i+1].Text, c.drawings[i+1].Anchors = core.Text, "Here", []core.Anchor{{Time: firstBar.Unix(), Price: 1.1}}
+		c.drawings[i+1].Type, c.drawings[i+1].Text, c.drawings[i+1].Anchors = core.Text, "Here", []core.Anchor{
+			{Time: firstBar.Unix(), Price: 1.1},
+		}
 	}
 	c.drawings[0] = line("dr_0", 1.1, "Support", 1)
 	if text := c.ask(down); len(c.drawn) != 1 || !strings.Contains(text, "dr_0") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
-	c.drawings, c.refuse = []core.Drawing{line("dr_1", 1.1, "Support", 4)}, "The drawing has changed since: it is at version 6."
-	if text := c.ask(down); !strings.HasPrefix(text, "I moved nothing: `The drawing has changed since") || len(c.drawn) != 1 {
+	c.drawings, c.refuse = []core.Drawing{
+		line("dr_1", 1.1, "Support", 4),
+	}, "The drawing has changed since: it is at version 6."
+	if text := c.ask(down); !strings.HasPrefix(text, "I moved nothing: `The drawing has changed since") ||
+		len(c.drawn) != 1 {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
 }
@@ -346,19 +456,46 @@ func TestChartTells(t *testing.T) {
 		calls string
 		says  []string
 	}{
-		"How did I do in October?": {"get_trade_history get_trade_stats", []string{"You closed 3 trades: 2 won and 1 lost, a win rate of 66.7 percent", "**90.75** USD", "`2026-10-01` to `2026-10-31` (October, counted from `2026-11-11`"}},
-		"How did I do last month?": {"get_trade_history get_trade_stats", []string{"You closed 3 trades", "- EURUSD: 90.75 over 3 trades"}},
-		"How did I do this month?": {"get_trade_history get_trade_stats", []string{"no closed trade of yours in this period: `2026-11-01` to `2026-11-30`"}},
-		"my trading performance":   {"get_trade_stats", []string{"You closed 3 trades", "all of the journal"}},
-		"What's coming up today?":  {"get_news_events", []string{"2026-11-11 09:00 USD CPI y/y (high), forecast 2.9%, previous 3.1%", "after midnight", "Ifo 2026"}},
+		"How did I do in October?": {
+			"get_trade_history get_trade_stats", []string{
+				"You closed 3 trades: 2 won and 1 lost, a win rate of 66.7 percent", "**90.75** USD",
+				"`2026-10-01` to `2026-10-31` (October, counted from `2026-11-11`",
+			},
+		},
+		"How did I do last month?": {
+			"get_trade_history get_trade_stats", []string{"You closed 3 trades", "- EURUSD: 90.75 over 3 trades"},
+		},
+		"How did I do this month?": {
+			"get_trade_history get_trade_stats", []string{
+				"no closed trade of yours in this period: `2026-11-01` to `2026-11-30`",
+			},
+		},
+		"my trading performance": {"get_trade_stats", []string{"You closed 3 trades", "all of the journal"}},
+		"What's coming up today?": {
+			"get_news_events", []string{
+				"2026-11-11 09:00 USD CPI y/y (high), forecast 2.9%, previous 3.1%", "after midnight", "Ifo 2026",
+			},
+		},
 		"What's coming up tomorrow?": {"get_news_events get_news_events", []string{
 			"Scheduled tomorrow for the currencies of EURUSD:\n\n- 2026-11-12 04:00 EUR Ifo 2026 (low)"}},
-		"price":           {"get_current_price", []string{"EURUSD: bid **1.1", "pips, as of 2026-11-11 08:00 (UTC)"}},
-		"COT":             {"get_cot_positioning", []string{"1,200 contracts long and 450 short on 2026-11-03: a net position of **750**, a change of 150 in a week"}},
-		"headlines":       {"get_headlines", []string{"2026-11-11 07:00 USD CPI at 2.9%, above the forecast of 2.7% (Wire)"}},
+		"price": {"get_current_price", []string{"EURUSD: bid **1.1", "pips, as of 2026-11-11 08:00 (UTC)"}},
+		"COT": {
+			"get_cot_positioning", []string{
+				"1,200 contracts long and 450 short on 2026-11-03: a net position of **750**, a change of 150 in a " +
+					"week",
+			},
+		},
+		"headlines": {
+			"get_headlines", []string{"2026-11-11 07:00 USD CPI at 2.9%, above the forecast of 2.7% (Wire)"},
+		},
 		"price of GBPUSD": {"get_current_price", []string{"could not be read"}},
-		"should I buy?":   {"", []string{"I did nothing", "- `Draw support and resistance`\n- `Draw a fib from the last high to the last low`\n- `What's coming up today?`"}},
-		"delete support":  {"", []string{"I know no rule for the word `delete` in it."}},
+		"should I buy?": {
+			"", []string{
+				"I did nothing", "- `Draw support and resistance`\n- `Draw a fib from the last high to the last " +
+					"low`\n- `What's coming up today?`",
+			},
+		},
+		"delete support": {"", []string{"I know no rule for the word `delete` in it."}},
 	} {
 		c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
 		text := c.ask(said)
@@ -377,7 +514,7 @@ func TestChartTells(t *testing.T) {
 // there are.
 func TestChartListsDrawings(t *testing.T) {
 	ada := footnote.Principal{Org: "acme", User: "ada"}
-	boards := board.New(board.Options{Log: store.NewMem()})
+	boards := board.New(board.Options{Log: storetest.NewMem()})
 	put := func(d core.Drawing) {
 		t.Helper()
 		d.Symbol, d.Timeframe = "EURUSD", "1h"
@@ -399,11 +536,16 @@ func TestChartListsDrawings(t *testing.T) {
 	put(core.Drawing{Type: core.Trendline, Anchors: ends, Locked: true})
 	put(core.Drawing{Type: core.VerticalLine, Anchors: []core.Anchor{{Time: firstBar.Add(time.Hour).Unix()}}})
 	put(core.Drawing{Type: core.Text, Anchors: ends[:1], Text: "Watch 1.3"})
-	put(core.Drawing{Type: core.ShortPosition, Anchors: ends, Entry: new(1.2), TakeProfit: new(1.1), StopLoss: new(1.25), Hidden: true})
+	put(core.Drawing{
+		Type: core.ShortPosition, Anchors: ends, Entry: new(1.2), TakeProfit: new(1.1), StopLoss: new(1.25),
+		Hidden: true,
+	})
 	text := c.ask("List my drawings")
 	for _, want := range []string{
-		"There are 5 drawings on the chart of EURUSD:\n", "- horizontal line “Low of 2025” at 1.0955 (`1h`, `dr_", "- trendline at 1.1, 2026-11-09 to 1.2, 2026-11-09 05:00 (", "drawn by you, locked)",
-		"- vertical line at 2026-11-09 01:00 (", "- text “Watch 1.3” at 1.1, 2026-11-09 (", "- short position, signal: entry 1.2, target 1.1, stop 1.25 (",
+		"There are 5 drawings on the chart of EURUSD:\n", "- horizontal line “Low of 2025” at 1.0955 (`1h`, `dr_",
+		"- trendline at 1.1, 2026-11-09 to 1.2, 2026-11-09 05:00 (", "drawn by you, locked)",
+		"- vertical line at 2026-11-09 01:00 (", "- text “Watch 1.3” at 1.1, 2026-11-09 (",
+		"- short position, signal: entry 1.2, target 1.1, stop 1.25 (",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
@@ -412,7 +554,8 @@ func TestChartListsDrawings(t *testing.T) {
 	for i := range 50 {
 		put(core.Drawing{Type: core.HorizontalLine, Price: new(2 + float64(i))})
 	}
-	if text := c.ask("How many drawings are there?"); !strings.HasPrefix(text, "There are `55` drawings on the chart of EURUSD;") || strings.Count(text, "\n- ") != 50 {
+	if text := c.ask("How many drawings are there?"); !strings.HasPrefix(text,
+		"There are `55` drawings on the chart of EURUSD;") || strings.Count(text, "\n- ") != 50 {
 		t.Error(text)
 	}
 }
@@ -420,8 +563,10 @@ func TestChartListsDrawings(t *testing.T) {
 // TestChartCalendar has no calendar, and one that ends before what is asked for.
 func TestChartCalendar(t *testing.T) {
 	for said, want := range map[string]string{
-		"What's coming up today?":    "No calendar is loaded for the currencies of AUDNZD: whether anything is scheduled is not known.",
-		"What's coming up this week": "The calendar that is loaded ends at `2026-11-12 04:00`: what comes after is not known.",
+		"What's coming up today?": "No calendar is loaded for the currencies of AUDNZD: whether anything is " +
+			"scheduled is not known.",
+		"What's coming up this week": "The calendar that is loaded ends at `2026-11-12 04:00`: what comes after is " +
+			"not known.",
 	} {
 		s := chartMarket(t, zigzag(wave...))
 		c := newChartTalk(t, s)
@@ -438,21 +583,31 @@ func TestChartCalendar(t *testing.T) {
 func TestChartWithout(t *testing.T) {
 	step := func(tools string, blocks ...map[string]any) string {
 		t.Helper()
-		reply, err := offline.Chart{}.Step(t.Context(), agent.Request{Tools: json.RawMessage(tools), Messages: []agent.Message{message("user", blocks...)}}, &deaf{t: t})
+		reply, err := offline.Chart{}.Step(t.Context(), model.Request{
+			Tools:    json.RawMessage(tools),
+			Messages: []model.Message{message("user", blocks...)},
+		}, &deaf{t: t})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return agent.Text(reply.Message.Blocks)
 	}
 	said := map[string]any{"type": "text", "text": "Draw support and resistance"}
-	at := map[string]any{"type": "text", "text": "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (It broke).\n</chart>"}
+	at := map[string]any{
+		"type": "text",
+		"text": "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (It broke).\n</chart>",
+	}
 	if text := step(`[{"name":"get_candles"}]`, said); !strings.Contains(text, "which chart") {
 		t.Error(text)
 	}
-	if text := step(`[{"name":"get_headlines"}]`, said, at); !strings.Contains(text, "the tool get_candles for that, which is not available") {
+	if text := step(`[{"name":"get_headlines"}]`, said, at); !strings.Contains(text,
+		"the tool get_candles for that, which is not available") {
 		t.Error(text)
 	}
-	if text := step(`[{"name":"get_headlines"}]`, map[string]any{"type": "text", "text": "Move support down to the last swing low"}, at); !strings.Contains(text, "cannot be read now") {
+	if text := step(`[{"name":"get_headlines"}]`, map[string]any{
+		"type": "text",
+		"text": "Move support down to the last swing low",
+	}, at); !strings.Contains(text, "cannot be read now") {
 		t.Error(text)
 	}
 	if text := step(`[]`, said); text != "Draw support and resistance" {

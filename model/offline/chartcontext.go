@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market/drawing"
 )
 
 // chartAt is the chart that a message was asked at, as its end describes it.
@@ -19,9 +19,13 @@ type chartAt struct {
 
 var (
 	chartHead = regexp.MustCompile(`(?m)^<chart symbol="([A-Z0-9._-]+)" timeframe="([0-9A-Za-z]+)">$`)
-	drawnLine = regexp.MustCompile(`^- \[([A-Za-z0-9_-]+)\] (horizontal line|horizontal ray|vertical line|fibonacci|trendline|rectangle|circle|text|long position|short position|marker)` +
-		`(?: ("(?:[^"\\]|\\.)*"))?(?: ("(?:[^"\\]|\\.)*"))?`)
-	drawnPlace   = regexp.MustCompile(`^ (?:at|from) ([0-9.]+)(?: at (\d{4}-\d\d-\d\d \d\d:\d\d))?(?: to ([0-9.]+) at (\d{4}-\d\d-\d\d \d\d:\d\d))?(?:, (?:ray|arrow|extended))?`)
+	drawnLine = regexp.MustCompile(
+		`^- \[([A-Za-z0-9_-]+)\] (horizontal line|horizontal ray|vertical ` +
+			`line|fibonacci|trendline|rectangle|circle|text|long position|short position|marker)` +
+			`(?: ("(?:[^"\\]|\\.)*"))?(?: ("(?:[^"\\]|\\.)*"))?`)
+	drawnPlace = regexp.MustCompile(
+		`^ (?:at|from) ([0-9.]+)(?: at (\d{4}-\d\d-\d\d \d\d:\d\d))?(?: to ([0-9.]+) at (\d{4}-\d\d-\d\d ` +
+			`\d\d:\d\d))?(?:, (?:ray|arrow|extended))?`)
 	notTold      = regexp.MustCompile(`^- and \d+ others`)
 	drawnVersion = regexp.MustCompile(`^ \(version (\d+)`)
 )

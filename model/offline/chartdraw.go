@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/swing"
 )
 
@@ -23,7 +23,9 @@ type stroke struct {
 
 // candles is the call that reads the candles of the chart.
 func (t *chartTurn) candles() *chartCall {
-	return &chartCall{"get_candles", map[string]any{"symbol": t.at.symbol, "timeframe": t.at.timeframe, "limit": candlesRead}}
+	return &chartCall{
+		"get_candles", map[string]any{"symbol": t.at.symbol, "timeframe": t.at.timeframe, "limit": candlesRead},
+	}
 }
 
 // draw reads candles, draws what was asked for, one after the other, and says what it
@@ -105,7 +107,9 @@ func (o *chartOrder) strokes(t *chartTurn, b *bars) (list []stroke, missing []st
 			l, ok := choose(swing.Beyond(levels, b.close, b.apart, side.above))
 			if !ok {
 				where := map[bool]string{true: "above", false: "below"}[side.above]
-				missing = append(missing, "There is no "+lowerFirst(side.what)+" to draw: no swing of these candles is clearly "+where+" the price.")
+				missing = append(missing,
+					"There is no "+lowerFirst(side.what)+" to draw: no swing of these candles is clearly "+where+
+						" the price.")
 				continue
 			}
 			list = append(list, t.level(b, l, side.what, side.color))
@@ -140,15 +144,20 @@ func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
 		times = append(times, b.when(s))
 	}
 	beyond := map[string]string{"Support": "below", "Resistance": "above"}[what]
-	notes := fmt.Sprintf("The price of %s turned within %s of it at %s. A close %s it by more than that would make it wrong.",
+	notes := fmt.Sprintf(
+		"The price of %s turned within %s of it at %s. A close %s it by more than that would make it wrong.",
 		t.at.timeframe, b.price(b.apart), listWords(last(times, 12)), beyond)
 	if len(times) == 1 {
-		notes = fmt.Sprintf("The price of %s turned here once, at %s. A close %s it would make it wrong.", t.at.timeframe, times[0], beyond)
+		notes = fmt.Sprintf("The price of %s turned here once, at %s. A close %s it would make it wrong.",
+			t.at.timeframe, times[0], beyond)
 	}
 	importance := map[bool]string{true: "high", false: "medium"}[len(l.Touches) > 2]
 	return stroke{
 		tool: "draw_horizontal_line", there: t.marks(l.Price, b.apart, ""), what: what,
-		input: map[string]any{"price": l.Price, "label": what, "color": color, "notes": notes, "tags": []string{strings.ToLower(what), "swing"}, "importance": importance},
+		input: map[string]any{
+			"price": l.Price, "label": what, "color": color, "notes": notes,
+			"tags": []string{strings.ToLower(what), "swing"}, "importance": importance,
+		},
 		tell: func(w *writer) {
 			w.text("**")
 			w.num(b.toldTable, l.At.Bar, columnOf(l.At), b.Digits)
@@ -233,11 +242,15 @@ func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing st
 	case highs:
 		why = "the last swing went down, so the line goes over it"
 	}
-	notes := fmt.Sprintf("The last two swing %s of %s are %s and %s (%s). Two points make any line: a third touch would make it worth more, and a close beyond it wrong.",
+	notes := fmt.Sprintf(
+		"The last two swing %s of %s are %s and %s (%s). Two points make any line: a third touch would make it worth "+
+			"more, and a close beyond it wrong.",
 		side, t.at.timeframe, b.say(ends[0]), b.say(ends[1]), why)
 	return []stroke{{
-		tool: "draw_trendline", there: t.between(drawing.Trendline, b, ends[0], ends[1]), what: "The trendline of the last swing " + side,
-		input: map[string]any{"anchor1": b.anchor(ends[0]), "anchor2": b.anchor(ends[1]), "type": "ray", "label": "Trendline", "color": color,
+		tool: "draw_trendline", there: t.between(drawing.Trendline, b, ends[0], ends[1]),
+		what: "The trendline of the last swing " + side,
+		input: map[string]any{"anchor1": b.anchor(ends[0]), "anchor2": b.anchor(ends[1]), "type": "ray",
+			"label": "Trendline", "color": color,
 			"notes": notes, "tags": []string{"trendline", tag, "swing"}, "importance": "medium"},
 		tell: func(w *writer) {
 			w.text("from ")
@@ -264,8 +277,12 @@ func (o *chartOrder) fib(t *chartTurn, b *bars) (list []stroke, missing string) 
 	notes := fmt.Sprintf("The last swing of %s from a %s to a %s went from %s to %s. Beyond %s it would be wrong.",
 		t.at.timeframe, columnOf(begin), columnOf(end), b.say(begin), b.say(end), b.price(begin.Price))
 	return []stroke{{
-		tool: "draw_fibonacci", there: t.between(drawing.Fibonacci, b, begin, end), what: fmt.Sprintf("The retracement of the last swing from %s to %s", columnOf(begin), columnOf(end)),
-		input: map[string]any{"anchor1": b.anchor(begin), "anchor2": b.anchor(end), "label": "Fib", "color": "#2962ff", "notes": notes, "tags": []string{"fib", "swing"}, "importance": "medium"},
+		tool: "draw_fibonacci", there: t.between(drawing.Fibonacci, b, begin, end),
+		what: fmt.Sprintf("The retracement of the last swing from %s to %s", columnOf(begin), columnOf(end)),
+		input: map[string]any{
+			"anchor1": b.anchor(begin), "anchor2": b.anchor(end), "label": "Fib", "color": "#2962ff", "notes": notes,
+			"tags": []string{"fib", "swing"}, "importance": "medium",
+		},
 		tell: func(w *writer) {
 			w.text("from ")
 			w.swing(b, begin)
@@ -288,5 +305,9 @@ func (w *writer) retraced(b *bars, begin, end swing.Swing, share string) {
 	scale := math.Pow10(b.Digits)
 	// A half is rounded up, also where a float is a little less than it.
 	price := b.price(math.Floor((end.Price+(begin.Price-end.Price)*part)*scale+0.5+1e-6) / scale)
-	w.cite(price, footnote.Cite{Result: b.ID, Formula: fmt.Sprintf("%s + (%s - %s) * %s", cell(end), cell(begin), cell(end), share), Value: price})
+	w.cite(price, footnote.Cite{
+		Result:  b.ID,
+		Formula: fmt.Sprintf("%s + (%s - %s) * %s", cell(end), cell(begin), cell(end), share),
+		Value:   price,
+	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market/drawing"
 )
 
 // list says what is drawn, as far as one page of the tool has it.
@@ -23,7 +23,8 @@ func (t *chartTurn) list(w *writer) *chartCall {
 		w.text("There are no drawings on the chart of " + told.Symbol + ".")
 		return nil
 	case told.Total > len(told.Rows):
-		w.text("There are `" + strconv.Itoa(told.Total) + "` drawings on the chart of " + told.Symbol + "; the list beside the chart has all of them. The most important ones are:\n")
+		w.text("There are `" + strconv.Itoa(told.Total) + "` drawings on the chart of " + told.Symbol +
+			"; the list beside the chart has all of them. The most important ones are:\n")
 	default:
 		n, be, noun := strconv.Itoa(len(told.Rows)), "are ", " drawings"
 		if n == "1" {
@@ -66,7 +67,10 @@ func (w *writer) drawing(t toldTable, row int) {
 	if timeframe := said("timeframe"); timeframe != "" {
 		w.text("`" + timeframe + "`, ")
 	}
-	w.text("`" + said("id") + "`, drawn by " + map[bool]string{true: "you", false: "the assistant"}[said("drawn_by") == drawing.Human])
+	w.text("`" + said("id") + "`, drawn by " + map[bool]string{
+		true:  "you",
+		false: "the assistant",
+	}[said("drawn_by") == drawing.Human])
 	for _, fact := range []string{"hidden", "locked"} {
 		if t.at(row, fact) == true {
 			w.text(", " + fact)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/swing"
 )
 
@@ -61,7 +61,8 @@ func (o *chartOrder) what() string {
 // nothing says that there is nothing to move, as far as is known.
 func (o *chartOrder) nothing(t *chartTurn) string {
 	if t.at.more {
-		return "Among the drawings of this chart that I am told of there is no " + o.what() + " to move; there are too many to tell me all. Move it by hand, or remove what is not needed any more."
+		return "Among the drawings of this chart that I am told of there is no " + o.what() +
+			" to move; there are too many to tell me all. Move it by hand, or remove what is not needed any more."
 	}
 	return "There is no " + o.what() + " on this chart to move. Ask me to draw it first: `Draw support and resistance`."
 }
@@ -116,7 +117,8 @@ func (o *chartOrder) plan(t *chartTurn, b *bars) (*movement, string) {
 	}
 	to, newest, ok := o.target(b, from)
 	if !ok {
-		return nil, fmt.Sprintf("No swing %s of these candles is %s the %s at `%s`, so I left it where it is.", o.side(), o.beyond(), o.what(), b.price(from))
+		return nil, fmt.Sprintf("No swing %s of these candles is %s the %s at `%s`, so I left it where it is.",
+			o.side(), o.beyond(), o.what(), b.price(from))
 	}
 	m.to, m.which, m.direction = to, "the last swing "+o.side(), "up"
 	if to.Price < from {
@@ -129,7 +131,8 @@ func (o *chartOrder) plan(t *chartTurn, b *bars) (*movement, string) {
 		return nil, "Another level (`" + id + "`) marks that swing " + o.side() + " already, so I moved nothing."
 	}
 	if b.price(to.Price) == b.price(from) {
-		return nil, "The " + o.what() + " (`" + d.ID + "`) is at the last swing " + o.side() + " already, so I moved nothing."
+		return nil, "The " + o.what() + " (`" + d.ID + "`) is at the last swing " + o.side() +
+			" already, so I moved nothing."
 	}
 	m.input = o.update(t, b, d, m)
 	return m, ""
@@ -173,11 +176,13 @@ func (o *chartOrder) target(b *bars, from float64) (s swing.Swing, newest, ok bo
 
 // update is the change as the tool takes it, with the reason that the trail keeps.
 func (o *chartOrder) update(t *chartTurn, b *bars, d drawing.Drawing, m *movement) map[string]any {
-	reason := fmt.Sprintf("You asked to move it to the last swing %s: %s of %s is %s.", o.side(), m.which, t.at.timeframe, b.say(m.to))
+	reason := fmt.Sprintf("You asked to move it to the last swing %s: %s of %s is %s.", o.side(), m.which,
+		t.at.timeframe, b.say(m.to))
 	beyond := map[bool]string{true: "below", false: "above"}[o.support]
 	in := map[string]any{
 		"drawingId": d.ID, "reason": upperFirst(reason),
-		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", o.side(), t.at.timeframe, b.say(m.to), beyond),
+		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", o.side(),
+			t.at.timeframe, b.say(m.to), beyond),
 	}
 	if d.Version > 0 {
 		in["version"] = d.Version

@@ -32,26 +32,47 @@ type chartKind struct {
 // chartKinds are the kinds of orders. The first that is told is meant.
 var chartKinds = []chartKind{
 	{"move", regexp.MustCompile(`\b(move|shift|lower|raise|bring|drag|adjust|update)\b.*\b(support|resistance)\b`),
-		set("move shift lower raise bring drag adjust update support resistance level line down up to swing low high lows highs last latest newest recent")},
+		set("move shift lower raise bring drag adjust update support resistance level line down up to swing low high " +
+			"lows highs last latest newest recent")},
 	{"fib", regexp.MustCompile(`\b(fibs?|fibonacci|fibonaccis|retracements?)\b`),
-		set("fib fibs fibonacci retracement retracements level levels from low high lows highs swing leg move last latest newest recent draw mark add put plot")},
+		set("fib fibs fibonacci retracement retracements level levels from low high lows highs swing leg move last " +
+			"latest newest recent draw mark add put plot")},
 	{"trendline", regexp.MustCompile(`\btrend ?-?lines?\b`),
-		set("trendline trendlines trend trend-line line lines last latest newest recent swing swings low lows high highs support resistance through two draw mark add put plot along under over")},
+		set("trendline trendlines trend trend-line line lines last latest newest recent swing swings low lows high " +
+			"highs support resistance through two draw mark add put plot along under over")},
 	{"levels", regexp.MustCompile(`\b(support|supports|resistance|resistances|s/r|key levels)\b`),
-		set("support supports resistance resistances s/r key level levels line lines nearest next draw mark add put plot find where major main")},
+		set("support supports resistance resistances s/r key level levels line lines nearest next draw mark add put " +
+			"plot find where major main")},
 	{"drawings", regexp.MustCompile(`\b(drawings|drawn)\b`), set("drawings drawn list all have been how many")},
-	{"stats", regexp.MustCompile(`\b(how (did|have|am|was) i\b|my (trades|trading|performance|results?|stats|statistics|win rate|profit|p&l|pnl|journal|drawdown|streaks?))`),
-		set("how did have am was i my do done doing trade trades trading performance result results stats statistics win rate profit profits p&l pnl journal drawdown streak streaks perform performed so far overall month week quarter year today yesterday last this previous")},
-	{"events", regexp.MustCompile(`\b(coming up|calendar|events?|releases?|upcoming|scheduled|happening|happens)\b|\bnews today\b|\bwhat('s| is) on (today|tomorrow|this week)\b`),
-		set("happening happens coming up calendar economic event events release releases upcoming news next today tomorrow this week scheduled")},
+	{"stats", regexp.MustCompile(
+		`\b(how (did|have|am|was) i\b|my (trades|trading|performance|results?|stats|statistics|win ` +
+			`rate|profit|p&l|pnl|journal|drawdown|streaks?))`),
+		set("how did have am was i my do done doing trade trades trading performance result results stats statistics " +
+			"win rate profit profits p&l pnl journal drawdown streak streaks perform performed so far overall month " +
+			"week quarter year today yesterday last this previous")},
+	{"events", regexp.MustCompile(
+		`\b(coming up|calendar|events?|releases?|upcoming|scheduled|happening|happens)\b|\bnews today\b|\bwhat('s| ` +
+			`is) on (today|tomorrow|this week)\b`),
+		set("happening happens coming up calendar economic event events release releases upcoming news next today " +
+			"tomorrow this week scheduled")},
 	{"cot", regexp.MustCompile(`\b(cot|commitments? of traders|positioning|speculators|large traders)\b`),
-		set("cot commitment commitments traders positioning positions report speculators large how positioned last latest newest")},
-	{"headlines", regexp.MustCompile(`\b(headlines?|news)\b`), set("headline headlines news last latest newest recent today")},
-	{"price", regexp.MustCompile(`\b(price|quote|bid|ask|spread|trading at)\b`), set("price quote bid ask spread trading current currently now last latest newest where how")},
+		set("cot commitment commitments traders positioning positions report speculators large how positioned last " +
+			"latest newest")},
+	{
+		"headlines", regexp.MustCompile(`\b(headlines?|news)\b`),
+		set("headline headlines news last latest newest recent today"),
+	},
+	{
+		"price", regexp.MustCompile(`\b(price|quote|bid|ask|spread|trading at)\b`),
+		set("price quote bid ask spread trading current currently now last latest newest where how"),
+	},
 }
 
 // chartFiller are words that change nothing in any order.
-var chartFiller = set("please can could would will you now the a an of for from to me my us on at in it and is are what what's whats which show give tell get i want i'd like let's let see there here chart this pair symbol your some any do hey hi hello thanks ok okay also then")
+var chartFiller = set(
+	"please can could would will you now the a an of for from to me my us on at in it and is are what what's whats " +
+		"which show give tell get i want i'd like let's let see there here chart this pair symbol your some any do " +
+		"hey hi hello thanks ok okay also then")
 
 var (
 	chartWord   = regexp.MustCompile(`[\pL\pN][\pL\pN&/'’.-]*`)
@@ -88,7 +109,8 @@ func understandChart(said string, at chartAt) (o *chartOrder, unknown string) {
 		}
 		for _, word := range chartWord.FindAllString(left, -1) {
 			word = strings.Trim(word, ".-'/&")
-			if !k.words[word] && !chartFiller[word] && !strings.EqualFold(word, at.symbol) && !strings.EqualFold(word, at.timeframe) {
+			if !k.words[word] && !chartFiller[word] && !strings.EqualFold(word, at.symbol) &&
+				!strings.EqualFold(word, at.timeframe) {
 				return nil, "I know no rule for the word `" + clip(word) + "` in it."
 			}
 		}
@@ -98,7 +120,9 @@ func understandChart(said string, at chartAt) (o *chartOrder, unknown string) {
 }
 
 // chartMoney are the halves of pairs that people write in small letters, too.
-var chartMoney = set("usd eur gbp jpy chf aud nzd cad cnh sek nok dkk pln huf czk try zar mxn brl inr sgd hkd krw xau xag xpt xpd btc eth")
+var chartMoney = set(
+	"usd eur gbp jpy chf aud nzd cad cnh sek nok dkk pln huf czk try zar mxn brl inr sgd hkd krw xau xag xpt xpd btc " +
+		"eth")
 
 // isSymbol reports whether a word of a request names a symbol: two currencies, or
 // capitals that are no word of any order.
@@ -107,7 +131,8 @@ func isSymbol(word string) bool {
 	if pair := strings.ReplaceAll(low, "/", ""); len(pair) == 6 && chartMoney[pair[:3]] && chartMoney[pair[3:]] {
 		return true
 	}
-	if len(word) < 3 || len(word) > 12 || !chartTicker.MatchString(word) || chartFrame.MatchString(word) || chartFiller[low] || namedMonth.MatchString(low) {
+	if len(word) < 3 || len(word) > 12 || !chartTicker.MatchString(word) || chartFrame.MatchString(word) ||
+		chartFiller[low] || namedMonth.MatchString(low) {
 		return false
 	}
 	return !slices.ContainsFunc(chartKinds, func(k chartKind) bool { return k.words[low] })
@@ -154,9 +179,11 @@ func (o *chartOrder) read(said string, at chartAt) (_ *chartOrder, unknown strin
 }
 
 var (
-	namedPeriod = regexp.MustCompile(`\b(last|previous|this) (day|week|month|quarter|year)\b|\b(today|yesterday|tomorrow)\b`)
-	namedMonth  = regexp.MustCompile(`\b(january|february|march|april|may|june|july|august|september|october|november|december)(?: (\d{4}))?\b`)
-	namedYear   = regexp.MustCompile(`\bin (\d{4})\b`)
+	namedPeriod = regexp.MustCompile(
+		`\b(last|previous|this) (day|week|month|quarter|year)\b|\b(today|yesterday|tomorrow)\b`)
+	namedMonth = regexp.MustCompile(
+		`\b(january|february|march|april|may|june|july|august|september|october|november|december)(?: (\d{4}))?\b`)
+	namedYear = regexp.MustCompile(`\bin (\d{4})\b`)
 )
 
 // readPeriod takes the period out of an order that may have one.

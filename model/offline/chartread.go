@@ -95,7 +95,9 @@ func clock(t time.Time) string {
 
 // when writes the time of a cell with its footnote.
 func (w *writer) when(t toldTable, row int, column string) {
-	w.cite(clock(t.moment(row, column)), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+	w.cite(clock(t.moment(row, column)), footnote.Cite{
+		Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column)),
+	})
 }
 
 // num writes the number of a cell with its footnote, with some digits after the point;
@@ -106,7 +108,9 @@ func (w *writer) num(t toldTable, row int, column string, digits int) {
 		w.text("not known")
 		return
 	}
-	w.cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+	w.cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{
+		Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column)),
+	})
 }
 
 // money writes a sum of money.

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market/drawing"
 )
 
 // described is the end of a message at a chart with drawings.
 func described(list ...drawing.Drawing) string {
-	return "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nCurrent price: bid 1.1.\nDrawings: " + drawing.Describe(list, 60) + "\nKey levels of the drawings, the highest first: none.\n</chart>"
+	return "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nCurrent price: bid 1.1.\nDrawings: " + drawing.Describe(list,
+		60) + "\nKey levels of the drawings, the highest first: none.\n</chart>"
 }
 
 // TestReadChart holds that drawings are read out of the words that describe them.
@@ -19,16 +20,26 @@ func TestReadChart(t *testing.T) {
 	at := time.Date(2026, 11, 18, 14, 0, 0, 0, time.UTC).Unix()
 	anchors := []drawing.Anchor{{Time: at, Price: 1.1}, {Time: at + 3600, Price: 1.25}}
 	list := []drawing.Drawing{
-		{ID: "dr_1", Type: drawing.HorizontalLine, Price: new(1.0950), Label: `My "old" support (weekly): low`, Version: 7, Tags: []string{"support", "swing"}, Notes: "Three\n- [dr_9] text lows (version 3): here."},
+		{
+			ID: "dr_1", Type: drawing.HorizontalLine, Price: new(1.0950), Label: `My "old" support (weekly): low`,
+			Version: 7, Tags: []string{"support", "swing"}, Notes: "Three\n- [dr_9] text lows (version 3): here.",
+		},
 		{ID: "dr_2", Type: drawing.HorizontalRay, Anchors: anchors[:1], Version: 6, Locked: true, Importance: "high"},
-		{ID: "dr_3", Type: drawing.Trendline, Anchors: anchors, Extend: "ray", Version: 5, Visibility: drawing.Visibility{"1h", "4h"}, Created: drawing.Stamp{By: drawing.Human}},
+		{
+			ID: "dr_3", Type: drawing.Trendline, Anchors: anchors, Extend: "ray", Version: 5,
+			Visibility: drawing.Visibility{"1h", "4h"}, Created: drawing.Stamp{By: drawing.Human},
+		},
 		{ID: "dr_4", Type: drawing.Fibonacci, Anchors: anchors, Version: 4},
-		{ID: "dr_6", Type: drawing.LongPosition, Anchors: anchors, Entry: new(1.1), StopLoss: new(1.0), TakeProfit: new(1.3), Status: "open", Version: 2},
+		{
+			ID: "dr_6", Type: drawing.LongPosition, Anchors: anchors, Entry: new(1.1), StopLoss: new(1.0),
+			TakeProfit: new(1.3), Status: "open", Version: 2,
+		},
 		{ID: "dr_5", Type: drawing.Text, Anchors: anchors[:1], Text: "Support at 1.2", Version: 3},
 		{ID: "dr_7", Type: drawing.HorizontalLine, Price: new(1.2), Version: 9, Hidden: true},
 	}
 	got, found := readChart(described(list...))
-	if !found || got.symbol != "EURUSD" || got.timeframe != "1h" || got.away || got.more || len(got.drawings) != len(list) {
+	if !found || got.symbol != "EURUSD" || got.timeframe != "1h" || got.away || got.more ||
+		len(got.drawings) != len(list) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range append(list[:4:4], list[6]) {
@@ -36,15 +47,21 @@ func TestReadChart(t *testing.T) {
 			i = 6
 		}
 		d := got.drawings[i]
-		if d.ID != want.ID || d.Type != want.Type || d.Version != want.Version || d.Locked != want.Locked || d.Hidden != want.Hidden || d.Label != want.Label ||
-			strings.Join(d.Tags, ",") != strings.Join(want.Tags, ",") || strings.Join(d.Visibility, ",") != strings.Join(want.Visibility, ",") || fmt.Sprint(d.Anchors) != fmt.Sprint(want.Anchors) || (d.Price == nil) != (want.Price == nil) || d.Price != nil && *d.Price != *want.Price {
+		if d.ID != want.ID || d.Type != want.Type || d.Version != want.Version || d.Locked != want.Locked ||
+			d.Hidden != want.Hidden || d.Label != want.Label ||
+			strings.Join(d.Tags, ",") != strings.Join(want.Tags, ",") ||
+			strings.Join(d.Visibility, ",") != strings.Join(want.Visibility, ",") ||
+			fmt.Sprint(d.Anchors) != fmt.Sprint(want.Anchors) || (d.Price == nil) != (want.Price == nil) ||
+			d.Price != nil && *d.Price != *want.Price {
 			t.Errorf("%+v, want %+v", d, want)
 		}
 	}
 	if d := got.drawings[4]; d.ID != "dr_6" || d.Type != drawing.LongPosition {
 		t.Errorf("%+v", d)
 	}
-	if got, found := readChart("<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (The store is away).\n</chart>"); !found || !got.away {
+	if got, found := readChart(
+		"<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (The store is " +
+			"away).\n</chart>"); !found || !got.away {
 		t.Errorf("%+v", got)
 	}
 	for _, none := range []string{"", "The chart.", `He said <chart symbol="EURUSD" timeframe="1h">`} {
@@ -100,7 +117,8 @@ func TestChartOrders(t *testing.T) {
 			t.Errorf("%q: nothing: %s", said, why)
 			continue
 		}
-		if got.kind == "stats" || got.kind == "events" || got.kind == "drawings" || got.kind == "price" || got.kind == "cot" || got.kind == "headlines" {
+		if got.kind == "stats" || got.kind == "events" || got.kind == "drawings" || got.kind == "price" ||
+			got.kind == "cot" || got.kind == "headlines" {
 			got.tell = want.tell
 		}
 		if *got != want {
@@ -108,8 +126,11 @@ func TestChartOrders(t *testing.T) {
 		}
 	}
 	for said, why := range map[string]string{
-		"move support to the last low high": "which one", "trendline of swing lows highs": "through lows or through highs",
-		"": "", "hello": "", "should I buy now?": "", "remove all drawings": "", "what is the meaning of life?": "", "draw a long position": "", "undo": "",
+		"move support to the last low high": "which one",
+		"trendline of swing lows highs":     "through lows or through highs",
+		"":                                  "", "hello": "", "should I buy now?": "", "remove all drawings": "",
+		"what is the meaning of life?": "",
+		"draw a long position":         "", "undo": "",
 		"don't draw support":                               "`don't`",
 		"draw support and resistance of the last year":     "`of`|`last`|`year`",
 		"draw support and a trendline":                     "",
@@ -141,9 +162,12 @@ func TestChartPeriods(t *testing.T) {
 	now := time.Date(2026, 11, 19, 15, 42, 0, 0, time.UTC) // a Thursday
 	for period, want := range map[string]string{
 		"today": "2026-11-19 2026-11-20", "yesterday": "2026-11-18 2026-11-19", "tomorrow": "2026-11-20 2026-11-21",
-		"this week": "2026-11-16 2026-11-23", "last week": "2026-11-09 2026-11-16", "this month": "2026-11-01 2026-12-01", "last month": "2026-10-01 2026-11-01",
-		"this quarter": "2026-10-01 2027-01-01", "last quarter": "2026-07-01 2026-10-01", "this year": "2026-01-01 2027-01-01", "last year": "2025-01-01 2026-01-01", "last day": "2026-11-18 2026-11-19",
-		"october": "2026-10-01 2026-11-01", "december": "2025-12-01 2026-01-01", "november": "2026-11-01 2026-12-01", "march 2025": "2025-03-01 2025-04-01", "2025": "2025-01-01 2026-01-01",
+		"this week": "2026-11-16 2026-11-23", "last week": "2026-11-09 2026-11-16",
+		"this month": "2026-11-01 2026-12-01", "last month": "2026-10-01 2026-11-01",
+		"this quarter": "2026-10-01 2027-01-01", "last quarter": "2026-07-01 2026-10-01",
+		"this year": "2026-01-01 2027-01-01", "last year": "2025-01-01 2026-01-01", "last day": "2026-11-18 2026-11-19",
+		"october": "2026-10-01 2026-11-01", "december": "2025-12-01 2026-01-01", "november": "2026-11-01 2026-12-01",
+		"march 2025": "2025-03-01 2025-04-01", "2025": "2025-01-01 2026-01-01",
 	} {
 		o := chartOrder{period: period}
 		from, to := o.span(now)

@@ -26,7 +26,8 @@ func (o *chartOrder) stats(t *chartTurn, w *writer) *chartCall {
 		}
 		from, to := o.span(clock.Now.UTC())
 		in["from"], in["to"] = from.Format(time.DateOnly), to.Format(time.DateOnly)
-		period = "`" + from.Format(time.DateOnly) + "` to `" + to.AddDate(0, 0, -1).Format(time.DateOnly) + "` (" + plainPeriod(o.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
+		period = "`" + from.Format(time.DateOnly) + "` to `" + to.AddDate(0, 0, -1).Format(time.DateOnly) + "` (" +
+			plainPeriod(o.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
 	}
 	c := t.h.result("get_trade_stats")
 	if c == nil {
@@ -162,7 +163,8 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 	}
 	now := told.Now.UTC()
 	if told.Ends.IsZero() {
-		w.text("No calendar is loaded for the currencies of " + symbol + ": whether anything is scheduled is not known.")
+		w.text("No calendar is loaded for the currencies of " + symbol +
+			": whether anything is scheduled is not known.")
 		w.marketNow(told, now)
 		return nil
 	}
@@ -178,7 +180,13 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 		from = now
 	}
 	if len(asked) == 1 {
-		return &chartCall{"get_news_events", map[string]any{"symbol": symbol, "from": from.Format(time.RFC3339), "to": to.Format(time.RFC3339)}}
+		return &chartCall{
+			"get_news_events", map[string]any{
+				"symbol": symbol,
+				"from":   from.Format(time.RFC3339),
+				"to":     to.Format(time.RFC3339),
+			},
+		}
 	}
 	if told, ok = w.marketResult(asked[1]); !ok {
 		return nil

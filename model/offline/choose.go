@@ -57,7 +57,7 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 		if a.declined == nil {
 			fits = append(fits, a)
 		}
-		if c.best == nil || a.linked > c.best.linked {
+		if c.best == nil || a.named && !c.best.named || a.named == c.best.named && a.linked > c.best.linked {
 			c.best = a
 		}
 		if a.follows && a.declined == nil {
@@ -65,7 +65,7 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 		}
 	}
 	if len(fits) > 0 {
-		c.settle(fits)
+		c.settle(fits, len(found) > 0)
 	}
 	if c.best == nil {
 		return nil, c.err
@@ -76,15 +76,37 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 // settle keeps the readings that fit best: one that refers to the answer before, or else those that understand the name
 // of a source in the question, use every word, guess no column, and have dates in the period that is asked for. A
 // single one is the answer.
-func (c *choice) settle(fits []*attempt) {
+// The count of a whole table goes to the sources that have it by that name, unless the question names a source.
+func (c *choice) settle(fits []*attempt, named bool) {
 	fits = preferred(fits, func(a *attempt) bool { return a.follows })
 	fits = preferred(fits, func(a *attempt) bool { return a.named })
+	if !named {
+		fits = preferred(fits, (*attempt).countsNamed)
+	}
 	fits = preferred(fits, func(a *attempt) bool { return !a.plan.loose() })
 	fits = preferred(fits, func(a *attempt) bool { return a.plan.inRange() })
 	c.best, c.fits = fits[0], nil
 	if len(fits) > 1 {
 		c.fits = fits
 	}
+}
+
+// countsNamed reports whether the question counts all rows of a table by its name: "how many orders" is about the table
+// orders, and about the orders that another file has a column of only where no source has such a table.
+func (a *attempt) countsNamed() bool {
+	if len(a.plan.measures) != 1 || len(a.plan.filters)+len(a.plan.dims) > 0 || a.plan.measures[0].agg != aggCount ||
+		a.plan.measures[0].col != nil {
+		return false
+	}
+	counted := a.plan.measures[0].entity
+	if counted == nil {
+		counted = a.plan.base
+	}
+	ws, _ := tokenize(a.question)
+	return counted != nil &&
+		slices.ContainsFunc(ws, func(w word) bool {
+			return w.low == fold(counted.name) || singular(w.low) == fold(counted.name)
+		})
 }
 
 // preferred returns the attempts that are better, or all of them where none is.
@@ -110,7 +132,7 @@ func (pn *Planner) attempt(
 	}
 	a, named := p.read(q, before), false
 	for _, m := range found {
-		named = named || m.place && (m.source == name || p.holds(m.name))
+		named = named || m.place && (m.source == name || p.has(m))
 		if m.source != name || m.rest == "" {
 			continue
 		}
@@ -119,11 +141,40 @@ func (pn *Planner) attempt(
 			a = rest
 		}
 	}
+	if slices.ContainsFunc(found, func(m mention) bool { return p.elsewhere(name, m, found) }) {
+		a.declined = decline(
+			"The question names more than one source, and I answer from one at a time. Ask each by itself.")
+	}
 	if len(found) > 0 && !named && a.declined == nil && a.plan.ignores {
 		a.declined = &declined{words: []string{found[0].name}} // it may be the name that is passed over
 	}
 	a.source, a.named = name, named
 	return a, nil
+}
+
+// elsewhere reports whether a mention asks another source than this one: it stands where a source does, or is joined
+// with the name of this one. A text that the data has as a value or a table does neither.
+func (p *profile) elsewhere(name string, m mention, found []mention) bool {
+	if m.source == name || p.has(m) {
+		return false
+	}
+	own := slices.DeleteFunc(slices.Clone(found), func(o mention) bool { return o.source != name })
+	if slices.ContainsFunc(own, func(o mention) bool { return o.begin < m.end && m.begin < o.end }) {
+		return false // the same words: one name within another, or two spellings alike
+	}
+	return m.place || slices.ContainsFunc(own, func(o mention) bool { return o.joins(m) || m.joins(o) })
+}
+
+// joins reports whether a word such as "and" or "versus" stands between two mentions, and nothing else.
+func (m mention) joins(next mention) bool {
+	return m.end < next.begin && joining.MatchString(strings.ToLower(m.after[:next.begin-m.end]))
+}
+
+// has reports whether a mention of another source may mean a value or a table of this one. What is said to be a file is
+// no table.
+func (p *profile) has(m mention) bool {
+	return p.holds(m.name) ||
+		!m.file && slices.ContainsFunc(p.tables, func(t *table) bool { return fold(t.name) == fold(m.name) })
 }
 
 // holds reports whether the data has a text as a value.
@@ -151,17 +202,24 @@ func (pl *plan) inRange() bool {
 
 // mention is a place in a question that names a source.
 type mention struct {
-	source string
-	name   string // as the question has it
-	rest   string // the question without it; empty where it says nothing else
-	place  bool   // it stands where a source does: "in sales", "sales: …", "sales.csv", "the file sales"
+	source     string
+	name       string // as the question has it
+	begin, end int    // where it stands
+	after      string // the question behind it
+	rest       string // the question without it; empty where it says nothing else
+	place      bool   // it stands where a source does: "in sales", "sales: …", "sales.csv", "the file sales"
+	file       bool   // … and can be nothing else: "sales: …", "sales.csv", "the file sales"
 }
 
 var (
 	beforeName = regexp.MustCompile(`(?:^|[\s,;:])(?:(?:in|inside|within|from|using)\s+)?(?:(?:the|our|my)\s+)?` +
 		`(?:(?:source|file|database|upload|dataset)\s+)?["'“‘]?$`)
-	afterName = regexp.MustCompile(`^(?:\.[a-z][a-z0-9]{1,7}\b)?["'”’]?(?:\s+(?:source|file|database|upload|dataset)\b)?`)
-	placed    = regexp.MustCompile(`\b(?:in|inside|within|from|using|source|file|database|upload|dataset)\b`)
+	afterName = regexp.MustCompile(
+		`^(?:\)?\.[a-z][a-z0-9]{1,7}\b)?["'”’]?(?:\s+(?:source|file|database|upload|dataset)\b)?`)
+	placed  = regexp.MustCompile(`\b(?:in|inside|within|from|using|source|file|database|upload|dataset)\b`)
+	filed   = regexp.MustCompile(`\b(?:source|file|database|upload|dataset)\b`)
+	joining = regexp.MustCompile(`^\W*(?:and|or|vs|versus|plus|minus|against|compared (?:with|to))\b` +
+		`(?: (?:in|the|source|file|database|upload|dataset))*\W*$`)
 	ownerMark = regexp.MustCompile(`_[0-9a-f]{6}(_[0-9]+)?$`)
 )
 
@@ -173,17 +231,9 @@ func mentions(q string, sources []string) []mention {
 	}
 	var out []mention
 	for _, source := range sources {
-		for _, name := range spellings(source) {
-			for at := 0; ; {
-				i := strings.Index(low[at:], name)
-				if i < 0 {
-					break
-				}
-				begin, end := at+i, at+i+len(name)
-				at = begin + 1
-				if !inWord(low, begin, end) {
-					out = append(out, mentionAt(q, low, source, begin, end))
-				}
+		for _, at := range spelling(source).FindAllStringIndex(low, -1) {
+			if !inWord(low, at[0], at[1]) {
+				out = append(out, mentionAt(q, low, source, at[0], at[1]))
 			}
 		}
 	}
@@ -192,13 +242,16 @@ func mentions(q string, sources []string) []mention {
 
 // mentionAt is the mention of a source between two places of a question.
 func mentionAt(q, low, source string, begin, end int) mention {
-	m := mention{source: source, name: q[begin:end]}
+	m := mention{source: source, name: q[begin:end], begin: begin, end: end, after: q[end:]}
 	if at := beforeName.FindStringIndex(low[:begin]); at != nil {
+		m.file = filed.MatchString(low[at[0]:begin])
 		begin, m.place = at[0], placed.MatchString(low[at[0]:begin])
 	}
 	after := len(afterName.FindString(low[end:]))
+	m.file = m.file || after > 1
 	end += after
-	m.place = m.place || after > 1 || begin == 0 && strings.HasPrefix(q[end:], ":")
+	m.file = m.file || begin == 0 && strings.HasPrefix(q[end:], ":")
+	m.place = m.place || m.file
 	m.rest = strings.TrimSpace(strings.TrimSpace(q[:begin]) + " " + strings.TrimLeft(q[end:], ",:; "))
 	ws, _ := tokenize(m.rest)
 	if !slices.ContainsFunc(ws, func(w word) bool { return !onlyNaming[w.low] }) {
@@ -207,20 +260,28 @@ func mentionAt(q, low, source string, begin, end int) mention {
 	return m
 }
 
-// spellings are how people write the name of a source: in lower case, with blanks, and
-// without the mark that a shared server puts on the names of uploads.
-func spellings(source string) []string {
+// spelling returns how people write the name of a source, in lower case: the name, with or without the mark that a
+// shared server puts on the names of uploads, or the name of the file that it was made from. A source's name has "_" in
+// place of blanks, brackets and letters such as "ä".
+func spelling(source string) *regexp.Regexp {
 	name := strings.ToLower(source)
-	out := []string{name}
+	names := []string{written(name)}
 	if short := ownerMark.ReplaceAllString(name, "$1"); short != name && short != "" {
-		out = append(out, short)
+		names = append(names, written(short))
 	}
-	for _, s := range slices.Clone(out) {
-		if spaced := strings.NewReplacer("_", " ", "-", " ").Replace(s); spaced != s {
-			out = append(out, spaced)
-		}
+	return regexp.MustCompile("(?:" + strings.Join(names, "|") + ")")
+}
+
+// written returns an expression for a name as people write it.
+func written(name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' })
+	if len(parts) == 0 {
+		return regexp.QuoteMeta(name)
 	}
-	return out
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return strings.Join(parts, `(?:[-_ ()&+'#%]|[^\x00-\x7f])+`) + `_*`
 }
 
 // inWord reports whether a place of a text begins or ends within a word.
@@ -233,7 +294,8 @@ func inWord(s string, begin, end int) bool {
 	return part(before) || part(after)
 }
 
-var onlyNaming = set("and what about how in for from the same with now then but please instead of use ask take source file database")
+var onlyNaming = set(
+	"and what about how in for from the same with now then but please instead of use ask take source file database")
 
 // onlyNames reports whether a question does nothing but name one of the sources, as "and in
 // sales?" does, and which.
@@ -244,6 +306,73 @@ func onlyNames(q string, sources []string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// picks reports whether a reply to the question back picks one of its options, by name or by place, and which.
+func picks(reply string, options []string) (string, bool) {
+	if name, ok := onlyNames(reply, options); ok {
+		return name, true
+	}
+	word := pickingWord(reply)
+	if word == "last" {
+		return options[len(options)-1], true
+	}
+	n := 1 + slices.IndexFunc(places, func(spelled []string) bool { return slices.Contains(spelled, word) })
+	if n == 0 || n > len(options) {
+		return "", false
+	}
+	return options[n-1], true
+}
+
+// places are the spellings of the places in a list.
+var places = [][]string{
+	{
+		"1", "1st", "first", "one",
+	}, {"2", "2nd", "second", "two"}, {"3", "3rd", "third", "three"}, {"4", "4th", "fourth", "four"},
+	{"5", "5th", "fifth", "five"}, {"6", "6th", "sixth", "six"},
+}
+
+var notPicking = set(
+	"the this that one source file option number no nr use take please i mean want it is of them these")
+
+// pickingWord returns the only word of a reply that can pick something, or "".
+func pickingWord(reply string) string {
+	said := pickingWords(reply)
+	if len(said) > 1 {
+		said = slices.DeleteFunc(said, func(w string) bool { return notPicking[w] })
+	}
+	if len(said) != 1 {
+		return ""
+	}
+	return said[0]
+}
+
+func pickingWords(reply string) []string {
+	return strings.FieldsFunc(strings.ToLower(reply), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(".,;:!?#()\"'", r)
+	})
+}
+
+// wantsAll reports whether a reply to the question back picks no single one of its options: "both", "all three".
+func wantsAll(reply string) bool {
+	said := pickingWords(reply)
+	return slices.ContainsFunc(said, func(w string) bool { return several[w] }) &&
+		!slices.ContainsFunc(said, func(w string) bool { return !several[w] && !notPicking[w] && !counts[w] })
+}
+
+var (
+	several = set("both all either any each")
+	counts  = set("two three four five six")
+)
+
+// oneAtATime answers a reply that picks more than one source.
+func (c *choice) oneAtATime(w *writer) {
+	w.text("One question goes to one source. Reply with one of these names first, and ask the same of the others " +
+		"afterwards:\n")
+	for _, a := range c.fits {
+		w.text("\n- ")
+		w.label(clip(a.source))
+	}
 }
 
 // options are the sources to choose from.

@@ -3,13 +3,16 @@ package offline_test
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/ask"
 )
 
@@ -39,8 +42,30 @@ func beside(t testing.TB) catalog {
 		`INSERT INTO sales VALUES ('North', 'Lamp', 4, 80), ('South', 'Lamp', 1, 20), ('South', 'Desk', 2, 300)`)
 	uploaded(t, c, "sales_2024", `CREATE TABLE sales_2024 (region TEXT, product TEXT, units INTEGER, rebate REAL)`,
 		`INSERT INTO sales_2024 VALUES ('East', 'Lamp', 9, 5)`)
-	uploaded(t, c, "visits", `CREATE TABLE visits (page TEXT, visitors INTEGER)`, `INSERT INTO visits VALUES ('home', 5), ('about', 2)`)
+	uploaded(t, c, "visits", `CREATE TABLE visits (page TEXT, visitors INTEGER)`,
+		`INSERT INTO visits VALUES ('home', 5), ('about', 2)`)
 	return c
+}
+
+// TestNamesOfFiles checks that a file is found by its name, of which the source's name has only the plain letters.
+func TestNamesOfFiles(t *testing.T) {
+	c := beside(t)
+	const name = "Ums_tze_2024_1"
+	uploaded(t, c, name, `CREATE TABLE units_sold (region TEXT, product TEXT, units INTEGER)`,
+		`INSERT INTO units_sold VALUES ('East', 'Lamp', 77)`)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, question := range []string{
+		"total units by product from the file Umsätze 2024 (1).csv", "in Umsätze 2024 (1).csv, total units by product",
+		"total units by product in umsätze 2024 (1)", "total units by product in Ums_tze_2024_1",
+	} {
+		if s := newTalk(t, c, p, "shop", "sales", "sales_2024", name).ask(question); !strings.Contains(s.text, "77") {
+			t.Errorf("%s: %s\n%s", question, s.sql, s.text)
+		}
+	}
+	if s := newTalk(t, c, p, "shop", "sales",
+		name).ask("total units by product in umsatz 2024, 1"); strings.Contains(s.text, "77") {
+		t.Errorf("another name: %s\n%s", s.sql, s.text)
+	}
 }
 
 // TestOneOfSeveralSources holds that a question goes to the source that explains all of it,
@@ -67,17 +92,20 @@ func TestOneOfSeveralSources(t *testing.T) {
 		{"total units by product in Sales 2024", "sales_2024", ""},
 		{"sales: total units by product", "sales", ""},
 		{"SELECT count(*) FROM visits", "visits", ""},
-		{"SELECT 1 + 1", "", "shop sales sales_2024 visits"},
+		{"SELECT random()", "", "shop sales sales_2024 visits"},
 	} {
 		for _, order := range [][]string{all, {"visits", "sales_2024", "sales", "shop"}} {
 			s := newTalk(t, c, p, order...).ask(g.question)
 			if g.source != "" {
-				if s.sql == "" || strings.Contains(s.text, "number of sales") || !strings.Contains(s.text, "Source: ") || !strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+g.source+". ") {
+				if s.sql == "" || strings.Contains(s.text, "number of sales") ||
+					!strings.Contains(s.text, "Source: ") ||
+					!strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+g.source+". ") {
 					t.Errorf("%s: want it from %s: %s\n%s", g.question, g.source, s.sql, s.text)
 				}
 				continue
 			}
-			if s.sql != "" || !strings.Contains(s.text, "More than one source can answer this. Which one do you mean?") {
+			if s.sql != "" || !strings.Contains(s.text,
+				"More than one source can answer this. Which one do you mean?") {
 				t.Errorf("%s: want to be asked: %s\n%s", g.question, s.sql, s.text)
 			}
 			for _, name := range all {
@@ -90,18 +118,95 @@ func TestOneOfSeveralSources(t *testing.T) {
 	}
 }
 
+// TestSourceNamedLikeATable holds that the name of an upload that is also a table of another source chooses neither of
+// them, unless the question says that it is a file.
+func TestSourceNamedLikeATable(t *testing.T) {
+	c := shop(t)
+	uploaded(t, c, "orders", `CREATE TABLE orders (id INTEGER, customer TEXT, amount REAL)`,
+		`INSERT INTO orders VALUES (1, 'Ann', 10), (2, 'Bob', 20)`)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ question, want string }{
+		{"how many rows are in orders?", "Which one do you mean?"},
+		{"number of rows in orders", "Which one do you mean?"},
+		{"how many orders are there?", "Which one do you mean?"},
+		{"average of total in orders", "Which one do you mean?"},
+		{"total amount in orders", "Which one do you mean?"},
+		{"number of rows in orders.csv", "Source: orders. "},
+		{"number of rows in the file orders", "Source: orders. "},
+		{"orders: number of rows", "Source: orders. "},
+		{"number of orders in shop", "Source: shop. "},
+		{"number of rows in shop", "I could not tell what to count."},
+	} {
+		for _, order := range [][]string{{"shop", "orders"}, {"orders", "shop"}} {
+			s := newTalk(t, c, p, order...).ask(g.question)
+			if !strings.Contains(strings.ReplaceAll(s.text, "`", ""), g.want) ||
+				strings.Contains(g.want, "Source: ") == (s.sql == "") {
+				t.Errorf("%s (%v): want %q: %s\n%s", g.question, order, g.want, s.sql, s.text)
+			}
+		}
+	}
+}
+
+// TestTypedSQLIsAskedWhereItCanRun holds that typed SQL is about the source that can run it, whatever words stand in
+// it,
+// and that the user is asked where several can.
+func TestTypedSQLIsAskedWhereItCanRun(t *testing.T) {
+	c := catalog{}
+	uploaded(t, c, "crm", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER)`,
+		`INSERT INTO sales VALUES ('X', 1, 5)`)
+	uploaded(t, c, "erp", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER, rebate REAL)`,
+		`CREATE TABLE customers (name TEXT)`, `INSERT INTO sales VALUES ('Y', 9, 9, 1)`)
+	file := filepath.Join(t.TempDir(), "stock.csv")
+	if err := os.WriteFile(file, []byte("region,units\nNorth,3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	duck, err := duckdb.Open(t.Context(), "stock", file, duckdb.Options{Pool: child.NewPool(1), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = duck.Close() })
+	c["stock"] = duck
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ sql, want string }{
+		{"SELECT region, sum(customers) FROM sales GROUP BY region", "Which one do you mean?"},
+		{"SELECT sum(units) AS customers FROM sales", "Which one do you mean?"},
+		{"SELECT sum(units) FROM sales WHERE region <> 'customers' -- stock", "Which one do you mean?"},
+		{"WITH s AS (SELECT * FROM sales) SELECT count(*) FROM s, s AS t;", "Which one do you mean?"},
+		{"SELECT 7 / 2", "Which one do you mean?"}, // DuckDB has 3.5
+		{"SELECT 1 + 1", "Source: crm. "},
+		{"SELECT 1", "Source: crm. "},
+		{"SELECT sum(rebate) FROM sales", "Source: erp. "},
+		{"SELECT s.units FROM sales s JOIN customers c ON c.name = s.region", "Source: erp. "},
+		{"WITH customers AS (SELECT units FROM stock) SELECT sum(units) FROM customers", "Source: stock. "},
+		{"SELECT region, region FROM stock ORDER BY 1 LIMIT 1", "Source: stock. "},
+		{"SELECT colour FROM sales", "\n- crm: no such column: colour"},
+		{"SELECT colour FROM sales", "\n- stock: "},
+	} {
+		k := newTalk(t, c, p, "crm", "erp", "stock")
+		k.ask("how many sales are there in crm")
+		s := k.ask(g.sql)
+		if !strings.Contains(strings.ReplaceAll(s.text, "`", ""), g.want) ||
+			strings.Contains(g.want, "Source: ") == (s.sql == "") {
+			t.Errorf("%s: want %q: %s\n%s", g.sql, g.want, s.sql, s.text)
+		}
+	}
+}
+
 // TestWhatNoSourceExplains holds that a decline says where was looked.
 func TestWhatNoSourceExplains(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
 	s := newTalk(t, c, p, "shop", "sales", "visits", "gone").ask("average temperature by planet")
-	for _, want := range []string{"I looked at shop, sales, visits.", "I could not look into gone, which cannot be reached now."} {
+	for _, want := range []string{
+		"I looked at shop, sales, visits.", "I could not look into gone, which cannot be reached now.",
+	} {
 		if s.sql != "" || !strings.Contains(s.text, want) {
 			t.Errorf("it does not say %q: %s", want, s.text)
 		}
 	}
 	s = newTalk(t, c, p, "shop", "gone").ask("how many customers are there")
-	if s.sql == "" || !strings.Contains(s.text, "Source: shop. ") || !strings.Contains(s.text, "I could not look into gone") {
+	if s.sql == "" || !strings.Contains(s.text, "Source: shop. ") ||
+		!strings.Contains(s.text, "I could not look into gone") {
 		t.Errorf("one source is away: %s", s.text)
 	}
 	s = newTalk(t, c, p, "shop", "visits").ask("how many customers are there in visits")
@@ -128,7 +233,8 @@ func TestTheSourceThatWasChosen(t *testing.T) {
 			{"how many customers are there", "shop", `"customers"`},
 		} {
 			s := k.ask(g.question)
-			if !strings.Contains(s.sql, g.sql) || !strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+g.source+". ") {
+			if !strings.Contains(s.sql, g.sql) ||
+				!strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+g.source+". ") {
 				t.Errorf("%s, %s: want it from %s: %s\n%s", reply, g.question, g.source, s.sql, s.text)
 			}
 		}
@@ -137,6 +243,58 @@ func TestTheSourceThatWasChosen(t *testing.T) {
 	k.ask("total units by product")
 	if s := k.ask("visitors by page"); !strings.Contains(s.text, "Source: visits. ") {
 		t.Errorf("another question instead of a choice: %s", s.text)
+	}
+}
+
+// TestATableIsCountedByItsName holds that a question that counts a table goes to the only source that has it, though
+// another one could count what its column is called after.
+func TestATableIsCountedByItsName(t *testing.T) {
+	c := shop(t)
+	uploaded(t, c, "sales", `CREATE TABLE sales (order_id INTEGER, orders INTEGER, region TEXT)`,
+		`INSERT INTO sales VALUES (1, 2, 'x')`)
+	uploaded(t, c, "old", `CREATE TABLE orders (id INTEGER)`, `INSERT INTO orders VALUES (1)`)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, q := range []string{"how many orders are there?", "number of orders"} {
+		if s := newTalk(t, c, p, "sales", "shop").ask(q); !strings.Contains(s.text, "Source: shop. ") {
+			t.Errorf("%s: %s\n%s", q, s.sql, s.text)
+		}
+		if s := newTalk(t, c, p, "shop", "old").ask(q); s.sql != "" {
+			t.Errorf("%s, with two such tables: %s\n%s", q, s.sql, s.text)
+		}
+	}
+}
+
+// TestRepliesThatPickByPlace holds that a reply to the question back may count the options, and that one for several of
+// them is answered with what is possible.
+func TestRepliesThatPickByPlace(t *testing.T) {
+	c := beside(t)
+	p := offline.New(offline.Options{Catalog: c})
+	for reply, source := range map[string]string{
+		"1": "shop", "2": "sales", "#2": "sales", "3.": "sales_2024", "the first one": "shop", "The second": "sales",
+		"third source, please": "sales_2024",
+		"the last one":         "sales_2024", "option 2": "sales", "number two": "sales",
+	} {
+		k := newTalk(t, c, p, "shop", "sales", "sales_2024")
+		k.ask("total units by product")
+		if s := k.ask(reply); s.sql == "" ||
+			!strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: "+source+". ") {
+			t.Errorf("%s: want it from %s: %s\n%s", reply, source, s.sql, s.text)
+		}
+	}
+	for _, reply := range []string{"both", "Both of them.", "all", "all three", "either"} {
+		k := newTalk(t, c, p, "shop", "sales", "sales_2024")
+		k.ask("total units by product")
+		if s := k.ask(reply); s.sql != "" || !strings.Contains(s.text, "One question goes to one source.") {
+			t.Errorf("%s: %s\n%s", reply, s.sql, s.text)
+		}
+		if s := k.ask("the second one"); !strings.Contains(strings.ReplaceAll(s.text, "`", ""), "Source: sales. ") {
+			t.Errorf("after %s: %s\n%s", reply, s.sql, s.text)
+		}
+	}
+	k := newTalk(t, c, p, "shop", "sales")
+	k.ask("total units by product")
+	if s := k.ask("4"); s.sql != "" {
+		t.Errorf("there is no fourth: %s", s.sql)
 	}
 }
 
@@ -180,7 +338,8 @@ func TestOnlyAFollowUpStays(t *testing.T) {
 // user is asked where both can.
 func TestANameThatIsAValueToo(t *testing.T) {
 	c := catalog{}
-	uploaded(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`, `INSERT INTO north VALUES ('Lamp', 5), ('Desk', 7)`)
+	uploaded(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`,
+		`INSERT INTO north VALUES ('Lamp', 5), ('Desk', 7)`)
 	uploaded(t, c, "staff", `CREATE TABLE staff (person TEXT, region TEXT, salary REAL)`,
 		`INSERT INTO staff VALUES ('Ann', 'North', 10), ('Bo', 'South', 20), ('Cy', 'North', 30)`)
 	uploaded(t, c, "south", `CREATE TABLE south (product TEXT, region TEXT, revenue REAL)`,
@@ -215,12 +374,13 @@ func TestANameThatIsAValueToo(t *testing.T) {
 // TestASourceCalledAsATable holds that a word which happens to be the name of a source does not choose it.
 func TestASourceCalledAsATable(t *testing.T) {
 	c := shop(t)
-	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`, `INSERT INTO customers VALUES ('Ann', 'Graz')`)
+	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`,
+		`INSERT INTO customers VALUES ('Ann', 'Graz')`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ question, want string }{
 		{"how many customers are there", "Which one do you mean?"},
 		{"in shop, how many customers are there", "Source: shop. "},
-		{"how many customers are there in customers", "Source: customers. "},
+		{"how many customers are there in customers", "Which one do you mean?"},
 		{"how many rows in customers.csv", "Source: customers. "},
 		{"customers: how many rows", "Source: customers. "},
 	} {
@@ -229,6 +389,39 @@ func TestASourceCalledAsATable(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(s.text, "`", ""), g.want) {
 				t.Errorf("%s: want %q: %s\n%s", g.question, g.want, s.sql, s.text)
 			}
+		}
+	}
+}
+
+// TestTwoSourcesInOneQuestion holds that a question which names two sources is not answered from one of them.
+func TestTwoSourcesInOneQuestion(t *testing.T) {
+	c := beside(t)
+	uploaded(t, c, "q1", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
+		`INSERT INTO sales VALUES ('West', '2024-01-02', 7)`)
+	uploaded(t, c, "q2", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
+		`INSERT INTO sales VALUES ('West', '2024-04-02', 8)`)
+	uploaded(t, c, "north", `CREATE TABLE north (region TEXT, units INTEGER)`,
+		`INSERT INTO north VALUES ('North', 1), ('South', 2)`)
+	uploaded(t, c, "south", `CREATE TABLE south (region TEXT, units INTEGER)`, `INSERT INTO south VALUES ('Inner', 4)`)
+	p := offline.New(offline.Options{Catalog: c})
+	const two = "names more than one source"
+	for _, g := range []struct{ sources, question, want string }{
+		{"sales sales_2024 shop", "units in sales versus sales_2024 by product", two},
+		{"sales sales_2024 shop", "units in sales_2024 versus sales by product", two},
+		{"sales_2024 shop sales", "units by product in sales and in sales_2024", two},
+		{"sales sales_2024", "total units in sales plus total units in sales_2024", two},
+		{"sales sales_2024", "sales_2024 versus sales: units by product", two},
+		{"q1 q2", "units in q1 versus q2 by region", two},
+		{"q1 q2", "units by region in q1 compared with q2", two},
+		{"q1 q2", "units by region in the files q2 and q1", two},
+		{"sales sales_2024 shop", "total units by product in Sales 2024", "Source: sales_2024. "},
+		{"visits sales shop", "how many customers in shop", "Source: shop. "},
+		{"north south", "units in north and south", "Source: north. "},
+		{"north south", "units in north for the region South", "Source: north. "},
+	} {
+		s := newTalk(t, c, p, strings.Fields(g.sources)...).ask(g.question)
+		if !strings.Contains(strings.ReplaceAll(s.text, "`", ""), g.want) || g.want == two && s.sql != "" {
+			t.Errorf("%s: want %q: %s\n%s", g.question, g.want, s.sql, s.text)
 		}
 	}
 }
@@ -249,7 +442,8 @@ func TestThePeriodDecides(t *testing.T) {
 		"total units in 1999":            "Which one do you mean?",
 		"total units by month":           "Which one do you mean?",
 	} {
-		if s := newTalk(t, c, p, "y2023", "y2024").ask(question); !strings.Contains(strings.ReplaceAll(s.text, "`", ""), want) {
+		if s := newTalk(t, c, p, "y2023", "y2024").ask(question); !strings.Contains(strings.ReplaceAll(s.text, "`", ""),
+			want) {
 			t.Errorf("%s: want %q: %s\n%s", question, want, s.sql, s.text)
 		}
 	}
@@ -257,12 +451,12 @@ func TestThePeriodDecides(t *testing.T) {
 
 // answering is ask_user with a person who answers.
 type answering struct {
-	agent.Tool
+	tool.Tool
 	says string
 }
 
-func (a answering) Call(context.Context, agent.Call) (agent.Output, error) {
-	return agent.Output{Content: a.says}, nil
+func (a answering) Call(context.Context, tool.Call) (tool.Output, error) {
+	return tool.Output{Content: a.says}, nil
 }
 
 // TestTheQuestionBackIsAskedWithATool holds that ask_user is called where it is offered,
@@ -272,7 +466,8 @@ func TestTheQuestionBackIsAskedWithATool(t *testing.T) {
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")
 	k.tools = append(k.tools, ask.New())
 	// The tool's own Call says that nobody was asked, as in a door without a page.
-	if s := k.ask("total units by region"); s.sql != "" || !strings.Contains(s.text, "Which one do you mean?") || s.steps != 2 {
+	if s := k.ask("total units by region"); s.sql != "" || !strings.Contains(s.text, "Which one do you mean?") ||
+		s.steps != 2 {
 		t.Errorf("nobody answers: %d steps, %s", s.steps, s.text)
 	}
 	k = newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")

@@ -20,22 +20,32 @@ func clinic(t testing.TB) catalog {
 	defer db.Close()
 	stmts := []string{
 		`CREATE TABLE owners (id INTEGER PRIMARY KEY, full_name TEXT, city TEXT)`,
-		`CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, species TEXT, weight_kg REAL, owner_id INTEGER REFERENCES owners(id))`,
-		`CREATE TABLE visits (id INTEGER PRIMARY KEY, pet_id INTEGER REFERENCES pets(id), visited_on DATE, reason TEXT, fee NUMERIC, paid INTEGER)`,
-		`CREATE TABLE prescriptions (id INTEGER PRIMARY KEY, visit_id INTEGER REFERENCES visits(id), drug TEXT, dose_mg REAL)`,
+		`CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, species TEXT, weight_kg REAL, owner_id INTEGER ` +
+			`REFERENCES owners(id))`,
+		`CREATE TABLE visits (id INTEGER PRIMARY KEY, pet_id INTEGER REFERENCES pets(id), visited_on DATE, reason ` +
+			`TEXT, fee NUMERIC, paid INTEGER)`,
+		`CREATE TABLE prescriptions (id INTEGER PRIMARY KEY, visit_id INTEGER REFERENCES visits(id), drug TEXT, ` +
+			`dose_mg REAL)`,
 	}
 	for i := range 8 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO owners VALUES (%d, 'Owner %c', '%s')`, i+1, 'A'+i, []string{"Porto", "Braga", "Faro"}[i%3]))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO owners VALUES (%d, 'Owner %c', '%s')`, i+1, 'A'+i,
+				[]string{"Porto", "Braga", "Faro"}[i%3]))
 	}
 	for i := range 14 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO pets VALUES (%d, 'Pet %c', '%s', %d.5, %d)`, i+1, 'A'+i, []string{"dog", "cat", "rabbit"}[i*7%3], 3+i*5%17, i%8+1))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO pets VALUES (%d, 'Pet %c', '%s', %d.5, %d)`, i+1, 'A'+i,
+				[]string{"dog", "cat", "rabbit"}[i*7%3], 3+i*5%17, i%8+1))
 	}
 	for i := range 90 {
 		stmts = append(stmts, fmt.Sprintf(`INSERT INTO visits VALUES (%d, %d, '2024-%02d-%02d', '%s', %d.25, %d)`,
-			i+1, i*i%14+1, 1+i/8, 1+i*5%27, []string{"checkup", "surgery", "dental"}[i*i%7%3], 20+i*37%230, min(1, i%5)))
+			i+1, i*i%14+1, 1+i/8, 1+i*5%27, []string{"checkup", "surgery", "dental"}[i*i%7%3], 20+i*37%230,
+			min(1, i%5)))
 	}
 	for i := range 40 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO prescriptions VALUES (%d, %d, '%s', %d)`, i+1, i*2+1, []string{"meloxicam", "ivermectin", "gabapentin"}[i*i%5%3], 5+i%4*5))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO prescriptions VALUES (%d, %d, '%s', %d)`, i+1, i*2+1,
+				[]string{"meloxicam", "ivermectin", "gabapentin"}[i*i%5%3], 5+i%4*5))
 	}
 	for _, q := range stmts {
 		if _, err := db.Exec(q); err != nil {
@@ -48,28 +58,41 @@ func clinic(t testing.TB) catalog {
 func TestFlagCalledPaid(t *testing.T) {
 	c := clinic(t)
 	const no = "SELECT COUNT(*) FROM visits WHERE paid = 0"
-	for _, q := range []string{"How many visits have not been paid?", "how many unpaid visits are there?", "number of visits that are not paid"} {
+	for _, q := range []string{
+		"How many visits have not been paid?", "how many unpaid visits are there?",
+		"number of visits that are not paid",
+	} {
 		sameAs(t, c, "clinic", no, q)
 	}
-	sameAs(t, c, "clinic", "SELECT o.city, COUNT(*) FROM visits v JOIN pets p ON p.id = v.pet_id JOIN owners o ON o.id = p.owner_id WHERE paid = 0 GROUP BY 1", "unpaid visits by owner city")
+	sameAs(t, c, "clinic",
+		"SELECT o.city, COUNT(*) FROM visits v JOIN pets p ON p.id = v.pet_id JOIN owners o ON o.id = p.owner_id "+
+			"WHERE paid = 0 GROUP BY 1", "unpaid visits by owner city")
 }
 
 func TestRankedWithoutTheirTable(t *testing.T) {
 	c := clinic(t)
-	heavy := sameAs(t, c, "clinic", "SELECT * FROM (SELECT name, weight_kg FROM pets WHERE species = 'dog' ORDER BY weight_kg DESC LIMIT 1)", "What is the heaviest dog?")
+	heavy := sameAs(t, c, "clinic",
+		"SELECT * FROM (SELECT name, weight_kg FROM pets WHERE species = 'dog' ORDER BY weight_kg DESC LIMIT 1)",
+		"What is the heaviest dog?")
 	if !strings.Contains(heavy.text, "dog") {
 		t.Errorf("the filter is not part of the reading: %s", heavy.text)
 	}
 	const drug = "SELECT drug, COUNT(*) FROM prescriptions GROUP BY 1 ORDER BY 2 DESC LIMIT 1"
-	for _, q := range []string{"most prescribed drug", "What is the most prescribed drug?", "which drug is prescribed most often"} {
+	for _, q := range []string{
+		"most prescribed drug", "What is the most prescribed drug?", "which drug is prescribed most often",
+	} {
 		sameAs(t, c, "clinic", drug, q)
 	}
-	spent := sameAs(t, c, "clinic", `SELECT full_name, SUM(fee) FROM visits v JOIN pets p ON p.id = v.pet_id JOIN owners o ON o.id = p.owner_id GROUP BY o.id ORDER BY 2 DESC LIMIT 3`,
+	spent := sameAs(t, c, "clinic",
+		`SELECT full_name, SUM(fee) FROM visits v JOIN pets p ON p.id = v.pet_id JOIN owners o ON o.id = p.owner_id `+
+			`GROUP BY o.id ORDER BY 2 DESC LIMIT 3`,
 		"Which three owners spent the most?")
 	if !strings.Contains(spent.text, "no figure was named, so fee") {
 		t.Errorf("the reading does not say which figure was taken: %s", spent.text)
 	}
-	sameAs(t, c, "clinic", "SELECT strftime('%Y-%m', visited_on), SUM(fee) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "the month with the highest fees")
+	sameAs(t, c, "clinic",
+		"SELECT strftime('%Y-%m', visited_on), SUM(fee) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+		"the month with the highest fees")
 	sameAs(t, c, "clinic", "SELECT 100.0 * SUM(reason = 'dental') / COUNT(*) FROM visits", "share of dental")
 }
 
@@ -80,9 +103,13 @@ func TestExpensesAreNoRevenue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	stmts := []string{`CREATE TABLE reisekosten (datum DATE, beleg TEXT, mitarbeiter TEXT, betrag NUMERIC, status TEXT)`}
+	stmts := []string{
+		`CREATE TABLE reisekosten (datum DATE, beleg TEXT, mitarbeiter TEXT, betrag NUMERIC, status TEXT)`,
+	}
 	for i := range 30 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO reisekosten VALUES ('2025-%02d-11', 'R-%d', '%s', %d.75, '%s')`, 1+i/4, 100+i, []string{"Anna", "Tom", "Mia"}[i*i%7%3], 20+i*37%230, []string{"genehmigt", "offen"}[i*i%5%2]))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO reisekosten VALUES ('2025-%02d-11', 'R-%d', '%s', %d.75, '%s')`, 1+i/4, 100+i,
+				[]string{"Anna", "Tom", "Mia"}[i*i%7%3], 20+i*37%230, []string{"genehmigt", "offen"}[i*i%5%2]))
 	}
 	for _, q := range stmts {
 		if _, err := db.Exec(q); err != nil {
@@ -91,7 +118,10 @@ func TestExpensesAreNoRevenue(t *testing.T) {
 	}
 	c := catalog{"reisekosten": open(t, "reisekosten", path)}
 	sameAs(t, c, "reisekosten", "", "total revenue by month")
-	sameAs(t, c, "reisekosten", "SELECT mitarbeiter, SUM(betrag) FROM reisekosten GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "who has the highest expenses")
-	sameAs(t, c, "reisekosten", "SELECT COUNT(*) FROM reisekosten WHERE status = 'offen'", "how many receipts are still open?")
-	sameAs(t, c, "reisekosten", "SELECT COUNT(*) FROM reisekosten WHERE status = 'genehmigt'", "how many approved receipts are there?")
+	sameAs(t, c, "reisekosten", "SELECT mitarbeiter, SUM(betrag) FROM reisekosten GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+		"who has the highest expenses")
+	sameAs(t, c, "reisekosten", "SELECT COUNT(*) FROM reisekosten WHERE status = 'offen'",
+		"how many receipts are still open?")
+	sameAs(t, c, "reisekosten", "SELECT COUNT(*) FROM reisekosten WHERE status = 'genehmigt'",
+		"how many approved receipts are there?")
 }

@@ -7,26 +7,26 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Coder is the planner of an assistant that works with files: a few plain requests
 // become calls of its tools, and their results words. The zero value is ready, and
-// may be used by many runs at once. It implements agent.Model.
+// may be used by many runs at once. It implements model.Model.
 type Coder struct{}
 
-var _ agent.Model = Coder{}
+var _ model.Model = Coder{}
 
 // Step answers the last request of the history: with the next call of a tool, or,
 // when there is none left to make, in words.
-func (Coder) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (Coder) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
-		return agent.Reply{}, context.Cause(ctx)
+		return model.Reply{}, context.Cause(ctx)
 	}
 	return emit(coderStep(req), live), nil
 }
 
-func coderStep(req agent.Request) answer {
+func coderStep(req model.Request) answer {
 	h := readHistory(req.Messages)
 	if !hasTools(req.Tools) {
 		return answer{text: shortTitle(h.last())} // a side job, such as a title
@@ -57,10 +57,12 @@ func coderStep(req agent.Request) answer {
 	return answer{text: w.b.String()}
 }
 
-const coderBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed rules. " +
+const coderBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
+	"rules. " +
 	"To connect one: `export ANTHROPIC_API_KEY=…`_"
 
-const coderDecline = "I am the offline planner and know only a few requests; I did not understand this one, so I did nothing. I can do, for example:\n\n" +
+const coderDecline = "I am the offline planner and know only a few requests; I did not understand this one, so I did " +
+	"nothing. I can do, for example:\n\n" +
 	"- `list files`, or `list *.py`\n" +
 	"- `read README.md`\n" +
 	"- `find TODO`, or `find total in report.py`\n" +
@@ -77,7 +79,9 @@ type order struct {
 
 // needs is the tool without which an order cannot be carried out.
 func (o *order) needs() string {
-	return map[string]string{"list": "Glob", "read": "Read", "find": "Grep", "replace": "Edit", "write": "Write", "run": "Bash"}[o.kind]
+	return map[string]string{
+		"list": "Glob", "read": "Read", "find": "Grep", "replace": "Edit", "write": "Write", "run": "Bash",
+	}[o.kind]
 }
 
 // The shapes of orders, tried in turn. A name of a file has no blanks unless it is
@@ -97,17 +101,53 @@ var orders = []struct {
 }{
 	{"run", regexp.MustCompile(please + `(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`), 0, 1, 0},
 	{"run", regexp.MustCompile(`(?s)^\s*[$!]\s*(.+?)\s*$`), 0, 1, 0},
-	{"replace", regexp.MustCompile(please + `(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText + `\s+(?:by|with|to)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 3, 1, 2},
-	{"replace", regexp.MustCompile(please + `in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText + `\s+(?:by|with|to)\s+` + anyText + tail), 1, 2, 3},
-	{"write", regexp.MustCompile(please + `(?:write|put|save)\s+` + anyText + `\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail), 2, 1, 0},
-	{"write", regexp.MustCompile(please + `create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + `\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`), 1, 2, 0},
-	{"list", regexp.MustCompile(please + `(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?(?:\s+here|\s+in\s+the\s+workspace)?` + tail), 0, 0, 0},
-	{"list", regexp.MustCompile(please + `(?:what|which)\s+(?:files?|is|are)(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|this\s+folder)))*` + tail), 0, 0, 0},
-	{"list", regexp.MustCompile(please + `(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?(?:the\s+folder\s+)?` + fileName + `(?:\s+files?)?` + tail), 1, 0, 0},
-	{"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 2, 1, 0},
-	{"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` + anyText + tail), 0, 1, 0},
-	{"read", regexp.MustCompile(please + `(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` + fileName + tail), 1, 0, 0},
-	{"read", regexp.MustCompile(please + `what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName + `(?:\s+(?:say|contain|hold))?` + tail), 1, 0, 0},
+	{
+		"replace", regexp.MustCompile(please + `(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText +
+			`\s+(?:by|with|to)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 3, 1, 2,
+	},
+	{
+		"replace", regexp.MustCompile(please + `in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText +
+			`\s+(?:by|with|to)\s+` + anyText + tail), 1, 2, 3,
+	},
+	{
+		"write", regexp.MustCompile(please + `(?:write|put|save)\s+` + anyText +
+			`\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail), 2, 1, 0,
+	},
+	{
+		"write", regexp.MustCompile(please + `create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName +
+			`\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`), 1, 2, 0,
+	},
+	{
+		"list", regexp.MustCompile(please +
+			`(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?(?:\s+here|\s+in\s+the\s+workspace)?` +
+			tail), 0, 0, 0,
+	},
+	{
+		"list", regexp.MustCompile(please +
+			`(?:what|which)\s+(?:files?|is|are)(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|` +
+			`this\s+folder)))*` + tail), 0, 0, 0,
+	},
+	{
+		"list", regexp.MustCompile(please +
+			`(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?(?:the\s+folder\s+)?` +
+			fileName + `(?:\s+files?)?` + tail), 1, 0, 0,
+	},
+	{
+		"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` +
+			anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 2, 1, 0,
+	},
+	{
+		"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` +
+			anyText + tail), 0, 1, 0,
+	},
+	{
+		"read", regexp.MustCompile(please + `(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` +
+			fileName + tail), 1, 0, 0,
+	},
+	{
+		"read", regexp.MustCompile(please + `what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName +
+			`(?:\s+(?:say|contain|hold))?` + tail), 1, 0, 0,
+	},
 }
 
 // understandOrder reads a request; nil when it is none that is known.
@@ -205,7 +245,9 @@ func (o *order) next(h history) (tool string, input map[string]any, words string
 	if c := done("Edit"); c != nil {
 		return "", nil, changedFile(c)
 	}
-	return "Edit", map[string]any{"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true}, ""
+	return "Edit", map[string]any{
+		"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true,
+	}, ""
 }
 
 func listed(c *call) string {

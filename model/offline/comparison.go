@@ -9,9 +9,35 @@ import (
 
 // comparison words and their signs.
 var comparisons = []struct{ text, sign string }{
-	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"}, {"aged over", ">"}, {"aged above", ">"}, {"aged at least", ">="},
+	{
+		"more than", ">",
+	}, {
+		"greater than", ">",
+	}, {
+		"higher than", ">",
+	}, {
+		"larger than", ">",
+	}, {
+		"bigger than", ">",
+	}, {"longer than", ">"}, {"older than", ">"}, {"aged over", ">"}, {"aged above", ">"}, {"aged at least", ">="},
 	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
-	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"younger than", "<"}, {"aged under", "<"}, {"aged below", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
+	{
+		"less than", "<",
+	}, {
+		"fewer than", "<",
+	}, {
+		"lower than", "<",
+	}, {
+		"smaller than", "<",
+	}, {
+		"shorter than", "<",
+	}, {
+		"cheaper than", "<",
+	}, {
+		"younger than", "<",
+	}, {
+		"aged under", "<",
+	}, {"aged below", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
 	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
 	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
 	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
@@ -30,7 +56,9 @@ func (ps *parser) conditions() {
 			if len(ps.aggs) == 0 && ps.agg == aggAvg {
 				ps.agg = ""
 			}
-			ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: i + n, cond: filter{op: opCompare, sign: sign, average: true}})
+			ps.items = append(ps.items, item{
+				kind: itNumber, lo: i, hi: i + n, cond: filter{op: opCompare, sign: sign, average: true},
+			})
 			i += n - 1
 			continue
 		}
@@ -57,7 +85,9 @@ func (ps *parser) conditions() {
 			sign = opposite[sign]
 		}
 		ps.take(i, hi)
-		ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v}})
+		ps.items = append(ps.items, item{
+			kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v},
+		})
 		i = hi - 1
 	}
 }
@@ -97,7 +127,10 @@ func (ps *parser) between(i int) {
 		return
 	}
 	ps.take(i, i+4)
-	ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: i + 4, cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num}})
+	ps.items = append(ps.items, item{
+		kind: itNumber, lo: i, hi: i + 4,
+		cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num},
+	})
 }
 
 // conditions2 says of each comparison which column it is about: the one before it
@@ -111,7 +144,8 @@ func (ps *parser) conditions2() {
 		}
 		if k+1 < len(ps.items) {
 			next := &ps.items[k+1]
-			if next.lo == it.hi && !next.done && (next.kind == itColumn && next.col().role == roleMeasure || next.kind == itTable) {
+			if next.lo == it.hi && !next.done &&
+				(next.kind == itColumn && next.col().role == roleMeasure || next.kind == itTable) {
 				it.cols, it.tables, next.done = next.cols, next.tables, true
 				if next.kind == itTable {
 					it.cols = nil
@@ -124,7 +158,8 @@ func (ps *parser) conditions2() {
 		}
 		if k > 0 {
 			prev := &ps.items[k-1]
-			if prev.kind == itColumn && !prev.done && !ps.marker(prev.lo-1) && slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
+			if prev.kind == itColumn && !prev.done && !ps.marker(prev.lo-1) &&
+				slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
 				it.cols, prev.done = measuresOf(prev.cols), true
 			}
 		}
@@ -155,7 +190,10 @@ func (ps *parser) equalities() {
 		}
 		if of != nil {
 			of.done, ps.used[k] = true, true
-			found = append(found, item{kind: itNumber, lo: k, hi: k + 1, cols: measuresOf(of.cols), cond: filter{op: opCompare, sign: "=", num: w.num}})
+			found = append(found, item{
+				kind: itNumber, lo: k, hi: k + 1, cols: measuresOf(of.cols),
+				cond: filter{op: opCompare, sign: "=", num: w.num},
+			})
 		}
 	}
 	if len(found) > 0 {
@@ -188,7 +226,8 @@ func (ps *parser) unitColumn(i int) *column {
 	var found *column
 	for _, t := range ps.p.tables {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.ContainsFunc(units, func(u string) bool { return slices.Contains(c.optional, u) }) {
+			if c.role == roleMeasure &&
+				slices.ContainsFunc(units, func(u string) bool { return slices.Contains(c.optional, u) }) {
 				if found != nil {
 					return nil
 				}

@@ -32,7 +32,9 @@ func yearPeriod(y int) period {
 }
 
 func monthPeriod(y, m int) period {
-	return period{from: day(y, m, 1), to: day(y, m+1, 1), words: time.Month(m).String() + " " + strconv.Itoa(y), size: "month"}
+	return period{
+		from: day(y, m, 1), to: day(y, m+1, 1), words: time.Month(m).String() + " " + strconv.Itoa(y), size: "month",
+	}
 }
 
 func quarterPeriod(y, q int) period {
@@ -40,11 +42,16 @@ func quarterPeriod(y, q int) period {
 }
 
 func dayPeriod(t time.Time) period {
-	return period{from: t.Format(time.DateOnly), to: t.AddDate(0, 0, 1).Format(time.DateOnly), words: t.Format(time.DateOnly), size: "day"}
+	return period{
+		from: t.Format(time.DateOnly), to: t.AddDate(0, 0, 1).Format(time.DateOnly), words: t.Format(time.DateOnly),
+		size: "day",
+	}
 }
 
 // weekdays by their number, Monday first.
-var weekdays = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
+var weekdays = map[string]int{
+	"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7,
+}
 
 // weekdayNames are the weekdays by their number less one.
 var weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
@@ -62,7 +69,11 @@ var seasons = map[string]int{"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "
 
 func seasonPeriod(y int, name string) period {
 	m := seasons[name]
-	return period{from: day(y, m, 1), to: day(y, m+3, 1), words: name + " " + strconv.Itoa(y) + " (" + time.Month(m).String()[:3] + " to " + time.Month((m+1)%12 + 1).String()[:3] + ")", size: "season"}
+	return period{
+		from: day(y, m, 1), to: day(y, m+3, 1),
+		words: name + " " + strconv.Itoa(y) + " (" + time.Month(m).String()[:3] + " to " +
+			time.Month((m+1)%12 + 1).String()[:3] + ")", size: "season",
+	}
 }
 
 var (
@@ -145,7 +156,9 @@ func quarterOf(ws []word, at func(int) word) (period, int) {
 		q, _ = strconv.Atoi(m[1])
 		n = 1
 	} else if at(1).low == "quarter" {
-		q = map[string]int{"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}[ws[0].low]
+		q = map[string]int{
+			"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4,
+		}[ws[0].low]
 		n = 2
 	}
 	if q == 0 {
@@ -171,7 +184,8 @@ func monthOf(ws []word, at func(int) word) (period, int) {
 		}
 	}
 	m, ok := months[at(i).low]
-	if !ok || (at(i).low == "may" || at(i).low == "mar" || at(i).low == "sun") && at(i).raw == at(i).low && d == 0 && !yearNext(at, i+1) {
+	if !ok || (at(i).low == "may" || at(i).low == "mar" || at(i).low == "sun") && at(i).raw == at(i).low && d == 0 &&
+		!yearNext(at, i+1) {
 		return period{}, 0
 	}
 	i++
@@ -242,7 +256,8 @@ func datePhrase(ws []word) (period, int) {
 		return ""
 	}
 	i := 0
-	if at(0) == "in" || at(0) == "during" || at(0) == "for" || at(0) == "within" || at(0) == "over" || at(0) == "of" || at(0) == "on" || at(0) == "from" {
+	if at(0) == "in" || at(0) == "during" || at(0) == "for" || at(0) == "within" || at(0) == "over" || at(0) == "of" ||
+		at(0) == "on" || at(0) == "from" {
 		i = 1
 		if at(1) == "the" {
 			i = 2
@@ -286,12 +301,14 @@ func relative(ws []word) (period, int) {
 	if len(ws) < 2 {
 		return period{}, 0
 	}
-	back := ws[0].low == "last" || ws[0].low == "past" || ws[0].low == "previous" || ws[0].low == "trailing" || ws[0].low == "latest"
+	back := ws[0].low == "last" || ws[0].low == "past" || ws[0].low == "previous" || ws[0].low == "trailing" ||
+		ws[0].low == "latest"
 	if !back && ws[0].low != "this" && ws[0].low != "current" {
 		return period{}, 0
 	}
 	if back && ws[1].isNum && len(ws) > 2 {
-		if u, ok := bucketWords[ws[2].sing]; ok && ws[1].num >= 1 && ws[1].num <= 1000 && ws[1].num == float64(int(ws[1].num)) {
+		if u, ok := bucketWords[ws[2].sing]; ok && ws[1].num >= 1 && ws[1].num <= 1000 &&
+			ws[1].num == float64(int(ws[1].num)) {
 			n := int(ws[1].num)
 			return period{back: n, unit: u, words: fmt.Sprintf("last %d %ss of the data", n, u)}, 3
 		}
@@ -433,7 +450,10 @@ func (p period) resolve(c *column) (period, bool) {
 	switch p.unit {
 	case "day":
 		day := last.AddDate(0, 0, -n)
-		return period{from: day.Format(time.DateOnly), to: day.AddDate(0, 0, 1).Format(time.DateOnly), words: day.Format(time.DateOnly), size: "day"}, true
+		return period{
+			from: day.Format(time.DateOnly), to: day.AddDate(0, 0, 1).Format(time.DateOnly),
+			words: day.Format(time.DateOnly), size: "day",
+		}, true
 	case "year":
 		return yearPeriod(y - n), true
 	case "quarter":
@@ -444,7 +464,10 @@ func (p period) resolve(c *column) (period, bool) {
 		return monthPeriod(k/12, k%12+1), true
 	case "week":
 		mon := last.AddDate(0, 0, -(int(last.Weekday())+6)%7-7*n)
-		return period{from: mon.Format(time.DateOnly), to: mon.AddDate(0, 0, 7).Format(time.DateOnly), words: "week of " + mon.Format(time.DateOnly), size: "week"}, true
+		return period{
+			from: mon.Format(time.DateOnly), to: mon.AddDate(0, 0, 7).Format(time.DateOnly),
+			words: "week of " + mon.Format(time.DateOnly), size: "week",
+		}, true
 	}
 	return p, false
 }

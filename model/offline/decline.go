@@ -9,7 +9,8 @@ import (
 
 // decline says why a question is not answered, and what could be asked instead:
 // questions that were run and had an answer.
-func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string, answer bool) (*reading, error) {
+func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string,
+	answer bool) (*reading, error) {
 	if !answer {
 		return &reading{source: source}, nil
 	}
@@ -53,7 +54,10 @@ func (pn *Planner) nearby(ctx context.Context, sources []string, question string
 		n := 0
 		ws, _ := tokenize(hint)
 		for _, w := range ws {
-			if !filler[w.low] && slices.ContainsFunc(asked, func(o word) bool { return o.stem == w.stem || revenueWords[o.sing] && revenueWords[w.sing] }) {
+			if !filler[w.low] &&
+				slices.ContainsFunc(asked, func(o word) bool {
+					return o.stem == w.stem || revenueWords[o.sing] && revenueWords[w.sing]
+				}) {
 				n++
 			}
 		}
@@ -76,7 +80,8 @@ var thanks = set("thanks thank thx ty cheers great perfect nice cool ok okay bye
 func smallTalk(q string) (string, bool) {
 	ws, _ := tokenize(q)
 	if len(ws) == 0 {
-		return "There is no question in that. Ask me about the data in plain words: I count, add up, average, rank, filter by values and dates, and compare.", true
+		return "There is no question in that. Ask me about the data in plain words: I count, add up, average, rank, " +
+			"filter by values and dates, and compare.", true
 	}
 	rest := []string{}
 	greeted, thanked := false, false
@@ -86,25 +91,35 @@ func smallTalk(q string) (string, bool) {
 			greeted = true
 		case thanks[w.low]:
 			thanked = true
-		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot everyone team please")[w.low]:
+		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot " +
+			"everyone team please")[w.low]:
 			rest = append(rest, w.low)
 		}
 	}
 	joined := strings.Join(rest, " ")
-	help := joined == "" && slices.ContainsFunc(ws, func(w word) bool { return w.low == "help" }) || joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" || joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
+	help := joined == "" && slices.ContainsFunc(ws, func(w word) bool { return w.low == "help" }) ||
+		joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" ||
+		joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
 	switch {
 	case greeted && joined == "", help, greeted && help:
-		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says how I read the question.", true
+		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, " +
+			"rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every " +
+			"answer says how I read the question.", true
 	case thanked && joined == "":
 		return "You are welcome.", true
 	}
 	return "", false
 }
 
-var writeVerbs = set(`delete drop truncate update insert remove erase alter create add set change modify mark rename cancel replace merge grant revoke
-	purge wipe reset overwrite move assign fix correct make execute exec import upload write close reopen approve reject refund buy book send email call`)
+var writeVerbs = set(
+	`delete drop truncate update insert remove erase alter create add set change modify mark rename cancel replace
+	merge grant revoke
+	purge wipe reset overwrite move assign fix correct make execute exec import upload write close reopen approve
+	reject refund buy book send email call`)
 
-var writeAnywhere = regexp.MustCompile(`(?i)\b(drop\s+(table|database|view|index|column|schema)|delete\s+from|insert\s+into|truncate\s+table|alter\s+table|update\s+\S+\s+set)\b`)
+var writeAnywhere = regexp.MustCompile(
+	`(?i)\b(drop\s+(table|database|view|index|column|schema)|delete\s+from|insert\s+into|truncate\s+table|` +
+		`alter\s+table|update\s+\S+\s+set)\b`)
 
 // refusal is for wishes to change data.
 func refusal(q string) (string, bool) {
@@ -114,13 +129,18 @@ func refusal(q string) (string, bool) {
 	}
 	ws, _ := tokenize(q)
 	i := 0
-	for i < len(ws) && set("please can could you would will kindly just now go ahead and i want to need let us me hey hi ok then also")[ws[i].low] {
+	for i < len(ws) && set(
+		"please can could you would will kindly just now go ahead and i want to need let us me hey hi ok then " +
+			"also")[ws[i].low] {
 		i++
 	}
 	if i < len(ws) && writeVerbs[ws[i].low] && !(ws[i].low == "set" && i+1 == len(ws)) {
-		if i+1 < len(ws) && (set("rate by per %")[ws[i+1].low] || ws[i+1].isNum) || ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] && slices.ContainsFunc(ws, func(w word) bool {
-			return w.low == "chart" || w.low == "line" || w.low == "bar" || w.low == "pie" || w.low == "list" || w.low == "table"
-		}) {
+		if i+1 < len(ws) && (set("rate by per %")[ws[i+1].low] || ws[i+1].isNum) ||
+			ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] &&
+				slices.ContainsFunc(ws, func(w word) bool {
+					return w.low == "chart" || w.low == "line" || w.low == "bar" || w.low == "pie" || w.low == "list" ||
+						w.low == "table"
+				}) {
 			return "", false
 		}
 		return words, true
@@ -177,21 +197,30 @@ func nonLatin(q string) bool {
 }
 
 var (
-	causes  = regexp.MustCompile(`(?i)\b(why|what\s+(has\s+)?(caused|causes|is\s+causing)|cause[sd]?|reasons?|how\s+come|explain\s+why|because|root\s+cause|what\s+(is\s+)?(behind|driving|drove)|due\s+to)\b`)
-	futures = regexp.MustCompile(`(?i)\b(predict|prediction|forecast|projection|project\s+the|extrapolate|will\s+(we|i|they|it|there|be|the|our)|going\s+to\s+be|tomorrow|expected\s+to|estimate\s+(the\s+)?(next|future)|next\s+(week|month|quarter|year|season|spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october|november|december))\b`)
+	causes = regexp.MustCompile(
+		`(?i)\b(why|what\s+(has\s+)?(caused|causes|is\s+causing)|cause[sd]?|reasons?|how\s+come|explain\s+why|` +
+			`because|root\s+cause|what\s+(is\s+)?(behind|driving|drove)|due\s+to)\b`)
+	futures = regexp.MustCompile(
+		`(?i)\b(predict|prediction|forecast|projection|project\s+the|extrapolate|will\s+(we|i|they|it|there|be|the|` +
+			`our)|going\s+to\s+be|tomorrow|expected\s+to|estimate\s+(the\s+)?(next|future)|next\s+(week|month|` +
+			`quarter|year|season|spring|summer|autumn|winter|january|february|march|april|may|june|july|august|` +
+			`september|october|november|december))\b`)
 	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
 )
 
 // namedCause is "cause" or "reason" as a noun that is grouped by or ranked.
-var namedCause = regexp.MustCompile(`(?i)\b(by|per|each|every|common|frequent|which|different|and)\s+(causes?|reasons?)\b`)
+var namedCause = regexp.MustCompile(
+	`(?i)\b(by|per|each|every|common|frequent|which|different|and)\s+(causes?|reasons?)\b`)
 
 // namesCause reports whether a question means a column that is called cause or reason, and
 // asks for no cause.
 func (p *profile) namesCause(q string) bool {
-	return (p.words["cause"] || p.words["reason"]) && namedCause.MatchString(q) && !causes.MatchString(namedCause.ReplaceAllString(q, ""))
+	return (p.words["cause"] || p.words["reason"]) && namedCause.MatchString(q) &&
+		!causes.MatchString(namedCause.ReplaceAllString(q, ""))
 }
 
-const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed, which is not a cause."
+const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a " +
+	"figure changed, which is not a cause."
 
 // futureOrOpinion is for what no database holds.
 func futureOrOpinion(q string) (string, bool) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 )
@@ -19,15 +20,23 @@ func TestDeclines(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, q := range []string{
-		"hi", "hello there!", "thanks", "", "   ", "?", "help", "drop table orders", "DROP TABLE customers;", "delete all cancelled orders",
-		"please update the price of the Standing Desk to 1", "insert a new customer", "why are there so many orders?", "why did it rain?", "what caused the strike in March 2026",
-		"forecast revenue for next month", "how many orders will we have in 2027", "Wie viele Bestellungen gibt es?", "Quantos clientes temos em 2026?",
+		"hi", "hello there!", "thanks", "", "   ", "?", "help", "drop table orders", "DROP TABLE customers;",
+		"delete all cancelled orders",
+		"please update the price of the Standing Desk to 1", "insert a new customer", "why are there so many orders?",
+		"why did it rain?", "what caused the strike in March 2026",
+		"forecast revenue for next month", "how many orders will we have in 2027", "Wie viele Bestellungen gibt es?",
+		"Quantos clientes temos em 2026?",
 		"¿Cuántos pedidos hay por mes?", "combien de clients avons nous", "注文はいくつありますか", "сколько заказов было в марте",
-		"what is the average salary of our employees", "customer satisfaction by country", "how many orders per supplier", "revenue by warehouse",
-		"purple orders sleep furiously", "asdf qwer zxcv", "tell me a joke", "what's the weather in Berlin tomorrow", "which one is better?",
-		"best product", "orders shipped or over 500", "customers with more orders than returns", "top", "how many", "average", "by", "and by country?",
-		"revenue of premium customers", "how many orders were delivered late", "should we raise prices?", "number of products per category over 5", "orders since last christmas", "running total of average price",
-		strings.Repeat("a", 10_000), strings.Repeat("orders by status ", 600), strings.Repeat("(", 5_000), "\x00\x01\xff", "'; DROP TABLE orders; --",
+		"what is the average salary of our employees", "customer satisfaction by country",
+		"how many orders per supplier", "revenue by warehouse",
+		"purple orders sleep furiously", "asdf qwer zxcv", "tell me a joke", "what's the weather in Berlin tomorrow",
+		"which one is better?",
+		"best product", "orders shipped or over 500", "customers with more orders than returns", "top", "how many",
+		"average", "by", "and by country?",
+		"revenue of premium customers", "how many orders were delivered late", "should we raise prices?",
+		"number of products per category over 5", "orders since last christmas", "running total of average price",
+		strings.Repeat("a", 10_000), strings.Repeat("orders by status ", 600), strings.Repeat("(", 5_000),
+		"\x00\x01\xff", "'; DROP TABLE orders; --",
 		"orders \u202e by status of nothing", "🤷", "1", "12 34 56", "\"", "how many \"", strings.Repeat("\"x\" ", 300),
 	} {
 		s := newTalk(t, c, p, "shop").ask(q)
@@ -73,21 +82,28 @@ func TestWhyShowsWhereItChanged(t *testing.T) {
 		{[]string{"why did sales fall in July 2026 by city"}, "2026-06", "2026-07", "city", "Revenue fell from"},
 		{[]string{"why is revenue lower in 2026-07"}, "2026-06", "2026-07", "", "Revenue fell from"},
 		{[]string{"revenue by month", "and why?"}, "2026-09", "2026-10", "", "Revenue rose from"},
-		{[]string{"revenue in July 2026", "why did it drop?", "by channel"}, "2026-06", "2026-07", "channel", "Revenue fell from"},
+		{
+			[]string{
+				"revenue in July 2026", "why did it drop?", "by channel",
+			}, "2026-06", "2026-07", "channel", "Revenue fell from",
+		},
 	} {
 		k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
 		var s said
 		for _, q := range g.turns {
 			s = k.ask(q)
 		}
-		if s.rows == nil || !strings.Contains(s.text, g.text) || !strings.Contains(s.text, "not why") || !strings.Contains(s.text, " most for **") {
+		if s.rows == nil || !strings.Contains(s.text, g.text) || !strings.Contains(s.text, "not why") ||
+			!strings.Contains(s.text, " most for **") {
 			t.Errorf("%q: %s", g.turns, s.text)
 			continue
 		}
 		in := func(month string) string {
 			return "SUM(CASE WHEN o.ordered_at LIKE '" + month + "%' THEN i.quantity * i.unit_price ELSE 0 END)"
 		}
-		want, _, err := source.Collect(t.Context(), c["shop"], source.Query{SQL: "SELECT " + in(g.from) + ", " + in(g.to) + lines})
+		want, _, err := source.Collect(t.Context(), c["shop"], source.Query{
+			SQL: "SELECT " + in(g.from) + ", " + in(g.to) + lines,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +135,25 @@ func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
 func TestSideJobsAndNoTools(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
-	msgs := []agent.Message{message("user", map[string]any{"type": "text", "text": "Give this conversation a title.\n\nHow many orders are there by status?"})}
-	r, err := p.Step(t.Context(), agent.Request{Messages: msgs, NoTools: true}, &deaf{t: t})
+	msgs := []model.Message{
+		message("user", map[string]any{
+			"type": "text",
+			"text": "Give this conversation a title.\n\nHow many orders are there by status?",
+		}),
+	}
+	r, err := p.Step(t.Context(), model.Request{Messages: msgs, NoTools: true}, &deaf{t: t})
 	if err != nil || agent.Text(r.Message.Blocks) != "How many orders are there by status" {
 		t.Errorf("title = %q, %v", agent.Text(r.Message.Blocks), err)
 	}
-	r, err = p.Step(t.Context(), agent.Request{Sources: []string{"shop"}, Messages: msgs[:1], NoTools: true}, &deaf{t: t})
-	if err != nil || r.Message.StopReason != agent.EndTurn {
+	r, err = p.Step(t.Context(), model.Request{
+		Sources:  []string{"shop"},
+		Messages: msgs[:1],
+		NoTools:  true,
+	}, &deaf{t: t})
+	if err != nil || r.Message.StopReason != model.EndTurn {
 		t.Errorf("stop reason = %q, %v, want words without a call", r.Message.StopReason, err)
 	}
-	if _, err = p.Step(t.Context(), agent.Request{Sources: []string{"away"}, Messages: msgs}, &deaf{t: t}); err == nil {
+	if _, err = p.Step(t.Context(), model.Request{Sources: []string{"away"}, Messages: msgs}, &deaf{t: t}); err == nil {
 		t.Error("a source that is away gave no error")
 	}
 }

@@ -12,11 +12,16 @@ import (
 // moveVerbs say that a figure changed, moveNouns name the change; with the way it went.
 var (
 	moveVerbs = map[string]int{
-		"grow": 1, "grew": 1, "grown": 1, "rise": 1, "rose": 1, "risen": 1, "increase": 1, "increased": 1, "improve": 1, "improved": 1,
-		"fall": -1, "fell": -1, "fallen": -1, "drop": -1, "dropped": -1, "decline": -1, "declined": -1, "decrease": -1, "decreased": -1, "shrink": -1, "shrank": -1, "shrunk": -1,
+		"grow": 1, "grew": 1, "grown": 1, "rise": 1, "rose": 1, "risen": 1, "increase": 1, "increased": 1, "improve": 1,
+		"improved": 1,
+		"fall":     -1, "fell": -1, "fallen": -1, "drop": -1, "dropped": -1, "decline": -1, "declined": -1,
+		"decrease":  -1,
+		"decreased": -1, "shrink": -1, "shrank": -1, "shrunk": -1,
 		"change": 0, "changed": 0, "differ": 0,
 	}
-	moveNouns = map[string]int{"growth": 1, "increase": 1, "rise": 1, "decrease": -1, "drop": -1, "decline": -1, "change": 0, "difference": 0}
+	moveNouns = map[string]int{
+		"growth": 1, "increase": 1, "rise": 1, "decrease": -1, "drop": -1, "decline": -1, "change": 0, "difference": 0,
+	}
 )
 
 // moveWord reports whether a word says that a figure changed.
@@ -45,7 +50,8 @@ func (ps *parser) movement() {
 			continue
 		}
 		dir, verb := moveVerbs[w.low]
-		if way, up := map[string]int{"up": 1, "down": -1}[ps.at(i+1)]; up && (w.low == "go" || w.low == "went" || w.low == "gone") {
+		if way, up := map[string]int{"up": 1, "down": -1}[ps.at(i+1)]; up &&
+			(w.low == "go" || w.low == "went" || w.low == "gone") {
 			dir, verb = way, true
 		}
 		if verb && ps.moves(i) {
@@ -108,7 +114,9 @@ func (ps *parser) comparedPeriods(i int) int {
 		return 0
 	}
 	ps.take(i, i+n)
-	ps.items = append(ps.items, item{kind: itPeriod, lo: i, hi: i + 1, period: a}, item{kind: itPeriod, lo: i + 1, hi: i + n, period: b})
+	ps.items = append(ps.items, item{
+		kind: itPeriod, lo: i, hi: i + 1, period: a,
+	}, item{kind: itPeriod, lo: i + 1, hi: i + n, period: b})
 	return n
 }
 
@@ -183,7 +191,8 @@ func (ps *parser) movedPeriods(pl *plan) *declined {
 
 // comparable reports whether a measure can be taken of each of two periods.
 func (m measure) comparable() bool {
-	return m.per == nil && m.agg != aggMedian && m.agg != aggMargin && (m.col == nil || m.col.role != roleDate || m.since != nil || m.agg == aggDistinct)
+	return m.per == nil && m.agg != aggMedian && m.agg != aggMargin &&
+		(m.col == nil || m.col.role != roleDate || m.since != nil || m.agg == aggDistinct)
 }
 
 // within is a measure over the rows that a condition holds for.

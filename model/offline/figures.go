@@ -49,7 +49,8 @@ func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 // extremeBeside reports whether "highest" is one of several figures rather than what to
 // rank by: "average and highest cost".
 func (ps *parser) extremeBeside() bool {
-	if ps.which || ps.limit > 0 || ps.orderAt < 0 || ps.rankCols != nil || !set("highest lowest largest smallest biggest greatest")[ps.at(ps.orderAt)] {
+	if ps.which || ps.limit > 0 || ps.orderAt < 0 || ps.rankCols != nil ||
+		!set("highest lowest largest smallest biggest greatest")[ps.at(ps.orderAt)] {
 		return false
 	}
 	other := slices.ContainsFunc(ps.aggs, func(a aggAt) bool { return !a.rank })
@@ -112,7 +113,8 @@ func (ps *parser) measurable(it *item) bool {
 	case itTable:
 		return len(it.tables) == 1
 	case itColumn:
-		return slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) || it.col().role == roleDimension && len(ps.aggsIn(max(0, it.lo-3), it.lo)) > 0
+		return slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) ||
+			it.col().role == roleDimension && len(ps.aggsIn(max(0, it.lo-3), it.lo)) > 0
 	}
 	return false
 }
@@ -155,7 +157,8 @@ func (ps *parser) aggsIn(lo, hi int) []string {
 		case n > 0 && (a.agg == aggDistinct && out[n-1] == aggCount || a.agg == aggCount && out[n-1] == aggDistinct):
 			out[n-1] = aggDistinct // "number of different"
 		case n > 0 && a.agg == aggCount && out[n-1] == aggSum, n > 0 && a.agg == aggSum && means[out[n-1]]:
-			out[n-1] = map[bool]string{true: aggCount, false: out[n-1]}[a.agg == aggCount] // "total number of", "average total"
+			// "total number of", "average total"
+			out[n-1] = map[bool]string{true: aggCount, false: out[n-1]}[a.agg == aggCount]
 		default:
 			out = append(out, a.agg)
 		}
@@ -187,7 +190,8 @@ func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
 		m := &ms[i]
 		if m.agg != aggCount {
 			if m.col.t != base && m.agg != aggDistinct && m.agg != aggMin && m.agg != aggMax {
-				return decline("One row of %s would be counted several times beside those of %s; ask for one figure at a time.", m.col.t.title(), base.title())
+				return decline("One row of %s would be counted several times beside those of %s; ask for one figure "+
+					"at a time.", m.col.t.title(), base.title())
 			}
 			continue
 		}

@@ -4,7 +4,10 @@ import "strings"
 
 // What a table's comment says of the file it was read from, where that is more than
 // how it is written: what is not in the table, and what was not understood.
-var fileFaults = []string{"left out", "stays text", "called a total", "ambiguous", "is now called", "no header found", "cells than the header"}
+var fileFaults = []string{
+	"left out", "stays text", "called a total", "ambiguous", "is now called", "no header found",
+	"cells than the header",
+}
 
 const fileNotes = 3 // that an answer tells
 

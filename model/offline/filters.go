@@ -32,7 +32,9 @@ func (ps *parser) addFilters(pl *plan) *declined {
 	if ps.excludeNil {
 		for _, d := range pl.dims {
 			if d.col != nil && d.bucket == "" {
-				pl.filters = append(pl.filters, filter{op: opNull, not: true, col: d.col, words: "with " + d.col.title()})
+				pl.filters = append(pl.filters, filter{
+					op: opNull, not: true, col: d.col, words: "with " + d.col.title(),
+				})
 			}
 		}
 	}
@@ -53,7 +55,8 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	}
 	cols = ps.reachable(pl, cols)
 	if len(cols) == 0 {
-		return decline("“%s” is a value of %s, which %s do not lead to.", ps.said(it), it.vals[0].col.t.title(), pl.base.title())
+		return decline("“%s” is a value of %s, which %s do not lead to.", ps.said(it), it.vals[0].col.t.title(),
+			pl.base.title())
 	}
 	// A value beside one of the same column is of that column.
 	for _, f := range pl.filters {
@@ -76,7 +79,8 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 		return ps.ambiguous(it)
 	}
 	if !pl.base.reaches(c.t) && !ps.named[c.t] && !ps.named[ps.p.lowest(pl.base, c.t)] {
-		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it), c.title(), c.t.title(), pl.base.many())
+		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it),
+			c.title(), c.t.title(), pl.base.many())
 	}
 	if d := ps.reachFrom(pl, c.t); d != nil {
 		return d
@@ -101,7 +105,10 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 // wayOf is the one of several columns that "from" or "to" before a value means: where
 // something started, or where it went.
 func (ps *parser) wayOf(it *item, cols []*column) *column {
-	names := map[string]map[string]bool{"from": set("origin from source departure"), "to": set("destination to target arrival")}[ps.at(it.lo-1)]
+	names := map[string]map[string]bool{
+		"from": set("origin from source departure"),
+		"to":   set("destination to target arrival"),
+	}[ps.at(it.lo-1)]
 	var found *column
 	for _, c := range cols {
 		if slices.ContainsFunc(splitName(c.core), func(w string) bool { return names[w] }) {
@@ -147,7 +154,8 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		if !ok {
 			return ps.ambiguous(it)
 		}
-		if price := c.t.rankColumn([]string{"price"}); price != nil && len(c.words) == 1 && c.words[0] == "cost" && ps.at(it.lo-1) == "cost" {
+		if price := c.t.rankColumn([]string{"price"}); price != nil && len(c.words) == 1 && c.words[0] == "cost" &&
+			ps.at(it.lo-1) == "cost" {
 			return decline("“cost” could mean the %s or the %s here. Which one?", price.title(), c.title())
 		}
 		if len(pl.dims) > 0 && len(pl.measures) == 1 && pl.measures[0].col == c {
@@ -178,7 +186,8 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		if c == nil {
 			c = pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
 		}
-		if c == nil || len(pl.dims) > 0 || len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
+		if c == nil || len(pl.dims) > 0 ||
+			len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
 			return decline("I could not tell what “%s” is compared with.", ps.said(it))
 		}
 		f.col = c
@@ -188,7 +197,10 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 }
 
 // comparatives and the superlatives whose columns they compare.
-var comparatives = map[string]string{"longer": "longest", "shorter": "shortest", "heavier": "heaviest", "lighter": "lightest", "taller": "tallest", "faster": "fastest", "slower": "slowest"}
+var comparatives = map[string]string{
+	"longer": "longest", "shorter": "shortest", "heavier": "heaviest", "lighter": "lightest", "taller": "tallest",
+	"faster": "fastest", "slower": "slowest",
+}
 
 // measuredIn is the column that "longer than 120 minutes" is about; none where it is kept in
 // another unit.
@@ -211,8 +223,11 @@ func (ps *parser) measuredIn(pl *plan, it *item) *column {
 }
 
 // unitNames are units of measurement by their names and short forms.
-var unitNames = map[string]string{"minute": "min", "minutes": "min", "min": "min", "mins": "min", "hour": "h", "hours": "h", "hr": "h", "hrs": "h", "day": "d", "days": "d", "night": "night", "nights": "night",
-	"page": "page", "pages": "page", "kg": "kg", "kilo": "kg", "kilos": "kg", "g": "g", "gram": "g", "grams": "g", "cm": "cm", "m": "m", "metre": "m", "metres": "m", "meters": "m", "km": "km", "kilometres": "km", "kilometers": "km", "miles": "mi", "mi": "mi", "second": "s", "seconds": "s", "sec": "s"}
+var unitNames = map[string]string{"minute": "min", "minutes": "min", "min": "min", "mins": "min", "hour": "h",
+	"hours": "h", "hr": "h", "hrs": "h", "day": "d", "days": "d", "night": "night", "nights": "night",
+	"page": "page", "pages": "page", "kg": "kg", "kilo": "kg", "kilos": "kg", "g": "g", "gram": "g", "grams": "g",
+	"cm": "cm", "m": "m", "metre": "m", "metres": "m", "meters": "m", "km": "km", "kilometres": "km",
+	"kilometers": "km", "miles": "mi", "mi": "mi", "second": "s", "seconds": "s", "sec": "s"}
 
 // compared is the only column that a bare "over 100" can be about: the one with
 // money in it. "Cheaper than" is about the price.
@@ -341,7 +356,8 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
-	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.saysDone(it) && len(ps.nouns(itPeriod)) == 0 && !slices.Contains(pl.show, c) && pl.rankBy != c:
+	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.saysDone(it) && len(ps.nouns(itPeriod)) == 0 &&
+		!slices.Contains(pl.show, c) && pl.rankBy != c:
 		it.done = true // "members who cancelled"
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	case c.role == roleDate:
@@ -367,12 +383,15 @@ func (ps *parser) afterNever(it *item) bool {
 // saysDone reports whether an item is a verb of the past: cancelled, closed, paid.
 func (ps *parser) saysDone(it *item) bool {
 	w := ps.ws[it.lo]
-	return it.hi-it.lo == 1 && (strings.HasSuffix(w.low, "ed") || irregular[w.low] != "" && irregular[w.low] != w.sing || w.low == "paid" || w.low == "sent" || w.low == "left")
+	return it.hi-it.lo == 1 &&
+		(strings.HasSuffix(w.low, "ed") || irregular[w.low] != "" && irregular[w.low] != w.sing || w.low == "paid" ||
+			w.low == "sent" || w.low == "left")
 }
 
 func (ps *parser) with(it *item) bool {
 	w := ps.at(it.lo - 1)
-	return w == "have" || w == "has" || w == "having" || w == "with" || (w == "a" || w == "an") && ps.at(it.lo-2) == "with"
+	return w == "have" || w == "has" || w == "having" || w == "with" ||
+		(w == "a" || w == "an") && ps.at(it.lo-2) == "with"
 }
 
 // addPeriods adds the conditions on dates. Two calendar periods are compared.
@@ -483,9 +502,10 @@ func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 // books of "books published after 2010 that were never lent" are of after 2010.
 func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
-		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 && slices.ContainsFunc(it.cols, func(c *column) bool {
-			return c.role == roleDate && c.t != never && pl.base.reaches(c.t)
-		})
+		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 &&
+			slices.ContainsFunc(it.cols, func(c *column) bool {
+				return c.role == roleDate && c.t != never && pl.base.reaches(c.t)
+			})
 	})
 }
 
@@ -500,7 +520,8 @@ func day1(iso string) string {
 
 // addRanking settles order and limit, and what compared values are grouped by.
 func (ps *parser) addRanking(pl *plan) *declined {
-	if pl.kind == kindAggregate && (len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "" && len(pl.dims[0].periods) == 0) {
+	if pl.kind == kindAggregate &&
+		(len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "" && len(pl.dims[0].periods) == 0) {
 		for _, f := range pl.filters {
 			if f.op == opIn && !f.not && len(f.values) > 1 && ps.compare {
 				pl.dims = append(pl.dims, columnDim(f.col))
@@ -516,10 +537,12 @@ func (ps *parser) addRanking(pl *plan) *declined {
 			return decline("I could not tell what to rank.")
 		}
 	}
-	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each && ps.orderAt >= 0 && !ps.severalAsked() {
+	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each &&
+		ps.orderAt >= 0 && !ps.severalAsked() {
 		pl.limit = 1
 	}
-	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 && ps.orderAt+1 < len(ps.ws) {
+	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 &&
+		ps.orderAt+1 < len(ps.ws) {
 		k := ps.orderAt + 1
 		if ps.itemAt(k) == nil && k+1 < len(ps.ws) && strings.HasSuffix(ps.at(k), "ing") {
 			k++ // "worst performing branch"
@@ -528,7 +551,8 @@ func (ps *parser) addRanking(pl *plan) *declined {
 			pl.limit = 1
 		}
 	}
-	if next := ps.at(ps.orderAt + 1); ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && len(pl.dims) == 1 && bucketWords[next] != "" && !ps.each {
+	if next := ps.at(ps.orderAt + 1); ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate &&
+		len(pl.dims) == 1 && bucketWords[next] != "" && !ps.each {
 		pl.limit = 1 // "the best month"
 	}
 	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.oneAsked() {
@@ -548,7 +572,8 @@ func (ps *parser) oneAsked() bool {
 			continue
 		}
 		last := ps.ws[it.hi-1]
-		return it.hi <= ps.orderAt && last.low == last.sing && last.low != plural(last.low, 2) && set("with having has that who")[ps.at(it.hi)]
+		return it.hi <= ps.orderAt && last.low == last.sing && last.low != plural(last.low, 2) &&
+			set("with having has that who")[ps.at(it.hi)]
 	}
 	return false
 }
@@ -609,6 +634,8 @@ func (ps *parser) addShare(pl *plan) *declined {
 
 func (ps *parser) predicate(f filter) bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
-		return it.pred && (it.kind == itValue && slices.ContainsFunc(it.vals, func(v *value) bool { return v.col == f.col }) || it.kind == itColumn && slices.Contains(it.cols, f.col))
+		return it.pred && (it.kind == itValue &&
+			slices.ContainsFunc(it.vals, func(v *value) bool { return v.col == f.col }) ||
+			it.kind == itColumn && slices.Contains(it.cols, f.col))
 	})
 }

@@ -13,13 +13,16 @@ import (
 // leftovers makes sure that no word with a meaning was passed over.
 func (ps *parser) leftovers(pl *plan) *declined {
 	if ps.second != "" {
-		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg], aggWords[ps.second])
+		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg],
+			aggWords[ps.second])
 	}
 	var left []string
 	for k := range ps.items {
 		it := &ps.items[k]
-		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 && pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
-			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(), ps.said(it))
+		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
+			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
+			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
+				ps.said(it))
 		}
 		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
 			left = append(left, ps.said(it))
@@ -39,7 +42,8 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			pl.notes = append(pl.notes, "“"+w.raw+"” taken for all of the data")
 			continue
 		}
-		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
+		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) ||
+			ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
 			continue
 		}
 		left = append(left, w.raw)
@@ -57,7 +61,8 @@ func (ps *parser) splitsBy(k int) bool {
 		return false
 	}
 	before := ps.at(k - 2)
-	done := strings.HasSuffix(before, "ed") || set("bought sold made paid brought spent given taken lent written won")[before]
+	done := strings.HasSuffix(before, "ed") ||
+		set("bought sold made paid brought spent given taken lent written won")[before]
 	return !done || set("grouped sorted ordered ranked")[before]
 }
 
@@ -70,11 +75,13 @@ func (ps *parser) whole(k int) bool {
 	return !slices.ContainsFunc(ps.ws, func(w word) bool { return set("still yet currently now")[w.low] })
 }
 
-var wholeWords = set("club company firm business organisation organization hospital clinic practice school office system")
+var wholeWords = set(
+	"club company firm business organisation organization hospital clinic practice school office system")
 
 // newRows reports whether "new" only says that rows came into being in a period.
 func (ps *parser) newRows(pl *plan) bool {
-	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount && (ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
+	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount &&
+		(ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
 }
 
 // alternatives declines an "or" between conditions on different columns: conditions
@@ -108,7 +115,8 @@ func (ps *parser) alternatives() *declined {
 }
 
 func condition(it *item) bool {
-	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod || it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
+	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod ||
+		it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
 }
 
 func sharesColumn(a, b *item) bool {
@@ -212,7 +220,10 @@ func (pl *plan) fillList() {
 // asksIn reports whether a question asks for a figure itself: the longest rental in days.
 func (ps *parser) asksIn(c *column) bool {
 	last := len(ps.ws) - 1
-	return ps.at(last-1) == "in" && slices.ContainsFunc(slices.Concat(c.words, c.optional), func(name string) bool { return matchWord(ps.ws[last], name) > 1 })
+	return ps.at(last-1) == "in" &&
+		slices.ContainsFunc(slices.Concat(c.words, c.optional), func(name string) bool {
+			return matchWord(ps.ws[last], name) > 1
+		})
 }
 
 // naming is the key of a table, or the first column whose values are all different.
@@ -319,6 +330,8 @@ func (m measure) describe() string {
 	return m.agg + " " + what
 }
 
-var aggWords = map[string]string{aggAvg: "average", aggMedian: "median", aggMin: "minimum", aggMax: "maximum", aggSum: "total", aggCount: "number"}
+var aggWords = map[string]string{
+	aggAvg: "average", aggMedian: "median", aggMin: "minimum", aggMax: "maximum", aggSum: "total", aggCount: "number",
+}
 
 var unitWords = set("kg minute minutes euro euros dollar dollars eur usd unit row record hour")

@@ -55,13 +55,17 @@ func (p *profile) anew(q string, ws []word) *plan {
 
 // continues begin a question that goes on from the one before; pointing points at it.
 var (
-	continues = set("and only just but now instead same sort also without excluding except by per split break as plus then or not order group what how")
-	pointing  = set("it that those them this these instead same again")
+	continues = set("and only just but now instead same sort also without excluding except by per split break as " +
+		"plus then or not order group what how")
+	pointing = set("it that those them this these instead same again")
 )
 
 // small words of follow-ups, which carry nothing else.
-var followFiller = set(`only just now instead same again too please one ones first what about how and but it that those them now as well make
-	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data result results`)
+var followFiller = set(
+	`only just now instead same again too please one ones first what about how and but it that those them now as well
+	make
+	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data
+	result results`)
 
 // follow reads a question as a change to the plan before: it keeps the measure,
 // the groups and the filters, and changes only what it names.
@@ -100,7 +104,8 @@ func (ps *parser) followKeyword(i int) bool {
 	case "as", "chart", "draw", "plot":
 		return true
 	case "first":
-		return i > 0 && (ps.at(i-1) == "highest" || ps.at(i-1) == "lowest" || ps.at(i-1) == "largest" || ps.at(i-1) == "smallest")
+		return i > 0 && (ps.at(i-1) == "highest" || ps.at(i-1) == "lowest" || ps.at(i-1) == "largest" ||
+			ps.at(i-1) == "smallest")
 	case "what":
 		return false
 	}
@@ -130,15 +135,18 @@ func (ps *parser) merge(pl *plan) *declined {
 	}
 	if ps.order != 0 {
 		switch {
-		case len(pl.dims) == 0 && pl.kind == kindAggregate && len(pl.measures) == 1 && pl.measures[0].col != nil && pl.measures[0].per == nil && ps.limit == 0:
-			pl.measures[0].agg, pl.measures[0].name = map[int]string{-1: aggMax, 1: aggMin}[ps.order], "" // "and the lowest?"
+		case len(pl.dims) == 0 && pl.kind == kindAggregate && len(pl.measures) == 1 && pl.measures[0].col != nil &&
+			pl.measures[0].per == nil && ps.limit == 0:
+			// "and the lowest?"
+			pl.measures[0].agg, pl.measures[0].name = map[int]string{-1: aggMax, 1: aggMin}[ps.order], ""
 			changed = true
 		case len(pl.dims) == 0 && pl.kind == kindAggregate:
 			return decline("I could not tell what to rank.")
 		default:
 			pl.order, changed = ps.order, true
 		}
-		if ps.which && ps.limit == 0 && len(pl.dims) > 0 && slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "one" || w.low == "who" }) {
+		if ps.which && ps.limit == 0 && len(pl.dims) > 0 &&
+			slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "one" || w.low == "who" }) {
 			pl.limit = 1 // "which one has the most?"
 		}
 		if pl.kind == kindList && pl.rankBy == nil {
@@ -154,7 +162,8 @@ func (ps *parser) merge(pl *plan) *declined {
 		pl.limit, changed = ps.limit, true
 	}
 	if ps.share {
-		if len(pl.measures) != 1 || pl.measures[0].agg != aggCount && pl.measures[0].agg != aggSum || len(pl.dims) == 0 {
+		if len(pl.measures) != 1 || pl.measures[0].agg != aggCount && pl.measures[0].agg != aggSum ||
+			len(pl.dims) == 0 {
 			return decline("I could not tell what the share is of.")
 		}
 		pl.share, changed = true, true
@@ -162,7 +171,8 @@ func (ps *parser) merge(pl *plan) *declined {
 	if !changed {
 		d := decline("I could not tell what to change about the answer before.")
 		d.words = ps.unknown()
-		if names := ps.p.groupable(pl.base); len(d.words) > 0 && len(names) > 0 && slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "by" || w.low == "per" }) {
+		if names := ps.p.groupable(pl.base); len(d.words) > 0 && len(names) > 0 &&
+			slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "by" || w.low == "per" }) {
 			d.offer = " It can be split by " + strings.Join(names, ", ") + "."
 		}
 		return d
@@ -278,7 +288,9 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 
 // newFilters adds conditions; one on the same column replaces the old one.
 func (ps *parser) newFilters(pl *plan) (*declined, bool) {
-	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures), dims: slices.Clone(pl.dims), kind: pl.kind}
+	fresh := &plan{
+		p: ps.p, base: pl.base, measures: slices.Clone(pl.measures), dims: slices.Clone(pl.dims), kind: pl.kind,
+	}
 	if d := ps.addFilters(fresh); d != nil {
 		return d, false
 	}

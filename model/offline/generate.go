@@ -22,7 +22,9 @@ func (pn *Planner) SQL(ctx context.Context, source, question string) (string, er
 // SQL is Planner.SQL for files in the browser, of which only a schema is known: in
 // the dialect of DuckDB.
 func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
-	seen := &lookedAt{open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]result{}, looks: mostLooks}
+	seen := &lookedAt{
+		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]result{}, looks: mostLooks,
+	}
 	r, _ := seen.profile(l.now()).local(history{questions: []string{cut(question, maxQuestion)}}, seen)
 	return r.statement()
 }

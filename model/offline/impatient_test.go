@@ -8,7 +8,8 @@ import (
 // vendas is an export with Portuguese headings.
 func vendas(t *testing.T) catalog {
 	return made(t, "vendas",
-		`CREATE TABLE vendas ("Dia" TEXT, "Loja" TEXT, "Vendedor" TEXT, "Quantidade" INTEGER, "Valor Total" REAL, "Pago" TEXT)`,
+		`CREATE TABLE vendas ("Dia" TEXT, "Loja" TEXT, "Vendedor" TEXT, "Quantidade" INTEGER, "Valor Total" REAL, `+
+			`"Pago" TEXT)`,
 		`INSERT INTO vendas VALUES ('2025-04-02', 'Porto', 'Ana', 2, 100, 'sim'), ('2025-04-30', 'Braga', 'Rui', 9, 40.5, 'sim'),
 		('2025-05-06', 'Porto', 'Rui', 1, 80, 'nao'), ('2025-05-07', 'Porto', 'Ana', 4, 10, 'sim')`)
 }
@@ -31,8 +32,10 @@ func TestWhatImpatientPeopleType(t *testing.T) {
 
 func TestWaysWorstAndOpen(t *testing.T) {
 	c := made(t, "hops",
-		`CREATE TABLE hops (hop_no TEXT, dep_date TEXT, origin TEXT, destination TEXT, passengers INTEGER, delay_min INTEGER, airline TEXT)`,
-		`INSERT INTO hops VALUES ('H1', '2025-01-03', 'LIS', 'FRA', 120, 5, 'Tip'), ('H2', '2025-01-04', 'OPO', 'LIS', 99, 90, 'Tap'), ('H3', '2025-01-05', 'FRA', 'OPO', 80, 2, 'Tip')`)
+		`CREATE TABLE hops (hop_no TEXT, dep_date TEXT, origin TEXT, destination TEXT, passengers INTEGER, delay_min `+
+			`INTEGER, airline TEXT)`,
+		`INSERT INTO hops VALUES ('H1', '2025-01-03', 'LIS', 'FRA', 120, 5, 'Tip'), ('H2', '2025-01-04', 'OPO', `+
+			`'LIS', 99, 90, 'Tap'), ('H3', '2025-01-05', 'FRA', 'OPO', 80, 2, 'Tip')`)
 	for q, gold := range map[string]string{
 		"passengers from LIS":                   `SELECT 120`,
 		"how many hops to LIS":                  `SELECT 1`,
@@ -43,13 +46,15 @@ func TestWaysWorstAndOpen(t *testing.T) {
 		sameAs(t, c, "hops", gold, q)
 	}
 	d := made(t, "desk", `CREATE TABLE tickets ("Ticket #" INTEGER, "Opened" TEXT, "Customer" TEXT, "Resolved?" TEXT)`,
-		`INSERT INTO tickets VALUES (1, '2025-01-01', 'Acme', 'yes'), (2, '2025-01-02', 'Bolt', 'no'), (3, '2025-01-02', 'Bolt', 'no')`)
+		`INSERT INTO tickets VALUES (1, '2025-01-01', 'Acme', 'yes'), (2, '2025-01-02', 'Bolt', 'no'), (3, `+
+			`'2025-01-02', 'Bolt', 'no')`)
 	sameAs(t, d, "desk", `SELECT 2`, "how many open tickets")
 	sameAs(t, d, "desk", `SELECT 2`, "open tickets")
 }
 
 func TestNamesWithoutLetters(t *testing.T) {
-	c := made(t, "odd", `CREATE TABLE "--" ("?" TEXT, "…" INTEGER, "(x)" REAL, "#" INTEGER)`, `INSERT INTO "--" VALUES ('a', 0, 1.5, 1), ('b', 1, 2.5, 2), ('b', 1, 2, 3)`)
+	c := made(t, "odd", `CREATE TABLE "--" ("?" TEXT, "…" INTEGER, "(x)" REAL, "#" INTEGER)`,
+		`INSERT INTO "--" VALUES ('a', 0, 1.5, 1), ('b', 1, 2.5, 2), ('b', 1, 2, 3)`)
 	for q, gold := range map[string]string{
 		"how many rows":      `SELECT 3`,
 		"average x":          `SELECT 2.0`,
@@ -77,7 +82,9 @@ func TestHelpAndWhatIsNotComputed(t *testing.T) {
 func TestTopOfADatabase(t *testing.T) {
 	c := shop(t)
 	for _, q := range []string{"top customers", "show me the top customers"} {
-		s := sameAs(t, c, "shop", `SELECT c.name, SUM(i.quantity * i.unit_price) FROM order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id GROUP BY c.id`, q)
+		s := sameAs(t, c, "shop",
+			`SELECT c.name, SUM(i.quantity * i.unit_price) FROM order_items i JOIN orders o ON o.id = i.order_id `+
+				`JOIN customers c ON c.id = o.customer_id GROUP BY c.id`, q)
 		if !strings.Contains(s.text, "taken as by revenue") {
 			t.Errorf("%q: the reading does not say by what: %s", q, s.text)
 		}

@@ -8,7 +8,10 @@ import (
 // interpret makes a plan of what was found in a question.
 func (ps *parser) interpret() (*plan, *declined) {
 	ps.periodWith()
-	pl := &plan{p: ps.p, chart: ps.chart, order: ps.order, limit: ps.limit, share: ps.share, compare: ps.compare, single: ps.which && ps.limit == 0}
+	pl := &plan{
+		p: ps.p, chart: ps.chart, order: ps.order, limit: ps.limit, share: ps.share, compare: ps.compare,
+		single: ps.which && ps.limit == 0,
+	}
 	ps.neighbours()
 	ps.negations()
 	ps.groups()
@@ -19,7 +22,9 @@ func (ps *parser) interpret() (*plan, *declined) {
 	if d := ps.chooseBase(pl); d != nil {
 		return nil, d
 	}
-	for _, step := range []func(*plan) *declined{ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers} {
+	for _, step := range []func(*plan) *declined{
+		ps.addDims, ps.addFilters, ps.addPeriods, ps.addRanking, ps.addShare, ps.leftovers,
+	} {
 		if d := step(pl); d != nil {
 			return nil, d
 		}
@@ -30,7 +35,8 @@ func (ps *parser) interpret() (*plan, *declined) {
 // periodWith reads "the day with the highest downtime" as "which day has it".
 func (ps *parser) periodWith() {
 	for k := 0; k+1 < ps.orderAt; k++ {
-		if ps.bucket != "" && (bucketWords[ps.at(k)] == ps.bucket || partWords[ps.at(k)] == ps.bucket) && ps.at(k+1) == "with" && !ps.marker(k-1) {
+		if ps.bucket != "" && (bucketWords[ps.at(k)] == ps.bucket || partWords[ps.at(k)] == ps.bucket) &&
+			ps.at(k+1) == "with" && !ps.marker(k-1) {
 			ps.which = true
 		}
 	}
@@ -102,7 +108,9 @@ func (ps *parser) happened(it *item) []*column {
 	var found []*column
 	for _, v := range it.vals {
 		for _, c := range v.col.t.cols {
-			named := slices.ContainsFunc(append(splitName(c.name), c.words...), func(name string) bool { return matchWord(w, name) > 1 })
+			named := slices.ContainsFunc(append(splitName(c.name), c.words...), func(name string) bool {
+				return matchWord(w, name) > 1
+			})
 			if c.role == roleDate && named && !slices.Contains(found, c) {
 				found = append(found, c)
 			}
@@ -162,7 +170,8 @@ func (ps *parser) negations() {
 		for k := range ps.items {
 			it := &ps.items[k]
 			if it.lo > at && it.lo-at <= 5 && ps.small(at+1, it.lo) {
-				if next := ps.after(k); it.kind == itColumn && it.col().role == roleDate && next != nil && next.kind == itValue && ps.at2(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
+				if next := ps.after(k); it.kind == itColumn && it.col().role == roleDate && next != nil &&
+					next.kind == itValue && ps.at2(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
 					it = next // "not paid by card"
 				}
 				if v := ps.negatedValue(k, it); v != it {
@@ -170,7 +179,9 @@ func (ps *parser) negations() {
 				}
 				it.neg, given = true, true
 				// "not shipped or delivered" is neither.
-				for n := k + 1; n < len(ps.items) && ps.items[n].lo-ps.items[n-1].hi == 1 && (ps.at(ps.items[n-1].hi) == "or" || ps.at(ps.items[n-1].hi) == "and") && ps.items[n].kind == itValue && it.kind == itValue; n++ {
+				for n := k + 1; n < len(ps.items) && ps.items[n].lo-ps.items[n-1].hi == 1 &&
+					(ps.at(ps.items[n-1].hi) == "or" || ps.at(ps.items[n-1].hi) == "and") &&
+					ps.items[n].kind == itValue && it.kind == itValue; n++ {
 					ps.items[n].neg = true
 				}
 				break
@@ -190,7 +201,8 @@ func (ps *parser) negatedValue(k int, it *item) *item {
 	if next == nil || it.kind != itColumn && it.kind != itTable {
 		return it
 	}
-	said := next.kind == itNumber && it.done || next.kind == itValue && it.kind == itColumn && len(valuesOf(next.vals, it.cols)) > 0
+	said := next.kind == itNumber && it.done ||
+		next.kind == itValue && it.kind == itColumn && len(valuesOf(next.vals, it.cols)) > 0
 	for w := it.hi; w < next.lo; w++ {
 		said = said && copulas[ps.at(w)]
 	}
@@ -251,7 +263,8 @@ func (ps *parser) groups() {
 			if it.lo < at {
 				continue
 			}
-			if !ps.small(at, it.lo) && !ps.bucketOnly(at, it.lo) || ps.broken(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
+			if !ps.small(at, it.lo) && !ps.bucketOnly(at, it.lo) ||
+				ps.broken(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
 				break
 			}
 			if !ps.groupable(it) || ps.agent(i, k) {
@@ -264,7 +277,8 @@ func (ps *parser) groups() {
 			if it.kind == itColumn && it.col().role == roleMeasure {
 				break
 			}
-			if at == i+1 || ps.at(it.lo-1) == "and" || ps.at(it.lo-1) == "by" || ps.ws[it.lo].stop || ps.items[k-1].qual {
+			if at == i+1 || ps.at(it.lo-1) == "and" || ps.at(it.lo-1) == "by" || ps.ws[it.lo].stop ||
+				ps.items[k-1].qual {
 				it.dim = true
 				at = it.hi
 				continue
@@ -285,7 +299,9 @@ func (ps *parser) agent(i, k int) bool {
 	if figure.kind != itColumn || figure.hi != i || figure.col().t != it.table() {
 		return false
 	}
-	return slices.ContainsFunc(ps.items[:k-1], func(o item) bool { return o.kind == itTable && o.table() != it.table() })
+	return slices.ContainsFunc(ps.items[:k-1], func(o item) bool {
+		return o.kind == itTable && o.table() != it.table()
+	})
 }
 
 func (ps *parser) bucketOnly(lo, hi int) bool {
@@ -316,17 +332,20 @@ func (ps *parser) rankedBy() {
 		switch {
 		case it.kind == itTable && !it.dim && !it.verb && len(it.tables) == 1 && subject == nil && it.lo > ps.orderAt:
 			subject = it.table()
-		case it.kind == itTable && it.dim && ps.compare && subject == nil && len(it.tables) == 1 && len(ps.nouns(itValue)) > 1 && ps.at(it.lo-1) == "by":
+		case it.kind == itTable && it.dim && ps.compare && subject == nil && len(it.tables) == 1 &&
+			len(ps.nouns(itValue)) > 1 && ps.at(it.lo-1) == "by":
 			it.dim = false
 			ps.counts = it
 			return
 		case it.kind == itColumn && !it.dim && it.col().role == roleDimension && it.lo > ps.orderAt && ps.order != 0:
 			column = it.col()
-		case it.kind == itTable && it.dim && len(it.tables) == 1 && column != nil && subject == nil && it.table().reaches(column.t) && ps.at(it.lo-1) == "by":
+		case it.kind == itTable && it.dim && len(it.tables) == 1 && column != nil && subject == nil &&
+			it.table().reaches(column.t) && ps.at(it.lo-1) == "by":
 			it.dim = false
 			ps.counts = it
 			return
-		case it.kind == itTable && it.dim && len(it.tables) == 1 && subject != nil && it.table() != subject && it.table().reaches(subject) && ps.at(it.lo-1) == "by":
+		case it.kind == itTable && it.dim && len(it.tables) == 1 && subject != nil && it.table() != subject &&
+			it.table().reaches(subject) && ps.at(it.lo-1) == "by":
 			it.dim = false
 			ps.counts = it
 			return
@@ -473,11 +492,13 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 // "appointments per patient on average".
 func (ps *parser) rowsPer() bool {
 	its := ps.nouns(itTable)
-	if len(its) != 1 || its[0].verb || len(its[0].tables) != 1 || ps.ws[its[0].hi-1].low == ps.ws[its[0].hi-1].sing || ps.spendWord() {
+	if len(its) != 1 || its[0].verb || len(its[0].tables) != 1 || ps.ws[its[0].hi-1].low == ps.ws[its[0].hi-1].sing ||
+		ps.spendWord() {
 		return false
 	}
 	return slices.ContainsFunc(ps.items, func(o item) bool {
-		return o.kind == itTable && o.dim && o.lo == its[0].hi+1 && len(o.tables) == 1 && o.table() != its[0].table() && its[0].table().reaches(o.table())
+		return o.kind == itTable && o.dim && o.lo == its[0].hi+1 && len(o.tables) == 1 && o.table() != its[0].table() &&
+			its[0].table().reaches(o.table())
 	})
 }
 
@@ -494,7 +515,8 @@ func (ps *parser) tableNext() bool {
 // listOf reports whether the columns are only to be shown of listed rows: "show
 // me all plans with their monthly price".
 func (ps *parser) listOf(cols, tables []*item) bool {
-	return ps.list && ps.agg == "" && ps.order == 0 && !ps.share && len(tables) > 0 && tables[0].lo < cols[0].lo && !tables[0].verb && !ps.grouped()
+	return ps.list && ps.agg == "" && ps.order == 0 && !ps.share && len(tables) > 0 && tables[0].lo < cols[0].lo &&
+		!tables[0].verb && !ps.grouped()
 }
 
 func (ps *parser) grouped() bool {
@@ -505,7 +527,8 @@ func (ps *parser) measureColumns() []*item {
 	var out []*item
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind == itColumn && !it.done && !it.dim && !it.neg && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) {
+		if it.kind == itColumn && !it.done && !it.dim && !it.neg &&
+			slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) {
 			out = append(out, it)
 		}
 	}
@@ -569,7 +592,8 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	switch {
 	case c.role == roleMeasure && ps.agg != aggDistinct:
 		if meanOnly(c) {
-			return decline("Adding up %s makes no sense, and there is nothing else to count as “%s”.", c.title(), ps.said(it))
+			return decline("Adding up %s makes no sense, and there is nothing else to count as “%s”.", c.title(),
+				ps.said(it))
 		}
 		pl.measures = []measure{{agg: aggSum, col: c}}
 	case c.role == roleDate:
@@ -625,13 +649,15 @@ func (t *table) ownColumn() *column {
 // countedBare is the table of "no shows by month" and "penalties by season", where the first
 // noun is a yes or a value of its rows.
 func (ps *parser) countedBare() *table {
-	if !ps.grouped() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 || ps.agg != "" && ps.agg != aggCount {
+	if !ps.grouped() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 ||
+		ps.agg != "" && ps.agg != aggCount {
 		return nil
 	}
 	switch it := ps.items[0]; {
 	case it.kind == itColumn && len(it.cols) == 1 && it.col().role == roleBool && !it.dim && !it.neg:
 		return it.col().t
-	case it.kind == itValue && !it.neg && !slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != it.vals[0].col.t }):
+	case it.kind == itValue && !it.neg &&
+		!slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != it.vals[0].col.t }):
 		return it.vals[0].col.t
 	}
 	return nil
@@ -661,7 +687,8 @@ func (ps *parser) countedByValue() *table {
 // conditioned is the only table, where "how many" and "how often" name nothing to count, but
 // a condition on its rows: "how often was the humidity above 90".
 func (ps *parser) conditioned() *table {
-	if len(ps.p.tables) != 1 || !slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
+	if len(ps.p.tables) != 1 ||
+		!slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
 		return nil
 	}
 	return ps.p.tables[0]
@@ -712,10 +739,12 @@ func (ps *parser) counted() *item {
 	}
 	for k := range ps.items {
 		x := &ps.items[k]
-		if next := ps.after(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil && next.kind == itTable && next.lo == x.hi {
+		if next := ps.after(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil &&
+			next.kind == itTable && next.lo == x.hi {
 			continue // of "how many unpaid visits" the visits
 		}
-		if x.lo > after && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
+		if x.lo > after && !x.done && !x.dim && !x.qual &&
+			(x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
 			return x
 		}
 	}

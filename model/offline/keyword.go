@@ -13,7 +13,9 @@ func (ps *parser) keywords() {
 		if ps.used[i] {
 			continue
 		}
-		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 && (ps.at(i) == "no" || slices.ContainsFunc(ps.ws[i+1:v[0].hi], func(w word) bool { return w.low == "show" })) {
+		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 &&
+			(ps.at(i) == "no" ||
+				slices.ContainsFunc(ps.ws[i+1:v[0].hi], func(w word) bool { return w.low == "show" })) {
 			i = v[0].hi - 1 // "no show" is neither a negation nor a wish
 			continue
 		}
@@ -23,7 +25,8 @@ func (ps *parser) keywords() {
 				best, n = r, m
 			}
 		}
-		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) && !ps.totalColumn(i, n) && !(n == 1 && ps.isValue(i)) {
+		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) &&
+			!ps.totalColumn(i, n) && !(n == 1 && ps.isValue(i)) {
 			best.do(ps, i)
 			ps.take(i, i+n)
 			ps.limitNear(i, n)
@@ -35,13 +38,15 @@ func (ps *parser) keywords() {
 	if ps.limit == 0 && ps.order != 0 {
 		ps.limitBefore()
 	}
-	if k := ps.orderAt + 1; ps.orderAt >= 0 && (ps.at(ps.orderAt) == "most" || ps.at(ps.orderAt) == "least") && usageVerbs[ps.at(k)] && !ps.used[k] && !ps.p.words[ps.at(k)] {
+	if k := ps.orderAt + 1; ps.orderAt >= 0 && (ps.at(ps.orderAt) == "most" || ps.at(ps.orderAt) == "least") &&
+		usageVerbs[ps.at(k)] && !ps.used[k] && !ps.p.words[ps.at(k)] {
 		ps.busy = true // "the most watched films", unless the verb names a table
 	}
 	ps.moreOf()
 	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
 		w, before := ps.ws[k], ps.at(k-1)
-		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) && (before == "show" || before == "list" || before == "display" || before == "me" || before == "any") {
+		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) &&
+			(before == "show" || before == "list" || before == "display" || before == "me" || before == "any") {
 			ps.limit, ps.used[k] = int(w.num), true // "show 5 visits"
 		}
 	}
@@ -51,7 +56,8 @@ func (ps *parser) keywords() {
 // 2024" as comparisons: more than a number is a condition instead.
 func (ps *parser) moreOf() {
 	for i, w := range ps.ws {
-		if ps.used[i] || w.low != "more" && w.low != "fewer" && w.low != "less" && w.low != "higher" && w.low != "lower" && w.low != "bigger" || ps.at(i+1) == "than" {
+		if ps.used[i] || w.low != "more" && w.low != "fewer" && w.low != "less" && w.low != "higher" &&
+			w.low != "lower" && w.low != "bigger" || ps.at(i+1) == "than" {
 			continue
 		}
 		for k := i + 1; k < len(ps.ws); k++ {
@@ -108,17 +114,23 @@ func (ps *parser) compared(i, n int) bool {
 // plan.
 func (ps *parser) isValue(i int) bool {
 	w := ps.ws[i]
-	return (w.low == "growth" || w.low == "cumulative") && slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
+	return (w.low == "growth" || w.low == "cumulative") &&
+		slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
 }
 
 // totalColumn reports whether "total" is the column of that name: nothing follows that
 // could be added up.
 func (ps *parser) totalColumn(i, n int) bool {
-	if n != 1 || ps.at(i) != "total" || !slices.ContainsFunc(ps.p.tables, func(t *table) bool { c := t.col("total"); return c != nil && c.role == roleMeasure }) {
+	if n != 1 || ps.at(i) != "total" ||
+		!slices.ContainsFunc(ps.p.tables, func(t *table) bool {
+			c := t.col("total")
+			return c != nil && c.role == roleMeasure
+		}) {
 		return false
 	}
 	switch ps.at(i + 1) {
-	case "", "by", "per", "and", "for", "in", "over", "above", "below", "each", "across", "during", "from", "since", "between":
+	case "", "by", "per", "and", "for", "in", "over", "above", "below", "each", "across", "during", "from", "since",
+		"between":
 		return true
 	}
 	return i+1 < len(ps.ws) && ps.ws[i+1].stop
@@ -168,7 +180,8 @@ func (ps *parser) limitNear(i, n int) {
 func (ps *parser) limitBefore() {
 	for k := 0; k < ps.orderAt; k++ {
 		w := ps.ws[k]
-		if ps.used[k] || !w.isNum || w.num < 1 || w.num > 1000 || w.num != float64(int(w.num)) || ps.at(k-1) == "than" || ps.at(k-1) == "over" {
+		if ps.used[k] || !w.isNum || w.num < 1 || w.num > 1000 || w.num != float64(int(w.num)) ||
+			ps.at(k-1) == "than" || ps.at(k-1) == "over" {
 			continue
 		}
 		ps.limit = int(w.num)
@@ -183,7 +196,8 @@ func (ps *parser) single(i int) {
 	switch {
 	case partWords[w.low] != "" && !ps.p.words[w.sing] && !ps.durationUnit(i) && !ps.comparedUnit(i):
 		ps.bucket, ps.used[i] = partWords[w.low], true
-	case bucketWords[w.sing] != "" && w.low != w.sing && ps.at(i-1) == "the" && (ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
+	case bucketWords[w.sing] != "" && w.low != w.sing && ps.at(i-1) == "the" &&
+		(ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
 		ps.bucket = bucketWords[w.sing] // "over the quarters"
 		ps.take(i-2, i+1)
 	case bucketWords[w.low] != "" && ps.everyPeriod(i):
@@ -220,7 +234,9 @@ func (ps *parser) single(i int) {
 			ps.limitNear(i, 1)
 		}
 	case negationWords[w.low] && w.low != "than" && w.low != "from" && w.low != "out":
-		if w.low == "no" && slices.ContainsFunc(append(ps.linkValues(i), ps.linkColumns(i)...), func(it item) bool { return it.hi > i+1 && !it.partial }) {
+		if w.low == "no" && slices.ContainsFunc(append(ps.linkValues(i), ps.linkColumns(i)...), func(it item) bool {
+			return it.hi > i+1 && !it.partial
+		}) {
 			return
 		}
 		ps.negAt = append(ps.negAt, i)
@@ -228,10 +244,12 @@ func (ps *parser) single(i int) {
 		if w.low == "except" && ps.at(i+1) == "for" {
 			ps.used[i+1] = true
 		}
-	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than", (w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
+	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than",
+		(w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
 		ps.negAt = append(ps.negAt, i+1)
 		ps.take(i, i+2)
-		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" && (ps.at(i+4) == "one" || ps.at(i+4) == "any") {
+		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" &&
+			(ps.at(i+4) == "one" || ps.at(i+4) == "any") {
 			ps.negAt = ps.negAt[:len(ps.negAt)-1]
 			ps.excludeNil = true
 			ps.take(i+2, i+5)
@@ -253,7 +271,9 @@ func (ps *parser) everyPeriod(i int) bool {
 		return false
 	}
 	return slices.ContainsFunc(ps.linkColumns(i+1), func(it item) bool {
-		return slices.ContainsFunc(it.cols, func(c *column) bool { return len(c.words) == 1 && strings.HasPrefix(c.words[0], begin) })
+		return slices.ContainsFunc(it.cols, func(c *column) bool {
+			return len(c.words) == 1 && strings.HasPrefix(c.words[0], begin)
+		})
 	})
 }
 
@@ -264,7 +284,8 @@ func (ps *parser) saidOfRows(i int) bool {
 		return false
 	}
 	return slices.ContainsFunc(ps.p.values[ps.ws[i].stem], func(v *value) bool {
-		return len(v.words) == 1 && v.words[0].low == ps.ws[i].low && matchWord(ps.ws[i+1], v.col.t.words[len(v.col.t.words)-1]) > 1
+		return len(v.words) == 1 && v.words[0].low == ps.ws[i].low &&
+			matchWord(ps.ws[i+1], v.col.t.words[len(v.col.t.words)-1]) > 1
 	})
 }
 
@@ -279,7 +300,8 @@ func (ps *parser) days() {
 			continue
 		}
 		var found []int
-		on := i > 0 && (ps.at(i-1) == "on" || ps.at(i-1) == "during" || ps.at(i-1) == "at" || ps.at(i-1) == "a" || ps.at(i-1) == "the")
+		on := i > 0 && (ps.at(i-1) == "on" || ps.at(i-1) == "during" || ps.at(i-1) == "at" || ps.at(i-1) == "a" ||
+			ps.at(i-1) == "the")
 		switch {
 		case weekdays[w.sing] > 0:
 			found = []int{weekdays[w.sing]}
@@ -305,4 +327,6 @@ func (ps *parser) durationUnit(i int) bool {
 	return prev == "many" || prev == "in" && strings.HasSuffix(ps.ws[i].low, "s") || i > 0 && ps.ws[i-1].isNum
 }
 
-var usageVerbs = set("watched viewed seen used visited read requested booked played borrowed rented ordered sold bought purchased streamed attended hired")
+var usageVerbs = set(
+	"watched viewed seen used visited read requested booked played borrowed rented ordered sold bought purchased " +
+		"streamed attended hired")

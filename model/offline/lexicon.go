@@ -15,17 +15,27 @@ func set(words string) map[string]bool {
 
 // abbreviation spells out the short forms that names are made of.
 var abbreviation = map[string]string{
-	"qty": "quantity", "quan": "quantity", "amt": "amount", "cust": "customer", "dt": "date", "prod": "product", "cat": "category",
-	"categ": "category", "wt": "weight", "shpmt": "shipment", "shp": "shipment", "ln": "line", "stat": "status", "sts": "status",
-	"dlv": "delivery", "dlvy": "delivery", "frt": "freight", "carr": "carrier", "nm": "name", "ctry": "country", "cntry": "country",
-	"whse": "warehouse", "wh": "warehouse", "seg": "segment", "emp": "employee", "dept": "department", "dep": "department",
+	"qty": "quantity", "quan": "quantity", "amt": "amount", "cust": "customer", "dt": "date", "prod": "product",
+	"cat":   "category",
+	"categ": "category", "wt": "weight", "shpmt": "shipment", "shp": "shipment", "ln": "line", "stat": "status",
+	"sts": "status",
+	"dlv": "delivery", "dlvy": "delivery", "frt": "freight", "carr": "carrier", "nm": "name", "ctry": "country",
+	"cntry": "country",
+	"whse":  "warehouse", "wh": "warehouse", "seg": "segment", "emp": "employee", "dept": "department",
+	"dep":  "department",
 	"addr": "address", "desc": "description", "descr": "description", "num": "number", "no": "number", "nbr": "number",
-	"cnt": "count", "avg": "average", "pct": "percent", "perc": "percent", "inv": "invoice", "ord": "order", "acct": "account",
-	"mgr": "manager", "reg": "region", "curr": "currency", "pymt": "payment", "pmt": "payment", "tot": "total", "trx": "transaction",
-	"txn": "transaction", "tx": "transaction", "trans": "transaction", "usr": "user", "yr": "year", "mth": "month", "mo": "month",
-	"dob": "birth", "tel": "phone", "mfr": "manufacturer", "disc": "discount", "sal": "salary", "sup": "supplier", "supp": "supplier",
-	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization", "1st": "first", "2nd": "second", "resp": "response",
-	"prio": "priority", "perf": "performance", "vol": "volume", "lang": "language", "mfg": "manufacturing", "est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
+	"cnt": "count", "avg": "average", "pct": "percent", "perc": "percent", "inv": "invoice", "ord": "order",
+	"acct": "account",
+	"mgr":  "manager", "reg": "region", "curr": "currency", "pymt": "payment", "pmt": "payment", "tot": "total",
+	"trx": "transaction",
+	"txn": "transaction", "tx": "transaction", "trans": "transaction", "usr": "user", "yr": "year", "mth": "month",
+	"mo":  "month",
+	"dob": "birth", "tel": "phone", "mfr": "manufacturer", "disc": "discount", "sal": "salary", "sup": "supplier",
+	"supp": "supplier",
+	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization",
+	"1st": "first", "2nd": "second", "resp": "response",
+	"prio": "priority", "perf": "performance", "vol": "volume", "lang": "language", "mfg": "manufacturing",
+	"est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
 }
 
 // synonyms are groups of words that name the same thing in a business. The first
@@ -145,40 +155,50 @@ func synonymous(a, b string) bool {
 }
 
 // optionalWords in a column's name say how it is stored, not what it is.
-var optionalWords = set(`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp chf
+var optionalWords = set(
+	`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp chf
 	cm mm l lb lbs oz mi mile kmh mph kwh kw mb gb hrs hr min mins sec secs ms hours minutes days sqm m m² euros pct
 	mwh gwh wh mg ml mm mw gw °c °f m³ stk stuck pcs h
 	v c f ppm rpm lux hpa
 	euro dollar percent title ts time timestamp utc full label count nr the of in`)
 
 // columnUnits are units that stand behind the name of a column.
-var columnUnits = set(`kwh mwh gwh wh kw mw gw kg g mg lb lbs oz km m cm mm mi m2 m3 m² m³ sqm l ml kmh mph kb mb gb tb ms sec secs s min mins h hr hrs
+var columnUnits = set(
+	`kwh mwh gwh wh kw mw gw kg g mg lb lbs oz km m cm mm mi m2 m3 m² m³ sqm l ml kmh mph kb mb gb tb ms sec secs s
+	min mins h hr hrs
 	°c °f pct pcs stk eur usd gbp chf v a hz c f ppm rpm lux hpa`)
 
 // headWords are so general that a column may be called by what stands before them.
-var headWords = set(`count score number amount type provider value level total name date code percent title category quantity method`)
+var headWords = set(
+	`count score number amount type provider value level total name date code percent title category quantity method`)
 
 // filler are words that carry nothing a query could express.
-var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done has have had having
-	i we us our ours me my you your they them their it its there here this that these those as please pls plz can could would should
+var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done
+	has have had having
+	i we us our ours me my you your they them their it its there here this that these those as please pls plz can
+	could would should
 	tell give get got show display let know find want like need see look up out and or but so also just about all any
 	some across who whom which what where when whose how then than if been ok okay hey
 	much many exist exists existing available currently now overall altogether ever actually really exactly
 	each every per by grouped group break broken down split total number count amounts amount
 	developed develop development change evolve evolved evolution trend over time per single individual
-	record records row rows entry entries data dataset database table file report list listed go goes went come comes came
-	make makes made makes handle handles handled live lives living work works working use used uses using take takes took
+	record records row rows entry entries data dataset database table file report list listed go goes went come comes
+	came
+	make makes made makes handle handles handled live lives living work works working use used uses using take takes
+	took
 	place places placed bring brings brought generate generates generated sell sells sold ship ships buy buys bought
 	spend spends spent charge charged receive received belong belongs leave left leaves insured kept
 	assign assigned hand handed happened happen recorded contain contains different distinct unique various
-	term terms respect regarding according based result results us do through via still yet already anything something anyone
+	term terms respect regarding according based result results us do through via still yet already anything
+	something anyone
 	euros euro dollars eur usd € $ £ kg minutes minute cm respectively both figures figure
 	value values sorted sort order ordered ordering ascending descending calculate compute what's only
 	chart graph plot bar line pie see visualize draw`)
 
 // Months by their names.
 var months = map[string]int{
-	"january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6, "jun": 6,
+	"january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6,
+	"jun":  6,
 	"july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sep": 9, "sept": 9, "october": 10, "oct": 10,
 	"november": 11, "nov": 11, "december": 12, "dec": 12,
 }
@@ -186,7 +206,8 @@ var months = map[string]int{
 // bucketWords name the size of a period.
 var bucketWords = map[string]string{
 	"day": "day", "daily": "day", "week": "week", "weekly": "week", "month": "month", "monthly": "month",
-	"quarter": "quarter", "quarterly": "quarter", "year": "year", "yearly": "year", "annual": "year", "annually": "year",
+	"quarter": "quarter", "quarterly": "quarter", "year": "year", "yearly": "year", "annual": "year",
+	"annually": "year",
 }
 
 // valueSynonyms are other words for coded values of a column whose name has the key.
@@ -201,15 +222,21 @@ var rankAdjectives = map[string]struct {
 	columns string // column words, in order of preference
 	desc    bool
 }{
-	"cheapest": {priceNames, false}, "priciest": {priceNames, true}, "dearest": {priceNames, true}, "costliest": {priceNames, true},
-	"heaviest": {"weight", true}, "lightest": {"weight", false},
-	"longest": {"duration length pages distance days nights minutes hours runtime", true}, "shortest": {"duration length pages distance days nights minutes hours runtime height", false},
-	"fastest": {"speed duration time", false}, "slowest": {"duration time", true},
-	"tallest": {"height", true}, "farthest": {"distance", true}, "furthest": {"distance", true}, "nearest": {"distance", false}, "closest": {"distance", false},
-	"thickest": {"pages thickness", true}, "richest": {"salary income value balance", true}, "wealthiest": {"salary income value balance", true},
-	"hottest": {"temperature", true}, "warmest": {"temperature", true}, "coldest": {"temperature", false},
-	"busiest": {"@count", true}, "quietest": {"@count", false}, "commonest": {"@count", true}, "rarest": {"@count", false},
-	"newest": {"@date", true}, "latest": {"@date", true}, "oldest": {"@birth", false}, "youngest": {"@birth", true}, "earliest": {"@date", false}, "recent": {"@date", true},
+	"cheapest": {priceNames, false}, "priciest": {priceNames, true}, "dearest": {priceNames, true},
+	"costliest": {priceNames, true},
+	"heaviest":  {"weight", true}, "lightest": {"weight", false},
+	"longest":  {"duration length pages distance days nights minutes hours runtime", true},
+	"shortest": {"duration length pages distance days nights minutes hours runtime height", false},
+	"fastest":  {"speed duration time", false}, "slowest": {"duration time", true},
+	"tallest": {"height", true}, "farthest": {"distance", true}, "furthest": {"distance", true},
+	"nearest": {"distance", false}, "closest": {"distance", false},
+	"thickest": {"pages thickness", true}, "richest": {"salary income value balance", true},
+	"wealthiest": {"salary income value balance", true},
+	"hottest":    {"temperature", true}, "warmest": {"temperature", true}, "coldest": {"temperature", false},
+	"busiest": {"@count", true}, "quietest": {"@count", false}, "commonest": {"@count", true},
+	"rarest": {"@count", false},
+	"newest": {"@date", true}, "latest": {"@date", true}, "oldest": {"@birth", false}, "youngest": {"@birth", true},
+	"earliest": {"@date", false}, "recent": {"@date", true},
 }
 
 const (
@@ -220,13 +247,19 @@ const (
 
 // moneyWords are asked for when money is meant without naming a column.
 var revenueWords = set(`revenue turnover sale takings income earning`)
-var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge", "income", "betrag", "umsatz", "montant", "gross"}
+var moneyColumns = []string{
+	"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge",
+	"income", "betrag", "umsatz", "montant", "gross",
+}
 
 var moneyWords = set(strings.Join(moneyColumns, " "))
 
 // meanWords are measures that make no sense added up.
-var meanWords = set(`rate price score rating percent percentage ratio age discount margin temperature average unit_price capacity height width latitude longitude year floor
-	hourly grade gpa csat nps star stars co2 voltage battery speed humidity pressure ph satisfaction preis prix precio rabatt bewertung alter`)
+var meanWords = set(
+	`rate price score rating percent percentage ratio age discount margin temperature average unit_price capacity
+	height width latitude longitude year floor
+	hourly grade gpa csat nps star stars co2 voltage battery speed humidity pressure ph satisfaction preis prix
+	precio rabatt bewertung alter`)
 
 // extents are added up over events, such as the weight of deliveries, but not over
 // things, such as the weight of products.
@@ -234,10 +267,20 @@ var extents = set("weight duration length pages distance area gewicht dauer")
 
 // foreign holds small words by which a language gives itself away.
 var foreign = map[string]map[string]bool{
-	"Portuguese": set(`quantos quantas quanto quanta qual quais que porque porquê os as dos das em por para com uma umas uns nao foi foram temos mais menos todas todos ano mes clientes depois antes elimina apaga mostra lista cada o e numero vendas encomendas`),
-	"Spanish":    set(`cuantos cuantas cuanto cuanta cual cuales que porque los las del en por para con una unos no fue fueron tenemos mas menos todas todos ano mes clientes despues antes elimina borra muestra lista cada el y numero ventas pedidos hay`),
-	"German":     set(`wie viele wieviele viel welche welcher welches warum der die das und den dem des im von mit fur ein eine einen nicht sind ist war waren haben wir gibt es mehr weniger alle jahr monat kunden nach vor losche zeige jede pro umsatz bestellungen anzahl zeig`),
-	"French":     set(`combien quel quelle quels quelles pourquoi les des du en par pour avec une est sont etait avons nous plus moins tous toutes annee mois clients apres avant supprime montre liste chaque le la et nombre ventes commandes y t il`),
+	"Portuguese": set(`quantos quantas quanto quanta qual quais que porque porquê os as dos das em por para com uma ` +
+		`umas uns nao foi foram temos mais menos todas todos ano mes clientes depois antes elimina apaga mostra ` +
+		`lista cada o e numero vendas encomendas`),
+	"Spanish": set(`cuantos cuantas cuanto cuanta cual cuales que porque los las del en por para con una unos no ` +
+		`fue fueron tenemos mas menos todas todos ano mes clientes despues antes elimina borra muestra lista cada el ` +
+		`y numero ventas pedidos hay`),
+	"German": set(`wie viele wieviele viel welche welcher welches warum der die das und den dem des im von mit ` +
+		`fur ein eine einen nicht sind ist war waren haben wir gibt es mehr weniger alle jahr monat kunden nach vor ` +
+		`losche zeige jede pro umsatz bestellungen anzahl zeig`),
+	"French": set(`combien quel quelle quels quelles pourquoi les des du en par pour avec une est sont etait ` +
+		`avons nous plus moins tous toutes annee mois clients apres avant supprime montre liste chaque le la et ` +
+		`nombre ventes commandes y t il`),
 }
 
-var englishSmall = set(`the of is are was were how many much what which who when where by per in for with and our we do does did have has show list total average number not on most`)
+var englishSmall = set(
+	`the of is are was were how many much what which who when where by per in for with and our we do does did have ` +
+		`has show list total average number not on most`)

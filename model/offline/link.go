@@ -59,19 +59,23 @@ func matchWord(w word, name string) int {
 		return 3
 	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing) || name == quantityUnits[w.sing]:
 		return 2
-	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name) || translated(w, name):
+	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name) ||
+		translated(w, name):
 		return 1
 	}
 	return 0
 }
 
 // quantityUnits are the units by which names say what is measured: battery_v is a voltage.
-var quantityUnits = map[string]string{"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct"}
+var quantityUnits = map[string]string{
+	"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct",
+}
 
 // umlauts reports whether two words differ only by how umlauts are written: zahler, which
 // is Zähler folded, and zaehler.
 func umlauts(a, b string) bool {
-	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] && (unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
+	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] &&
+		(unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
 }
 
 var unumlaut = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
@@ -122,7 +126,9 @@ func (ps *parser) matchTable(t *table, i int) item {
 			it.hi = i + n
 			it.score = []int{0, 40, 52, 60}[best]
 			w := ps.ws[i+n-1]
-			if best == 2 && w.sing != t.words[n-1] && (strings.HasSuffix(w.low, "ed") || strings.HasSuffix(w.low, "ing") || !strings.HasSuffix(w.low, "s") && n == 1 && len(w.low) < len(t.words[0])) {
+			if best == 2 && w.sing != t.words[n-1] &&
+				(strings.HasSuffix(w.low, "ed") || strings.HasSuffix(w.low, "ing") ||
+					!strings.HasSuffix(w.low, "s") && n == 1 && len(w.low) < len(t.words[0])) {
 				it.verb, it.score = true, 35
 			}
 			if n == 1 && verbForms[w.low] {
@@ -136,7 +142,8 @@ func (ps *parser) matchTable(t *table, i int) item {
 		return it
 	}
 	if slices.ContainsFunc(t.nouns, func(noun string) bool {
-		return personTables[noun] && matchWord(ps.ws[i], noun) > 0 || len(ps.p.tables) == 1 && translated(ps.ws[i], noun)
+		return personTables[noun] && matchWord(ps.ws[i], noun) > 0 ||
+			len(ps.p.tables) == 1 && translated(ps.ws[i], noun)
 	}) {
 		it.hi, it.score = i+1, 41
 		return it
@@ -172,7 +179,8 @@ var rowNouns = set("row record entry line reading measurement observation sample
 func (ps *parser) rowNoun(i int) int {
 	w := ps.ws[i]
 	switch {
-	case ps.p.words[w.sing] || ps.p.words[w.low] || len(ps.p.values[w.stem]) > 0 || ps.at(i) == "line" && (ps.at(i+1) == "chart" || ps.at(i+1) == "graph" || ps.at(i-1) == "a"):
+	case ps.p.words[w.sing] || ps.p.words[w.low] || len(ps.p.values[w.stem]) > 0 ||
+		ps.at(i) == "line" && (ps.at(i+1) == "chart" || ps.at(i+1) == "graph" || ps.at(i-1) == "a"):
 		return 0
 	case w.low == "data" && i+1 < len(ps.ws) && ps.ws[i+1].sing == "point":
 		return 2
@@ -197,7 +205,10 @@ func (ps *parser) linkColumns(i int) []item {
 				switch {
 				case score == 0 || score < best.score:
 				case score > best.score:
-					best = item{kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial, exact: score == 58 || score == 36 || score == 33}
+					best = item{
+						kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial,
+						exact: score == 58 || score == 36 || score == 33,
+					}
 				default:
 					best.cols = append(best.cols, c)
 				}
@@ -224,7 +235,9 @@ func (ps *parser) leading(i int) item {
 	}
 	for _, t := range ps.p.tables {
 		for _, c := range t.cols {
-			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 && !slices.Contains(t.words, c.words[0]) && (w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure || umlauts(w.low, c.words[0])) {
+			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 &&
+				!slices.Contains(t.words, c.words[0]) &&
+				(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure || umlauts(w.low, c.words[0])) {
 				it.cols = append(it.cols, c)
 			}
 		}
@@ -385,7 +398,9 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 		country = c
 	}
 	for _, v := range ps.p.values[countryCodes[country]] {
-		if place := slices.ContainsFunc(v.col.words, func(s string) bool { return placeWords[s] }); place && len(v.words) == 1 && len(v.text) == 2 {
+		if place := slices.ContainsFunc(v.col.words, func(s string) bool {
+			return placeWords[s]
+		}); place && len(v.words) == 1 && len(v.text) == 2 {
 			consider(v, 1, 48)
 		}
 	}
@@ -443,10 +458,14 @@ func (ps *parser) weak(it item) bool {
 	return grammar[w.low] && !(it.kind == itColumn && it.score >= 58 && !strongGrammar[w.low])
 }
 
-var grammar = set(`a an the of to for from in on at with into is are was were be by per each every no not and or all any as do does did
-	has have had how much many what which who when where why most least more less top bottom than per i we us it its only out
+var grammar = set(`a an the of to for from in on at with into is are was were be by per each every no not and or all
+	any as do does did
+	has have had how much many what which who when where why most least more less top bottom than per i we us it its
+	only out
 	one so up down go can will may total average count number list show will`)
-var strongGrammar = set(`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who when where`)
+var strongGrammar = set(
+	`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who ` +
+		`when where`)
 
 // linkMoney proposes revenue and profit where no column is called so.
 func (ps *parser) linkMoney(i int) []item {
@@ -486,9 +505,10 @@ func (ps *parser) context(it item) int {
 			}
 		}
 	case itColumn, itTable:
-		if it.kind == itColumn && it.score < 58 && it.hi-it.lo == 1 && slices.ContainsFunc(it.cols, func(c *column) bool {
-			return ps.named[c.t] && (c.role == roleDimension || c.role == roleMeasure) && it.exact
-		}) &&
+		if it.kind == itColumn && it.score < 58 && it.hi-it.lo == 1 &&
+			slices.ContainsFunc(it.cols, func(c *column) bool {
+				return ps.named[c.t] && (c.role == roleDimension || c.role == roleMeasure) && it.exact
+			}) &&
 			slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
 				return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
 			}) {

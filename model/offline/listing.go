@@ -57,7 +57,11 @@ func (w *writer) listing(pl *plan, res result) {
 	} else {
 		w.text("There are ")
 	}
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+		Result:  res.ID,
+		Formula: "count(" + res.ID + ")",
+		Value:   strconv.Itoa(res.Count),
+	})
 	w.text(" " + noun)
 	w.scope(pl.filters)
 	w.text(".")
@@ -67,7 +71,8 @@ func (w *writer) listing(pl *plan, res result) {
 // unnamed reports whether nothing says which row has the highest or the lowest figure:
 // alone it would be taken for the row's name.
 func (pl *plan) unnamed(res result) bool {
-	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 && res.Columns[0] == pl.rankBy.name
+	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 &&
+		res.Columns[0] == pl.rankBy.name
 }
 
 // end is which end of a column the first row is at.
@@ -85,7 +90,11 @@ func (pl *plan) end() string {
 
 // equalRows words a search for one row that found several: none of them is the one.
 func (w *writer) equalRows(pl *plan, res result) {
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+		Result:  res.ID,
+		Formula: "count(" + res.ID + ")",
+		Value:   strconv.Itoa(res.Count),
+	})
 	w.text(" " + pl.base.many() + " share the " + pl.end())
 	w.label(pl.rankBy.title())
 	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
@@ -113,9 +122,13 @@ func (w *writer) table(res result, pl *plan, last bool) {
 	w.text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
 	for r := from; r < to; r++ {
 		for c := range cols {
-			measure := pl != nil && (pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
+			measure := pl != nil &&
+				(pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
 			w.text("| ")
-			w.cell(res, r, c, measure, pl != nil && pl.growth && c == len(res.Columns)-1 || pl != nil && pl.kind == kindAggregate && (pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
+			w.cell(res, r, c, measure,
+				pl != nil && pl.growth && c == len(res.Columns)-1 ||
+					pl != nil && pl.kind == kindAggregate &&
+						(pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
 			w.text(" ")
 		}
 		w.text("|\n")

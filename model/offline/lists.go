@@ -5,7 +5,8 @@ import "slices"
 // columnList reads "names and clubs of players" and "show the coaches and their clubs": rows
 // of one table with just these columns.
 func (ps *parser) columnList(pl *plan) (*declined, bool) {
-	if len(ps.aggs) > 0 || ps.grouped() || ps.share || ps.compare || ps.never || ps.growth || ps.running || ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
+	if len(ps.aggs) > 0 || ps.grouped() || ps.share || ps.compare || ps.never || ps.growth || ps.running ||
+		ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
 		return nil, false
 	}
 	var named []*item
@@ -21,14 +22,18 @@ func (ps *parser) columnList(pl *plan) (*declined, bool) {
 		}
 		if len(named) > 0 && ps.joined(named[len(named)-1].hi, it.lo) {
 			and = true
-		} else if len(named) > 0 && ps.at(it.lo-1) != "of" && ps.at(it.lo-2) != "of" && ps.at(it.lo-1) != "for" && ps.at(it.lo-1) != "all" {
+		} else if len(named) > 0 && ps.at(it.lo-1) != "of" && ps.at(it.lo-2) != "of" && ps.at(it.lo-1) != "for" &&
+			ps.at(it.lo-1) != "all" {
 			break
 		}
 		if named = append(named, it); column {
 			cols++
 		}
 	}
-	if !and || cols == 0 || !ps.list && !slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "their" || w.low == "its" || w.low == "of" }) {
+	if !and || cols == 0 ||
+		!ps.list && !slices.ContainsFunc(ps.ws, func(w word) bool {
+			return w.low == "their" || w.low == "its" || w.low == "of"
+		}) {
 		return nil, false
 	}
 	return ps.listNamed(pl, named), true
@@ -70,7 +75,9 @@ func (ps *parser) listNamed(pl *plan, named []*item) *declined {
 
 // duplicates reads "duplicate emails" and "titles that occur more than once".
 func (ps *parser) duplicates(pl *plan) (*declined, bool) {
-	at := slices.IndexFunc(ps.ws, func(w word) bool { return w.sing == "duplicate" || w.low == "duplicated" || w.low == "repeated" })
+	at := slices.IndexFunc(ps.ws, func(w word) bool {
+		return w.sing == "duplicate" || w.low == "duplicated" || w.low == "repeated"
+	})
 	if at < 0 || ps.used[at] {
 		return nil, false
 	}

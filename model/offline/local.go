@@ -9,32 +9,33 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Local is the planner of an assistant whose data are files in the user's browser.
 // It knows their names and types from the messages, and of their values only what
 // the browser's tools were allowed to show. It keeps nothing: each step is made from
 // the messages alone. The zero value is ready, and may be used by many runs at once.
-// It implements agent.Model.
+// It implements model.Model.
 type Local struct {
 	Now func() time.Time // for relative dates where the newest date is not shown; nil: time.Now
 }
 
-var _ agent.Model = Local{}
+var _ model.Model = Local{}
 
 // Step answers the last question of the history: with a look at values it needs,
 // with its query, and then with the final answer.
-func (l Local) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (l Local) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
-		return agent.Reply{}, context.Cause(ctx)
+		return model.Reply{}, context.Cause(ctx)
 	}
 	return emit(l.step(ctx, req), live), nil
 }
 
-func (l Local) step(ctx context.Context, req agent.Request) answer {
+func (l Local) step(ctx context.Context, req model.Request) answer {
 	h := readHistory(req.Messages)
 	if !hasTools(req.Tools) {
 		return answer{text: shortTitle(h.last())} // a side job, such as a title
@@ -88,8 +89,8 @@ func closing(w *writer, h history, a answer) answer {
 }
 
 // final prepares the call of final_answer, with a chart where one helps.
-func final(req agent.Request, h history, r *reading) answer {
-	if req.NoTools || !offered(req.Tools, agent.FinalAnswer) {
+func final(req model.Request, h history, r *reading) answer {
+	if req.NoTools || !offered(req.Tools, tool.FinalAnswer) {
 		return answer{}
 	}
 	in := map[string]any{"answer": "", "chartType": "table"}
@@ -98,23 +99,17 @@ func final(req agent.Request, h history, r *reading) answer {
 			in["chartType"], in["xAxis"], in["yAxis"] = spec["type"], spec["x"], spec["y"]
 		}
 	}
-	return toolCall(h, agent.FinalAnswer, in)
+	return toolCall(h, tool.FinalAnswer, in)
 }
 
-// wordLocal words a result of which the browser showed as much as the user allows.
+// wordLocal words a result that the browser keeps to itself. Rows that another client sends in part are not shown.
 func wordLocal(ctx context.Context, w *writer, h history, r *reading) {
 	res, err := parseResult(h.result("run_query"))
 	if err != nil || len(res.Rows) == res.Count {
 		(&Planner{}).word(ctx, w, h, r)
 		return
 	}
-	if len(res.Rows) == 0 {
-		w.text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
-	} else {
-		w.text("The result is in the table beside this answer. I was shown its first rows, as many as you allow to leave your browser:")
-		res.Count = len(res.Rows)
-		w.table(res, r.plan, false)
-	}
+	w.text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
 	w.text("\n\n")
 	w.reading(r)
 }
@@ -128,7 +123,9 @@ type wanted struct {
 // mostLooks bounds how many columns are looked at for one question.
 const mostLooks = 4
 
-var relativeDate = regexp.MustCompile(`(?i)\b(last|past|previous|recent|recently|latest|newest|since|ago|this (year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
+var relativeDate = regexp.MustCompile(
+	`(?i)\b(last|past|previous|recent|recently|latest|newest|since|ago|this ` +
+		`(year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
 
 // local reads the questions, and says what to look at first, if anything.
 func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
@@ -225,7 +222,8 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 		w.text("\n\nI know these columns: ")
 		w.echo(strings.Join(names, ", "))
 		if blind {
-			w.text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, group, and filter by dates. " +
+			w.text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, " +
+				"group, and filter by dates. " +
 				"Or write the statement yourself, beginning with SELECT.")
 			return
 		}
@@ -238,7 +236,13 @@ func (p *profile) unseenDate(seen *lookedAt) *wanted {
 	for _, t := range p.tables {
 		for _, c := range t.cols {
 			if c.role == roleDate && !seen.asked[looked{"get_column_stats", t.name, c.name}] {
-				return &wanted{"get_column_stats", map[string]any{"thought": "See until when the data reaches.", "table": t.name, "column": c.name}}
+				return &wanted{
+					"get_column_stats", map[string]any{
+						"thought": "See until when the data reaches.",
+						"table":   t.name,
+						"column":  c.name,
+					},
+				}
 			}
 		}
 	}
@@ -251,7 +255,8 @@ func (p *profile) unseenValues(seen *lookedAt) *wanted {
 	var best *column
 	for _, t := range p.tables {
 		for _, c := range t.cols {
-			if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText || seen.asked[looked{"get_value_distribution", t.name, c.name}] {
+			if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText ||
+				seen.asked[looked{"get_value_distribution", t.name, c.name}] {
 				continue
 			}
 			if best == nil || likely(c) > likely(best) {
@@ -263,13 +268,17 @@ func (p *profile) unseenValues(seen *lookedAt) *wanted {
 		return nil
 	}
 	return &wanted{"get_value_distribution", map[string]any{
-		"thought": "See how the values of " + clip(best.name) + " are written.", "table": best.t.name, "column": best.name, "limit": 100,
+		"thought": "See how the values of " + clip(best.name) + " are written.", "table": best.t.name,
+		"column": best.name, "limit": 100,
 	}}
 }
 
 var (
-	fewValues  = set("region country state city category type kind status segment channel product group department gender size color colour brand team plan method source level class store shop market land kategorie stadt art typ")
-	manyValues = set("id name email mail phone address comment note description text url customer key code title remark")
+	fewValues = set("region country state city category type kind status segment channel product group department " +
+		"gender size color colour brand team plan method source level class store shop market land kategorie stadt " +
+		"art typ")
+	manyValues = set("id name email mail phone address comment note description text url customer key code title " +
+		"remark")
 )
 
 // likely is how likely a question names a value of a column.
@@ -300,7 +309,7 @@ type lookedAt struct {
 }
 
 // look reads the schema that was told last, and what the tools showed of values.
-func look(messages []agent.Message) *lookedAt {
+func look(messages []model.Message) *lookedAt {
 	seen := &lookedAt{asked: map[looked]bool{}, values: map[looked]result{}}
 	calls := map[string]looked{}
 	for _, m := range messages {
@@ -346,14 +355,19 @@ func look(messages []agent.Message) *lookedAt {
 // profile is what is known of the files. Texts can be grouped by, whatever their
 // values are; the newest date is today's where it is not shown.
 func (s *lookedAt) profile(now time.Time) *profile {
-	p := &profile{dialect: "duckdb", values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	p := &profile{
+		dialect: "duckdb", values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{},
+		said: map[string]bool{},
+	}
 	for _, lt := range s.schema.Tables[:min(profileTables, len(s.schema.Tables))] {
 		st := source.Table{Name: lt.Name, Rows: -1}
 		if lt.Rows != nil {
 			st.Rows = *lt.Rows
 		}
 		for _, c := range lt.Columns {
-			st.Columns = append(st.Columns, source.Column{Name: c.Name, Type: c.Type, Kind: localschema.Kind(c.Type), Nullable: true})
+			st.Columns = append(st.Columns, source.Column{
+				Name: c.Name, Type: c.Type, Kind: localschema.Kind(c.Type), Nullable: true,
+			})
 		}
 		t := newTable(p, st)
 		p.tables = append(p.tables, t)

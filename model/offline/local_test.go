@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // page plays the browser with a file of sales: what its tools give, and how many
@@ -19,24 +20,31 @@ import (
 type page struct {
 	t        *testing.T
 	cells    int
-	messages []agent.Message
+	messages []model.Message
 	calls    []string // of the last question
 	tools    json.RawMessage
 }
 
 func newPage(t *testing.T, cells int) *page {
-	return &page{t: t, cells: cells, tools: json.RawMessage(`[{"name":"run_query"},{"name":"get_column_stats"},{"name":"get_value_distribution"},{"name":"final_answer"}]`)}
+	return &page{
+		t:     t,
+		cells: cells,
+		tools: json.RawMessage(
+			`[{"name":"run_query"},{"name":"get_column_stats"},{"name":"get_value_distribution"},` +
+				`{"name":"final_answer"}]`),
+	}
 }
 
 func salesSchema() string {
-	return localschema.Schema{Tables: []localschema.Table{{Name: "sales", Rows: new(int64(200_000)), Columns: []localschema.Column{
-		{Name: "id", Type: "BIGINT"}, {Name: "region", Type: "VARCHAR"}, {Name: "customer", Type: "VARCHAR"},
-		{Name: "amount", Type: "DOUBLE"}, {Name: "sold at", Type: "DATE"},
-	}}}}.Text()
+	return localschema.Schema{Tables: []localschema.Table{{Name: "sales", Rows: new(int64(200_000)),
+		Columns: []localschema.Column{
+			{Name: "id", Type: "BIGINT"}, {Name: "region", Type: "VARCHAR"}, {Name: "customer", Type: "VARCHAR"},
+			{Name: "amount", Type: "DOUBLE"}, {Name: "sold at", Type: "DATE"},
+		}}}}.Text()
 }
 
 func (p *page) say(role string, blocks ...any) {
-	p.messages = append(p.messages, agent.Message{Role: role, Content: marshal(blocks)})
+	p.messages = append(p.messages, model.Message{Role: role, Content: marshal(blocks)})
 }
 
 type silent struct{}
@@ -58,7 +66,7 @@ func (p *page) ask(question string, context_ ...string) (final map[string]any) {
 	p.calls = nil
 	l := Local{Now: func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) }}
 	for range 9 {
-		r, err := l.Step(context.Background(), agent.Request{Messages: p.messages, Tools: p.tools}, silent{})
+		r, err := l.Step(context.Background(), model.Request{Messages: p.messages, Tools: p.tools}, silent{})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -73,7 +81,7 @@ func (p *page) ask(question string, context_ ...string) (final map[string]any) {
 		if b.Type == "text" {
 			return map[string]any{"answer": b.Text}
 		}
-		if b.Name == agent.FinalAnswer {
+		if b.Name == tool.FinalAnswer {
 			p.say("user", map[string]any{"type": "tool_result", "tool_use_id": b.ID, "content": "Shown."})
 			return b.Input
 		}
@@ -101,7 +109,9 @@ func (p *page) run(name string, in map[string]any) string {
 			}
 		}
 	case name == "get_column_stats":
-		cols, rows = []string{"rows", "nulls", "distinct", "min", "max", "avg"}, [][]any{{int64(200_000), int64(0), int64(365), "2025-01-01", "2025-12-31", nil}}
+		cols, rows = []string{
+			"rows", "nulls", "distinct", "min", "max", "avg",
+		}, [][]any{{int64(200_000), int64(0), int64(365), "2025-01-01", "2025-12-31", nil}}
 	case strings.Contains(strings.ToLower(sql), "group by"):
 		cols, rows = []string{"region", "total_amount"}, [][]any{{"North", 300.5}, {"South", 200.25}, {"West", 100.25}}
 	}
@@ -110,24 +120,31 @@ func (p *page) run(name string, in map[string]any) string {
 		rcols[i].Name = c
 	}
 	shown := rows[:min(len(rows), p.cells/len(cols))]
-	return reply.Table{ID: fmt.Sprintf("r%d", len(p.messages)), Result: footnote.Result{Columns: rcols, Rows: shown}, Count: len(rows)}.JSON()
+	return reply.Table{
+		ID:     fmt.Sprintf("r%d", len(p.messages)),
+		Result: footnote.Result{Columns: rcols, Rows: shown},
+		Count:  len(rows),
+	}.JSON()
 }
 
 func TestLocal(t *testing.T) {
 	p := newPage(t, 50)
 	got := p.ask("How many sales are there?", salesSchema())
-	if !strings.Contains(got["answer"].(string), "200,000") || len(p.calls) != 1 || !strings.Contains(p.calls[0], "COUNT(*)") {
+	if !strings.Contains(got["answer"].(string), "200,000") || len(p.calls) != 1 ||
+		!strings.Contains(p.calls[0], "COUNT(*)") {
 		t.Errorf("%v by %v", got, p.calls)
 	}
 	got = p.ask("total amount by region")
-	if !strings.Contains(got["answer"].(string), "North") || got["chartType"] != "bar" || got["xAxis"] != "region" || got["yAxis"] != "total_amount" {
+	if !strings.Contains(got["answer"].(string), "North") || got["chartType"] != "bar" || got["xAxis"] != "region" ||
+		got["yAxis"] != "total_amount" {
 		t.Errorf("%v by %v", got, p.calls)
 	}
 	if len(p.calls) != 1 || !strings.Contains(p.calls[0], "SUM(") || !strings.Contains(p.calls[0], "GROUP BY") {
 		t.Errorf("calls %v", p.calls)
 	}
 	p.ask("How many sales in North?")
-	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_value_distribution region") || !strings.Contains(p.calls[1], "'North'") {
+	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_value_distribution region") ||
+		!strings.Contains(p.calls[1], "'North'") {
 		t.Errorf("a value was looked up by %v", p.calls)
 	}
 	p.ask("How many sales in South?")
@@ -135,7 +152,8 @@ func TestLocal(t *testing.T) {
 		t.Errorf("what is known was asked again: %v", p.calls)
 	}
 	p.ask("total amount last month")
-	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_column_stats sold at") || !strings.Contains(p.calls[1], "2025-1") {
+	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_column_stats sold at") ||
+		!strings.Contains(p.calls[1], "2025-1") {
 		t.Errorf("last month of the data was found by %v", p.calls)
 	}
 	got = p.ask("How many sales of frobnicators?")
@@ -147,7 +165,11 @@ func TestLocal(t *testing.T) {
 // TestLocalPinned holds that a table that was named with @ is the one that is asked.
 func TestLocalPinned(t *testing.T) {
 	table := func(name string) localschema.Table {
-		return localschema.Table{Name: name, Rows: new(int64(30)), Columns: []localschema.Column{{Name: "region", Type: "VARCHAR"}, {Name: "amount", Type: "DOUBLE"}}}
+		return localschema.Table{
+			Name:    name,
+			Rows:    new(int64(30)),
+			Columns: []localschema.Column{{Name: "region", Type: "VARCHAR"}, {Name: "amount", Type: "DOUBLE"}},
+		}
 	}
 	both := localschema.Schema{Tables: []localschema.Table{table("sales"), table("returns")}}.Text()
 	for _, name := range []string{"sales", "returns"} {
@@ -177,13 +199,30 @@ func TestTheSame(t *testing.T) {
 		{[]string{"3", "3"}, 2, 2, "These all have the same total amount, **3**."},
 		{[]string{"3", "3"}, 0, 5, "These all have the same total amount, **3**."},
 		{[]string{"3", "2"}, 0, 2, "North has the highest total amount, **3**; South the lowest, **2**."},
-		{[]string{"3", "3", "1"}, 0, 3, "North and South have the highest total amount, **3** each; East the lowest, **1**."},
-		{[]string{"3", "1", "1"}, 0, 3, "North has the highest total amount, **3**; South and East the lowest, **1** each."},
+		{
+			[]string{
+				"3", "3", "1",
+			}, 0, 3, "North and South have the highest total amount, **3** each; East the lowest, **1**.",
+		},
+		{
+			[]string{
+				"3", "1", "1",
+			}, 0, 3, "North has the highest total amount, **3**; South and East the lowest, **1** each.",
+		},
 		{[]string{"3", "3", "1"}, 3, 3, "North and South have the highest total amount, **3** each."},
-		{[]string{"3", "3", "3", "3", "1"}, 0, 5, "North, South, East and others have the highest total amount, **3** each; Far off the lowest, **1**."},
+		{
+			[]string{
+				"3", "3", "3", "3", "1",
+			}, 0, 5, "North, South, East and others have the highest total amount, **3** each; Far off the lowest, " +
+				"**1**.",
+		},
 		{[]string{"3"}, 1, 1, "**North**: total amount 3."},
 		{[]string{"3", "3"}, 1, 2, "North and South have the highest total amount, **3** each."},
-		{[]string{"0.000000002", "0.000000001"}, 0, 2, "North has the highest total amount, **2e-9**; South the lowest, **1e-9**."},
+		{
+			[]string{
+				"0.000000002", "0.000000001",
+			}, 0, 2, "North has the highest total amount, **2e-9**; South the lowest, **1e-9**.",
+		},
 	} {
 		res := result{ID: "r1", Columns: []string{"region", "total_amount"}, Count: c.count}
 		for i, f := range c.figures {
@@ -193,7 +232,10 @@ func TestTheSame(t *testing.T) {
 		if c.limit > 0 {
 			order = -1
 		}
-		w.groups(&plan{kind: kindAggregate, order: order, limit: c.limit, dims: []dim{{name: "region"}}, measures: []measure{{name: "total amount"}}}, res)
+		w.groups(&plan{
+			kind: kindAggregate, order: order, limit: c.limit, dims: []dim{{name: "region"}},
+			measures: []measure{{name: "total amount"}},
+		}, res)
 		if got, _, _ := strings.Cut(w.b.String(), "\n"); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
@@ -202,11 +244,15 @@ func TestTheSame(t *testing.T) {
 
 // TestWithoutAName holds that a group of rows without a value is not called "none".
 func TestWithoutAName(t *testing.T) {
-	res := result{ID: "r1", Columns: []string{"city", "trips"}, Count: 2, Rows: [][]any{{nil, json.Number("39")}, {"Oslo", json.Number("17")}}}
+	res := result{
+		ID: "r1", Columns: []string{"city", "trips"}, Count: 2,
+		Rows: [][]any{{nil, json.Number("39")}, {"Oslo", json.Number("17")}},
+	}
 	pl := &plan{kind: kindAggregate, dims: []dim{{name: "city"}}, measures: []measure{{name: "number of trips"}}}
 	w := &writer{}
 	w.groups(pl, res)
-	if got, _, _ := strings.Cut(w.b.String(), "\n"); got != "Rows without city have the highest number of trips, **39**; Oslo the lowest, **17**." {
+	if got, _, _ := strings.Cut(w.b.String(),
+		"\n"); got != "Rows without city have the highest number of trips, **39**; Oslo the lowest, **17**." {
 		t.Error(got)
 	}
 }

@@ -22,7 +22,8 @@ func (c *column) isTakings() bool {
 // are no parts of a sum: "Sell-through (%)".
 func (c *column) inPercent() bool {
 	words := append(slices.Clone(c.words), c.optional...)
-	return strings.Contains(c.name, "%") || slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
+	return strings.Contains(c.name, "%") ||
+		slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
 }
 
 // meanOnly reports whether a column makes no sense added up.
@@ -89,13 +90,15 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 }
 
 // harms are figures of which the highest is the worst.
-var harms = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt overdue return refund fine penalty")
+var harms = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt " +
+	"overdue return refund fine penalty")
 
 // personRanked lists the people of the only table by a figure of theirs: "who earns the
 // most", "top 10 earners".
 func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
 	asked := ps.who || ps.ws[it.hi-1].sing == "earner"
-	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.grouped() || ps.prev != nil || len(ps.p.tables) > 1 || !c.t.ofPeople() || len(ps.nouns(itTable)) > 0 {
+	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.grouped() || ps.prev != nil ||
+		len(ps.p.tables) > 1 || !c.t.ofPeople() || len(ps.nouns(itTable)) > 0 {
 		return false
 	}
 	pl.kind, pl.base, pl.rankBy, pl.limit = kindList, c.t, c, max(ps.limit, 1)
@@ -109,13 +112,15 @@ func (ps *parser) ratedNoun(m *item) bool {
 		return false
 	}
 	next := ps.itemAt(m.hi)
-	return next != nil && !next.done && (next.kind == itTable || next.kind == itColumn && next.col().role == roleDimension)
+	return next != nil && !next.done &&
+		(next.kind == itTable || next.kind == itColumn && next.col().role == roleDimension)
 }
 
 // rankIsExtreme reports whether "highest amount" asks for one number rather than
 // for what has the highest: nothing is named that could have it.
 func (ps *parser) rankIsExtreme(m *item) bool {
-	if ps.limit > 0 || ps.grouped() && (ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
+	if ps.limit > 0 || ps.grouped() &&
+		(ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
 		return false
 	}
 	if ps.grouped() {
@@ -171,7 +176,9 @@ func (ps *parser) durationMeasure() (measure, bool) {
 		for _, c := range it.cols {
 			if start := c.t.mainDate(); it.kind == itColumn && c.role == roleDate && start != nil && start != c {
 				it.done = true
-				return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
+				return measure{
+					agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title(),
+				}, true
 			}
 		}
 	}
@@ -182,8 +189,11 @@ func (ps *parser) durationMeasure() (measure, bool) {
 		for _, t := range ps.p.tables {
 			for _, c := range t.cols {
 				start := t.mainDate()
-				if c.role == roleDate && start != nil && c != start && len(c.words) == 1 && matchWord(ps.ws[it.lo], c.words[0]) > 1 {
-					return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
+				if c.role == roleDate && start != nil && c != start && len(c.words) == 1 &&
+					matchWord(ps.ws[it.lo], c.words[0]) > 1 {
+					return measure{
+						agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title(),
+					}, true
 				}
 			}
 		}
@@ -228,7 +238,8 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	}
 	spend := ps.spendWord()
 	brought := slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] })
-	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" && !spend && ps.prev == nil {
+	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" &&
+		!spend && ps.prev == nil {
 		if m, ok := ps.p.revenue(ps.needs()); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			pl.notes = append(pl.notes, "no figure was named, so revenue")
@@ -302,13 +313,15 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 
 // columnOf reads "emails of customers in Berlin" as a list that shows the column.
 func (ps *parser) columnOf(pl *plan, tables []*item) bool {
-	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never || ps.prev != nil {
+	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never ||
+		ps.prev != nil {
 		return false
 	}
 	t := tables[0]
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 || ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
+		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 ||
+			ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
 			continue
 		}
 		own := columnsOf(it.cols, t.tables)
@@ -327,7 +340,8 @@ func (ps *parser) columnOf(pl *plan, tables []*item) bool {
 // whoseRows is the only table, where "who" asks for its people by a date or a condition: "who
 // joined in 2024".
 func (ps *parser) whoseRows() *table {
-	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.grouped() || ps.agg != "" || ps.share || ps.compare || len(ps.items) == 0 {
+	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.grouped() ||
+		ps.agg != "" || ps.share || ps.compare || len(ps.items) == 0 {
 		return nil
 	}
 	return ps.p.tables[0]
@@ -362,7 +376,9 @@ func (ps *parser) scattered() *column {
 	var found *column
 	for _, t := range ps.p.tables {
 		for _, c := range t.cols {
-			compared := slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && slices.Contains(it.cols, c) })
+			compared := slices.ContainsFunc(ps.items, func(it item) bool {
+				return it.kind == itNumber && slices.Contains(it.cols, c)
+			})
 			if c.role != roleMeasure || len(c.words) < 2 || compared {
 				continue
 			}
@@ -383,7 +399,8 @@ func (ps *parser) scattered() *column {
 
 func (ps *parser) spendWord() bool {
 	for k, w := range ps.ws {
-		if (spendWords[w.low] || revenueWords[w.sing]) && (!ps.used[k] || ps.itemAt(k) != nil && ps.itemAt(k).verb) && ps.agg != aggCount {
+		if (spendWords[w.low] || revenueWords[w.sing]) && (!ps.used[k] || ps.itemAt(k) != nil && ps.itemAt(k).verb) &&
+			ps.agg != aggCount {
 			return true
 		}
 	}
@@ -394,7 +411,8 @@ func (ps *parser) spendWord() bool {
 func (t *table) money() *column {
 	for _, name := range moneyColumns {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(append(slices.Clone(c.words), c.optional...), name) && !slices.Contains(c.words, "unit") {
+			if c.role == roleMeasure && slices.Contains(append(slices.Clone(c.words), c.optional...), name) &&
+				!slices.Contains(c.words, "unit") {
 				return c
 			}
 		}
@@ -438,8 +456,10 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			return nil
 		}
-		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 && ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
-			return decline("I could not tell what “%s” adds up: name the figure.", ps.said(named[0])) // "total rent" counts no leases
+		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 &&
+			ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
+			// "total rent" counts no leases
+			return decline("I could not tell what “%s” adds up: name the figure.", ps.said(named[0]))
 		}
 		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
 			pl.base = t
@@ -448,7 +468,8 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 		return decline("I could not tell what to compute: name the figure.")
 	}
-	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil {
+	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 &&
+		ps.prev.measures[0].col != nil {
 		m := ps.prev.measures[0]
 		m.agg, m.per, m.name = ps.agg, nil, ""
 		pl.measures, pl.base = []measure{m}, m.col.t
@@ -466,7 +487,8 @@ func (ps *parser) onlyMoney() *column {
 	needs := ps.needs()
 	for _, t := range ps.p.tables {
 		c := t.money()
-		if c == nil || !t.event() || meanOnly(c) || len(needs) == 0 || slices.ContainsFunc(needs, func(o *table) bool { return !t.reaches(o) }) {
+		if c == nil || !t.event() || meanOnly(c) || len(needs) == 0 ||
+			slices.ContainsFunc(needs, func(o *table) bool { return !t.reaches(o) }) {
 			continue
 		}
 		if found != nil {
@@ -509,7 +531,9 @@ func (ps *parser) whatExists() bool {
 
 // asList lists rows of a table, or the values of a column.
 func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
-	hasCond := slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && it.cols == nil && it.table() != nil })
+	hasCond := slices.ContainsFunc(ps.items, func(it item) bool {
+		return it.kind == itNumber && it.cols == nil && it.table() != nil
+	})
 	for k := range ps.items {
 		it := &ps.items[k]
 		if it.done || it.qual || it.dim || it.neg {
@@ -521,7 +545,8 @@ func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
 			it.done = true
 			ps.showMentioned(pl)
 			return nil, true
-		case it.kind == itColumn && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDimension }):
+		case it.kind == itColumn &&
+			slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDimension }):
 			c, ok := ps.pick(it.cols, ps.nearTable())
 			if !ok {
 				return ps.ambiguous(it), true
@@ -551,7 +576,8 @@ func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
 func (ps *parser) showMentioned(pl *plan) {
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind == itColumn && !it.done && !it.neg && !it.dim && it.col().role != roleDate && it.col().role != roleBool {
+		if it.kind == itColumn && !it.done && !it.neg && !it.dim && it.col().role != roleDate &&
+			it.col().role != roleBool {
 			if own := columnsOf(it.cols, []*table{pl.base}); len(own) == 1 {
 				pl.show = append(pl.show, own[0])
 				it.done = true

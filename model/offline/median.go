@@ -32,10 +32,12 @@ func (w *sqlWriter) sqliteMedian() string {
 		if len(w.pl.measures) == 1 {
 			where = append(where, inner+" IS NOT NULL")
 		}
-		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+inner+" IS NULL, "+inner)+") AS "+k, "COUNT("+inner+") OVER ("+over+") AS "+n)
+		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+inner+" IS NULL, "+inner)+") AS "+k,
+			"COUNT("+inner+") OVER ("+over+") AS "+n)
 		outer = append(outer, "AVG(CASE WHEN "+k+" IN (("+n+" + 1) / 2, ("+n+" + 2) / 2) THEN "+v+" END) AS "+q(m.as))
 	}
-	sql := "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(sel, ", ") + w.source() + w.where(where...) + ")"
+	sql := "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(sel, ", ") + w.source() +
+		w.where(where...) + ")"
 	if by > 0 {
 		sql += " GROUP BY " + strings.Join(outer[:by], ", ")
 	}
@@ -66,7 +68,8 @@ func (w *sqlWriter) medianPer() string {
 	q := func(s string) string { return quoteName(w.dialect, s) }
 	dims, group := w.dims()
 	ref := w.col(w.pl.base.refTo(m.per))
-	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() + w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
+	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() +
+		w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
 		" GROUP BY " + strings.Join(append(group, ref), ", ")
 	var names []string
 	for _, d := range w.pl.dims {
@@ -85,7 +88,8 @@ func (w *sqlWriter) medianPer() string {
 			part = "PARTITION BY " + strings.Join(names, ", ")
 		}
 		median = "AVG(" + q("v") + ")"
-		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") + ", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
+		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") +
+			", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
 		where = " WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
 	}
 	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // history is what the planner reads of the messages: the questions of the people,
@@ -30,7 +30,7 @@ type call struct {
 // maxQuestion bounds what of a question is read.
 const maxQuestion = 12_000
 
-func readHistory(messages []agent.Message) history {
+func readHistory(messages []model.Message) history {
 	h := history{}
 	for _, m := range messages {
 		h.add(m)
@@ -49,7 +49,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-func (h *history) add(m agent.Message) {
+func (h *history) add(m model.Message) {
 	var blocks []block
 	if json.Unmarshal(m.Content, &blocks) != nil {
 		var s string

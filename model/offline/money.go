@@ -27,7 +27,10 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 		m.agg = ps.agg
 	}
 	if !ok {
-		return &declined{reason: "There is nothing in the data that I can read as “" + said + "”.", words: []string{said}}
+		return &declined{
+			reason: "There is nothing in the data that I can read as “" + said + "”.",
+			words:  []string{said},
+		}
 	}
 	pl.measures, pl.base = []measure{m}, m.col.t
 	return nil
@@ -63,7 +66,10 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 	var found []measure
 	for _, t := range p.tables {
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.ContainsFunc(c.words, func(w string) bool { return w == "revenue" || w == "sale" || w == "turnover" }) && !meanOnly(c) {
+			if c.role == roleMeasure &&
+				slices.ContainsFunc(c.words, func(w string) bool {
+					return w == "revenue" || w == "sale" || w == "turnover"
+				}) && !meanOnly(c) {
 				found = append(found, measure{agg: aggSum, col: c})
 			}
 		}
@@ -111,7 +117,8 @@ func (t *table) spends(c *column) bool {
 	})
 }
 
-var outgoings = set("expense cost spending expenditure salary wage payroll fine penalty refund tax budget claim loan debt donation")
+var outgoings = set(
+	"expense cost spending expenditure salary wage payroll fine penalty refund tax budget claim loan debt donation")
 
 // product is quantity times the price of one, in one table.
 func (t *table) product() (measure, bool) {
@@ -121,7 +128,8 @@ func (t *table) product() (measure, bool) {
 			continue
 		}
 		switch {
-		case len(c.words) == 1 && (c.words[0] == "quantity" || c.words[0] == "units"), len(c.words) == 1 && c.words[0] == "unit":
+		case len(c.words) == 1 && (c.words[0] == "quantity" || c.words[0] == "units"),
+			len(c.words) == 1 && c.words[0] == "unit":
 			qty = c
 		case slices.Contains(c.words, "price"):
 			price = c
@@ -158,4 +166,5 @@ func (p *profile) profit(margin bool) (measure, bool) {
 }
 
 // sellingWords name tables whose rows are sales.
-var sellingWords = set("order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill checkout")
+var sellingWords = set(
+	"order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill checkout")

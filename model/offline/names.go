@@ -70,23 +70,30 @@ func manyOf(name string) string {
 		return name
 	}
 	last := ws[len(ws)-1]
-	if isForeign(last) || singular(last) != last || uncounted[last] || len(ws) > 1 && singular(ws[0]) != ws[0] && strings.HasSuffix(last, "ed") {
+	if isForeign(last) || singular(last) != last || uncounted[last] ||
+		len(ws) > 1 && singular(ws[0]) != ws[0] && strings.HasSuffix(last, "ed") {
 		return name // "parts used" are several already
 	}
 	return plural(name, 2)
 }
 
 // uncounted have no plural, or are one.
-var uncounted = set("data info information staff equipment stock inventory media personnel people feedback traffic weather total species series rows")
+var uncounted = set(
+	"data info information staff equipment stock inventory media personnel people feedback traffic weather total " +
+		"species series rows")
 
 // isForeign reports whether a word of a name is German, French or Spanish, as far as its
 // form tells.
 func isForeign(w string) bool {
 	w = fold(w)
 	if translations[w] != nil {
-		return w != "client" && w != "artist" && w != "region" && w != "note" && w != "patient" && w != "depot" && w != "article" && w != "service" && w != "color" && w != "stock"
+		return w != "client" && w != "artist" && w != "region" && w != "note" && w != "patient" && w != "depot" &&
+			w != "article" && w != "service" && w != "color" && w != "stock"
 	}
-	return slices.ContainsFunc([]string{"ungen", "ung", "heiten", "keiten", "keit", "schaft", "schaften", "datum", "nummer", "betrag", "preis", "zahl", "eur"}, func(end string) bool {
+	return slices.ContainsFunc([]string{
+		"ungen", "ung", "heiten", "keiten", "keit", "schaft", "schaften", "datum", "nummer", "betrag", "preis", "zahl",
+		"eur",
+	}, func(end string) bool {
 		return len(w) > len(end)+1 && strings.HasSuffix(w, end)
 	})
 }

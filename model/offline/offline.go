@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -40,14 +40,14 @@ type Options struct {
 	Now     func() time.Time // not asked for what questions mean, which the data's own dates decide; default time.Now
 }
 
-// Planner implements agent.Model. It may be used by many runs at once.
+// Planner implements model.Model. It may be used by many runs at once.
 type Planner struct {
 	opts     Options
 	profiles profiles
 	hints    hintCache
 }
 
-var _ agent.Model = (*Planner)(nil)
+var _ model.Model = (*Planner)(nil)
 
 // New returns a planner over a catalogue of sources.
 func New(o Options) *Planner {
@@ -57,7 +57,11 @@ func New(o Options) *Planner {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Planner{opts: o, profiles: profiles{m: map[string]*profileEntry{}}, hints: hintCache{m: map[string][]string{}}}
+	return &Planner{
+		opts:     o,
+		profiles: profiles{m: map[string]*profileEntry{}},
+		hints:    hintCache{m: map[string][]string{}},
+	}
 }
 
 // stepTime bounds one step: a profile that takes longer is not waited for.
@@ -66,12 +70,12 @@ const stepTime = 20 * time.Second
 // Step answers the last question of the history: with a call of run_query, then
 // perhaps one of show_chart, then in words; one for rows by their words with a call
 // of search_database, where that is offered.
-func (pn *Planner) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+func (pn *Planner) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
 	defer cancel()
 	reply, err := pn.step(ctx, req)
 	if err != nil {
-		return agent.Reply{}, stepError(ctx, err)
+		return model.Reply{}, stepError(ctx, err)
 	}
 	return emit(reply, live), nil
 }
@@ -86,7 +90,7 @@ func stepError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSlow) {
 		code, words = footnote.AgentTimeout, "Reading the data took too long."
 	}
-	return &agent.StepError{Code: code, Message: words, Again: code == footnote.DatabaseUnavailable, Err: err}
+	return &model.StepError{Code: code, Message: words, Again: code == footnote.DatabaseUnavailable, Err: err}
 }
 
 // answer is what a step says or calls.
@@ -98,7 +102,7 @@ type answer struct {
 	input json.RawMessage
 }
 
-func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) {
+func (pn *Planner) step(ctx context.Context, req model.Request) (answer, error) {
 	h := readHistory(req.Messages)
 	if len(req.Sources) == 0 {
 		return answer{text: shortTitle(h.last())}, nil
@@ -144,7 +148,7 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 
 // readLast reads the last question. One that was queried for stays with the source of that
 // query, whichever others have come back meanwhile.
-func (pn *Planner) readLast(ctx context.Context, req agent.Request, h history) (*reading, error) {
+func (pn *Planner) readLast(ctx context.Context, req model.Request, h history) (*reading, error) {
 	if len(h.from) == 0 {
 		return pn.understandPinned(ctx, req.Sources, h)
 	}
@@ -164,9 +168,9 @@ const askTool = "ask_user"
 
 // askedBack is the call that asks for one of the sources, or the one that was answered with.
 // Both are empty where nobody can answer.
-func (h history) askedBack(req agent.Request, options []string) (answer, string) {
+func (h history) askedBack(req model.Request, options []string) (answer, string) {
 	if c := h.result(askTool); c != nil {
-		if which, ok := onlyNames(c.content, options); ok && !c.failed {
+		if which, ok := picks(c.content, options); ok && !c.failed {
 			return answer{}, which
 		}
 		return answer{}, ""
@@ -182,7 +186,7 @@ func (h history) askedBack(req agent.Request, options []string) (answer, string)
 const mostOptions = 6
 
 // nextCall is the tool to call now: the query, then a chart of its rows.
-func (pn *Planner) nextCall(req agent.Request, h history, r *reading) (answer, bool) {
+func (pn *Planner) nextCall(req model.Request, h history, r *reading) (answer, bool) {
 	if h.result("run_query") == nil {
 		return toolCall(h, "run_query", map[string]any{"sql": r.sql, "source": r.source, "thought": r.thought()}), true
 	}
@@ -226,11 +230,11 @@ func offered(tools json.RawMessage, name string) bool {
 }
 
 // emit reports the answer's block to live and makes the message of it.
-func emit(a answer, live agent.Live) agent.Reply {
-	msg := footnote.AssistantMessage{Model: Name, StopReason: agent.EndTurn}
+func emit(a answer, live model.Live) model.Reply {
+	msg := footnote.AssistantMessage{Model: Name, StopReason: model.EndTurn}
 	if a.tool != "" {
-		msg.StopReason = agent.ToolUse
-		live.Start(0, agent.ToolUseBlock, a.id, a.tool)
+		msg.StopReason = model.ToolUse
+		live.Start(0, model.ToolUseBlock, a.id, a.tool)
 		live.Delta(0, escaped(string(a.input)))
 		msg.Blocks = []json.RawMessage{marshal(struct {
 			Type  string          `json:"type"`
@@ -239,7 +243,7 @@ func emit(a answer, live agent.Live) agent.Reply {
 			Input json.RawMessage `json:"input"`
 		}{"tool_use", a.id, a.tool, a.input})}
 	} else {
-		live.Start(0, agent.TextBlock, "", "")
+		live.Start(0, model.TextBlock, "", "")
 		live.Delta(0, escaped(a.text))
 		msg.Blocks = []json.RawMessage{marshal(struct {
 			Type string `json:"type"`
@@ -248,7 +252,7 @@ func emit(a answer, live agent.Live) agent.Reply {
 	}
 	live.Stop(0)
 	live.Flush()
-	return agent.Reply{Message: msg, Cites: a.cites}
+	return model.Reply{Message: msg, Cites: a.cites}
 }
 
 // escaped is the inside of a JSON string.

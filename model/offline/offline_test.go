@@ -11,11 +11,13 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/demo/demotest"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/query"
 )
@@ -75,8 +77,8 @@ type talk struct {
 	t       testing.TB
 	planner *offline.Planner
 	sources []string
-	tools   []agent.Tool
-	msgs    []agent.Message
+	tools   []tool.Tool
+	msgs    []model.Message
 	results []footnote.StoredResult
 	rows    map[string]footnote.Result
 }
@@ -106,18 +108,26 @@ func (c *talk) ask(question string) said {
 func (c *talk) askWith(question, more string) said {
 	c.t.Helper()
 	beside := strings.TrimSpace("Today is 2026-11-21.\n" + more)
-	c.msgs = append(c.msgs, message("user", map[string]any{"type": "text", "text": question}, map[string]any{"type": "text", "text": beside}))
+	c.msgs = append(c.msgs,
+		message("user", map[string]any{
+			"type": "text",
+			"text": question,
+		}, map[string]any{"type": "text", "text": beside}))
 	var out said
 	for out.steps = 1; out.steps < 6; out.steps++ {
 		ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 		live := &deaf{t: c.t}
-		reply, err := c.planner.Step(ctx, agent.Request{Sources: c.sources, Messages: c.msgs, Tools: c.definitions()}, live)
+		reply, err := c.planner.Step(ctx, model.Request{
+			Sources:  c.sources,
+			Messages: c.msgs,
+			Tools:    c.definitions(),
+		}, live)
 		cancel()
 		if err != nil {
 			c.t.Fatalf("Step(%q) = %v", question, err)
 		}
-		c.msgs = append(c.msgs, agent.Message{Role: "assistant", Content: raw(reply.Message.Blocks)})
-		if reply.Message.StopReason != agent.ToolUse {
+		c.msgs = append(c.msgs, model.Message{Role: "assistant", Content: raw(reply.Message.Blocks)})
+		if reply.Message.StopReason != model.ToolUse {
 			out.text, out.cites = agent.Text(reply.Message.Blocks), reply.Cites
 			return out
 		}
@@ -127,7 +137,7 @@ func (c *talk) askWith(question, more string) said {
 	return out
 }
 
-func (c *talk) call(reply agent.Reply, out *said) {
+func (c *talk) call(reply model.Reply, out *said) {
 	var b struct {
 		ID, Name string
 		Input    json.RawMessage
@@ -136,17 +146,21 @@ func (c *talk) call(reply agent.Reply, out *said) {
 		c.t.Fatal(err)
 	}
 	id := "r" + string(rune('1'+len(c.results)))
-	for _, tool := range c.tools {
-		if tool.Spec().Name != b.Name {
+	for _, tl := range c.tools {
+		if tl.Spec().Name != b.Name {
 			continue
 		}
-		got, err := tool.Call(c.t.Context(), agent.Call{ID: b.ID, Name: b.Name, Input: b.Input, Sources: c.sources, ResultID: id, Results: c.results})
+		got, err := tl.Call(c.t.Context(), tool.Call{
+			ID: b.ID, Name: b.Name, Input: b.Input, Sources: c.sources, ResultID: id, Results: c.results,
+		})
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		if got.Rows != nil {
 			out.rows, out.sql = got.Rows, got.SQL
-			c.results = append(c.results, footnote.StoredResult{ID: id, SQL: got.SQL, Columns: got.Rows.Columns, RowCount: len(got.Rows.Rows)})
+			c.results = append(c.results, footnote.StoredResult{
+				ID: id, SQL: got.SQL, Columns: got.Rows.Columns, RowCount: len(got.Rows.Rows),
+			})
 			c.rows[id] = *got.Rows
 		}
 		if got.Chart != nil {
@@ -155,7 +169,10 @@ func (c *talk) call(reply agent.Reply, out *said) {
 		if got.IsError {
 			c.t.Logf("tool failed: %s\n%s", got.Content, b.Input)
 		}
-		c.msgs = append(c.msgs, message("user", map[string]any{"type": "tool_result", "tool_use_id": b.ID, "content": got.Content, "is_error": got.IsError}))
+		c.msgs = append(c.msgs,
+			message("user", map[string]any{
+				"type": "tool_result", "tool_use_id": b.ID, "content": got.Content, "is_error": got.IsError,
+			}))
 	}
 }
 
@@ -168,12 +185,12 @@ func (c *talk) definitions() json.RawMessage {
 	return b
 }
 
-func message(role string, blocks ...map[string]any) agent.Message {
+func message(role string, blocks ...map[string]any) model.Message {
 	b, err := json.Marshal(blocks)
 	if err != nil {
 		panic(err)
 	}
-	return agent.Message{Role: role, Content: b}
+	return model.Message{Role: role, Content: b}
 }
 
 func raw(blocks []json.RawMessage) json.RawMessage {

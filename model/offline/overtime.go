@@ -65,7 +65,9 @@ func (ps *parser) onDays(pl *plan) *declined {
 		names = append(names, weekdayNames[n-1])
 	}
 	ps.weekdays = nil
-	pl.filters = append(pl.filters, filter{op: opWeekday, col: c, values: names, words: c.title() + " on " + strings.Join(names, " or ")})
+	pl.filters = append(pl.filters, filter{
+		op: opWeekday, col: c, values: names, words: c.title() + " on " + strings.Join(names, " or "),
+	})
 	if ps.compare && len(names) > 1 && pl.kind == kindAggregate {
 		pl.dims = append(pl.dims, dim{col: c, bucket: "weekday"})
 	}
@@ -76,9 +78,13 @@ func (ps *parser) onDays(pl *plan) *declined {
 func (w *sqlWriter) part(q, part string) (name, key string) {
 	switch w.dialect + " " + part {
 	case "sqlite weekday":
-		return nameOf("strftime('%w', "+q+")", weekdayNames, func(i int) string { return quoteText(strconv.Itoa((i + 1) % 7)) }), "(strftime('%w', " + q + ") + 6) % 7"
+		return nameOf("strftime('%w', "+q+")", weekdayNames, func(i int) string {
+			return quoteText(strconv.Itoa((i + 1) % 7))
+		}), "(strftime('%w', " + q + ") + 6) % 7"
 	case "sqlite month of the year":
-		return nameOf("strftime('%m', "+q+")", monthNames, func(i int) string { return quoteText(strconv.Itoa(101 + i)[1:]) }), "strftime('%m', " + q + ")"
+		return nameOf("strftime('%m', "+q+")", monthNames, func(i int) string {
+			return quoteText(strconv.Itoa(101 + i)[1:])
+		}), "strftime('%m', " + q + ")"
 	case "sqlite hour":
 		e := "CAST(strftime('%H', " + q + ") AS INTEGER)"
 		return e, e
@@ -145,7 +151,8 @@ func (w *sqlWriter) follow(sql string) string {
 		return "SELECT " + at + ", SUM(" + v + ") OVER (ORDER BY " + at + ") AS " + q(runningName) + from
 	}
 	before := "LAG(" + v + ") OVER (ORDER BY " + at + ")"
-	return "SELECT " + at + ", " + v + ", 100.0 * (" + v + " - " + before + ") / NULLIF(" + before + ", 0) AS " + q(growthName) + from
+	return "SELECT " + at + ", " + v + ", 100.0 * (" + v + " - " + before + ") / NULLIF(" + before + ", 0) AS " +
+		q(growthName) + from
 }
 
 const (
@@ -155,7 +162,8 @@ const (
 
 // grown words growth from period to period.
 func (w *writer) grown(pl *plan, res result) {
-	w.text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket + ", in percent")
+	w.text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket +
+		", in percent")
 	c := len(res.Columns) - 1
 	hi, lo := extremes(res, c)
 	if hi < 0 {

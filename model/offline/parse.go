@@ -93,8 +93,10 @@ func (ps *parser) phrase(i int, text string) int {
 
 // compoundNouns are pairs that mean no more than their second word.
 var compoundNouns = map[string]string{
-	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order", "product item": "product",
-	"hotel booking": "booking", "room booking": "booking", "help desk": "ticket", "client account": "account", "customer account": "account",
+	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order",
+	"product item":  "product",
+	"hotel booking": "booking", "room booking": "booking", "help desk": "ticket", "client account": "account",
+	"customer account": "account",
 }
 
 // compounds splits and joins words the way the schema writes them: "signed up" is
@@ -105,20 +107,23 @@ func (p *profile) compounds(ws []word) []word {
 		w := ws[i]
 		if i+1 < len(ws) && !ws[i+1].stop {
 			n := ws[i+1]
-			if joined := newWord(w.stem + n.low); (p.words[joined.low] || p.words[joined.sing]) && !p.words[w.sing] && len(joined.low) > 4 {
+			if joined := newWord(w.stem + n.low); (p.words[joined.low] || p.words[joined.sing]) && !p.words[w.sing] &&
+				len(joined.low) > 4 {
 				joined.stop = w.stop
 				out = append(out, joined)
 				i++
 				continue
 			}
-			if _, ok := compoundNouns[w.sing+" "+n.sing]; ok && p.words[n.sing] && !p.words[w.sing] && len(p.values[w.stem]) == 0 {
+			if _, ok := compoundNouns[w.sing+" "+n.sing]; ok && p.words[n.sing] && !p.words[w.sing] &&
+				len(p.values[w.stem]) == 0 {
 				n.stop = w.stop
 				out = append(out, n)
 				i++
 				continue
 			}
 		}
-		if (w.low == "je" || w.low == "pro") && i > 0 && i+1 < len(ws) && !p.words[w.low] && len(p.values[w.stem]) == 0 && (p.words[ws[i+1].low] || p.words[ws[i+1].sing]) {
+		if (w.low == "je" || w.low == "pro") && i > 0 && i+1 < len(ws) && !p.words[w.low] &&
+			len(p.values[w.stem]) == 0 && (p.words[ws[i+1].low] || p.words[ws[i+1].sing]) {
 			w = newWord("per") // German, before a name that the data has
 		}
 		if done := ""; w.low == "open" {
@@ -168,7 +173,8 @@ var doneWords = set("closed resolved solved completed finished settled")
 func (p *profile) negative(w word) (word, bool) {
 	for _, prefix := range []string{"un", "non", "in"} {
 		rest, ok := strings.CutPrefix(w.low, prefix)
-		if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 || filler[w.low] || grammar[w.low] || keywords[w.low] {
+		if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 || filler[w.low] ||
+			grammar[w.low] || keywords[w.low] {
 			continue
 		}
 		n := newWord(rest)
@@ -194,7 +200,8 @@ func (p *profile) negative(w word) (word, bool) {
 func (p *profile) hasFlag(w word) bool {
 	for _, t := range p.tables {
 		for _, c := range t.cols {
-			if c.role == roleBool && slices.ContainsFunc(c.words, func(name string) bool { return matchWord(w, name) > 0 }) {
+			if c.role == roleBool &&
+				slices.ContainsFunc(c.words, func(name string) bool { return matchWord(w, name) > 0 }) {
 				return true
 			}
 		}
@@ -223,8 +230,11 @@ func (ps *parser) correct() {
 }
 
 func (ps *parser) known(w word) bool {
-	if filler[w.low] || grammar[w.low] || keywords[w.low] || operations[w.low] || operations[w.sing] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) || revenueWords[w.sing] ||
-		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 || len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
+	if filler[w.low] || grammar[w.low] || keywords[w.low] || operations[w.low] || operations[w.sing] || noTypo[w.low] ||
+		noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) ||
+		revenueWords[w.sing] ||
+		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 ||
+		len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
 		return true
 	}
 	for name := range ps.p.words {
@@ -237,8 +247,10 @@ func (ps *parser) known(w word) bool {
 
 // knownWords are words of the lexicon that are never typos.
 func knownWords(w word) bool {
-	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] || demonyms[w.low] != "" || demonyms[w.sing] != "" ||
-		rankAdjectives[w.low].columns != "" || weekdays[w.low] > 0 || weekdays[w.sing] > 0 || partWords[w.low] != "" || moveWord(w)
+	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] ||
+		demonyms[w.low] != "" || demonyms[w.sing] != "" ||
+		rankAdjectives[w.low].columns != "" || weekdays[w.low] > 0 || weekdays[w.sing] > 0 || partWords[w.low] != "" ||
+		moveWord(w)
 }
 
 // source reports whether the word at i is the name of the source, as in "the members of
@@ -308,20 +320,30 @@ func (ps *parser) nearest(w word) string {
 	return best
 }
 
-var keywords = set(`average median total count number many much list show which share percent percentage proportion compare versus highest
-	lowest largest smallest biggest most least fewest least maximum minimum distinct different without never between before after since
-	group breakdown split only exclude excluding median mean canceled cancelled top bottom each every month quarter year how what
+var keywords = set(`average median total count number many much list show which share percent percentage proportion
+	compare versus highest
+	lowest largest smallest biggest most least fewest least maximum minimum distinct different without never between
+	before after since
+	group breakdown split only exclude excluding median mean canceled cancelled top bottom each every month quarter
+	year how what
 	value values cheapest expensive longest oldest newest earliest latest first last`)
 
 // operations are words for what can be done with figures; a typo of another word is none of them.
-var operations = set(`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation increase decrease change
-	growth reduction gain loss product quotient multiply divide subtract rank ranking rate mode maximum minimum percentile quartile estimate trend`)
+var operations = set(
+	`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation
+	increase decrease change
+	growth reduction gain loss product quotient multiply divide subtract rank ranking rate mode maximum minimum
+	percentile quartile estimate trend`)
 
 // noTypo are words of business that must never be taken for a typo of a column.
-var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign complaint refund
-	tax age owner store user member employee student teacher room guest price cost sale order item brand color colour size weight height
-	stack state stage page rank rang place plan plane plant part party port post sent send sell cell call mail male made date data
-	rate race rice route root good goods best better worst worse nice great green well also then them they other another more some same
+var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign
+	complaint refund
+	tax age owner store user member employee student teacher room guest price cost sale order item brand color colour
+	size weight height
+	stack state stage page rank rang place plan plane plant part party port post sent send sell cell call mail male
+	made date data
+	rate race rice route root good goods best better worst worse nice great green well also then them they other
+	another more some same
 	staff start stat team term test text time title town trade trip type unit value view week work year zone`)
 
 // parse reads a whole question.
@@ -345,7 +367,8 @@ func (ps *parser) parse() (*plan, *declined) {
 func (ps *parser) unknown() []string {
 	var out []string
 	for k, w := range ps.ws {
-		if !ps.used[k] && !filler[w.low] && !grammar[w.low] && !keywords[w.low] && !w.isNum && wordRune([]rune(w.low + " ")[0]) {
+		if !ps.used[k] && !filler[w.low] && !grammar[w.low] && !keywords[w.low] && !w.isNum &&
+			wordRune([]rune(w.low + " ")[0]) {
 			out = append(out, w.raw)
 		}
 	}
@@ -376,7 +399,9 @@ func (ps *parser) dates() {
 		i += n
 		i += ps.lastOne(p, i)
 		// "in 2023 and 2024", "2023 vs 2024"
-		if k := i; k+1 < len(ps.ws) && (ps.at(k) == "and" || ps.at(k) == "vs" || ps.at(k) == "versus" || ps.at(k) == "with" || ps.at(k) == "to" || ps.at(k) == "or") {
+		if k := i; k+1 < len(ps.ws) &&
+			(ps.at(k) == "and" || ps.at(k) == "vs" || ps.at(k) == "versus" || ps.at(k) == "with" || ps.at(k) == "to" ||
+				ps.at(k) == "or") {
 			if q, m := datePhrase(ps.ws[k+1:]); m > 0 && q.size == p.size && p.size != "" {
 				if ps.at(k) != "and" && ps.at(k) != "or" {
 					ps.compare = true
@@ -402,7 +427,8 @@ func (ps *parser) lastOne(this period, i int) int {
 	if ps.at(k) == "the" {
 		k++
 	}
-	if ps.at(k) != "last" && ps.at(k) != "previous" || bucketWords[ps.at(k+1)] != "" || k+1 < len(ps.ws) && ps.ws[k+1].isNum {
+	if ps.at(k) != "last" && ps.at(k) != "previous" || bucketWords[ps.at(k+1)] != "" ||
+		k+1 < len(ps.ws) && ps.ws[k+1].isNum {
 		return 0
 	}
 	if ps.at(k+1) == "one" {
@@ -410,7 +436,9 @@ func (ps *parser) lastOne(this period, i int) int {
 	}
 	ps.take(i, k+1)
 	ps.compare = true
-	ps.items = append(ps.items, item{kind: itPeriod, lo: i + 1, hi: k + 1, period: period{relative: "last", unit: this.unit, size: this.size}})
+	ps.items = append(ps.items, item{
+		kind: itPeriod, lo: i + 1, hi: k + 1, period: period{relative: "last", unit: this.unit, size: this.size},
+	})
 	return k + 1 - i
 }
 
@@ -494,56 +522,168 @@ func rank(dir int) func(*parser, int) {
 // percentSign asks for shares, unless it is the unit of a number that something is
 // compared with: "a refund over 3%".
 func percentSign(ps *parser, i int) {
-	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") && set("of over above under below than least most to exactly exceeding exceeds exceed equals and > < >= <= =")[ps.at(i-2)]
+	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") &&
+		set("of over above under below than least most to exactly exceeding exceeds exceed equals and > < >= " +
+			"<= =")[ps.at(i-2)]
 	ps.share = ps.share || !compared
 }
 
 // rules, longest first where one begins another.
 var rules = []rule{
-	{"how many", count}, {"how often", often}, {"how many times", often}, {"number of times", often}, {"number of", count}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
-	{"how much", setAgg(aggSum)}, {"total", setAgg(aggSum)}, {"sum of", setAgg(aggSum)}, {"sum", setAgg(aggSum)}, {"sum up", setAgg(aggSum)},
-	{"on average", setAgg(aggAvg)}, {"average", setAgg(aggAvg)}, {"avg", setAgg(aggAvg)}, {"mean", setAgg(aggAvg)}, {"averages", setAgg(aggAvg)},
+	{
+		"how many", count,
+	}, {
+		"how often", often,
+	}, {
+		"how many times", often,
+	}, {
+		"number of times", often,
+	}, {
+		"number of", count,
+	}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
+	{
+		"how much", setAgg(aggSum),
+	}, {"total", setAgg(aggSum)}, {"sum of", setAgg(aggSum)}, {"sum", setAgg(aggSum)}, {"sum up", setAgg(aggSum)},
+	{
+		"on average", setAgg(aggAvg),
+	}, {"average", setAgg(aggAvg)}, {"avg", setAgg(aggAvg)}, {"mean", setAgg(aggAvg)}, {"averages", setAgg(aggAvg)},
 	{"median", setAgg(aggMedian)},
 	{"different", setAgg(aggDistinct)}, {"distinct", setAgg(aggDistinct)}, {"unique", setAgg(aggDistinct)},
 	{"maximum", setAgg(aggMax)}, {"max", setAgg(aggMax)}, {"minimum", setAgg(aggMin)}, {"min", setAgg(aggMin)},
-	{"percentage", func(ps *parser, _ int) { ps.share = true }}, {"percent", func(ps *parser, _ int) { ps.share = true }},
+	{
+		"percentage", func(ps *parser, _ int) { ps.share = true },
+	}, {"percent", func(ps *parser, _ int) { ps.share = true }},
 	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", percentSign},
 	{"share", func(ps *parser, _ int) { ps.share = true }}, {"shares", func(ps *parser, _ int) { ps.share = true }},
-	{"proportion", func(ps *parser, _ int) { ps.share = true }}, {"fraction", func(ps *parser, _ int) { ps.share = true }},
-	{"compare", func(ps *parser, _ int) { ps.compare = true }}, {"compared", func(ps *parser, _ int) { ps.compare = true }},
-	{"versus", func(ps *parser, _ int) { ps.compare = true }}, {"vs", func(ps *parser, _ int) { ps.compare = true }}, {"comparison", func(ps *parser, _ int) { ps.compare = true }},
-	{"from lowest to highest", func(ps *parser, i int) { ps.order = 1 }}, {"from highest to lowest", func(ps *parser, i int) { ps.order = -1 }},
-	{"from smallest to largest", func(ps *parser, i int) { ps.order = 1 }}, {"from largest to smallest", func(ps *parser, i int) { ps.order = -1 }},
-	{"lowest first", func(ps *parser, i int) { ps.order = 1 }}, {"highest first", func(ps *parser, i int) { ps.order = -1 }},
-	{"smallest first", func(ps *parser, i int) { ps.order = 1 }}, {"largest first", func(ps *parser, i int) { ps.order = -1 }},
+	{
+		"proportion", func(ps *parser, _ int) { ps.share = true },
+	}, {"fraction", func(ps *parser, _ int) { ps.share = true }},
+	{
+		"compare", func(ps *parser, _ int) { ps.compare = true },
+	}, {"compared", func(ps *parser, _ int) { ps.compare = true }},
+	{
+		"versus", func(ps *parser, _ int) { ps.compare = true },
+	}, {
+		"vs", func(ps *parser, _ int) { ps.compare = true },
+	}, {"comparison", func(ps *parser, _ int) { ps.compare = true }},
+	{
+		"from lowest to highest", func(ps *parser, i int) { ps.order = 1 },
+	}, {"from highest to lowest", func(ps *parser, i int) { ps.order = -1 }},
+	{
+		"from smallest to largest", func(ps *parser, i int) { ps.order = 1 },
+	}, {"from largest to smallest", func(ps *parser, i int) { ps.order = -1 }},
+	{
+		"lowest first", func(ps *parser, i int) { ps.order = 1 },
+	}, {"highest first", func(ps *parser, i int) { ps.order = -1 }},
+	{
+		"smallest first", func(ps *parser, i int) { ps.order = 1 },
+	}, {"largest first", func(ps *parser, i int) { ps.order = -1 }},
 	{"ascending", func(ps *parser, i int) { ps.order = 1 }}, {"descending", func(ps *parser, i int) { ps.order = -1 }},
 	{"with us the longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
 	{"with us longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
 	{"most recently", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
 	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
-	{"most expensive", rankBy(priceNames, -1)}, {"least expensive", rankBy(priceNames, 1)}, {"most costly", rankBy(priceNames, -1)},
+	{
+		"most expensive", rankBy(priceNames, -1),
+	}, {"least expensive", rankBy(priceNames, 1)}, {"most costly", rankBy(priceNames, -1)},
 	{"most valuable", rankBy(valueNames, -1)}, {"least valuable", rankBy(valueNames, 1)},
 	{"most populous", rankBy("population", -1)}, {"least populous", rankBy("population", 1)},
-	{"most popular", busy(-1)}, {"least popular", busy(1)}, {"most common", busy(-1)}, {"least common", busy(1)}, {"most frequent", busy(-1)},
-	{"least frequent", busy(1)}, {"most often", busy(-1)}, {"most frequently", busy(-1)}, {"least often", busy(1)}, {"most active", busy(-1)}, {"least active", busy(1)},
-	{"best selling", selling(-1)}, {"top selling", selling(-1)}, {"best sellers", selling(-1)}, {"best seller", selling(-1)}, {"bestsellers", selling(-1)}, {"bestselling", selling(-1)}, {"most sold", selling(-1)}, {"worst selling", selling(1)}, {"least sold", selling(1)},
-	{"most", rank(-1)}, {"highest", rank(-1)}, {"largest", rank(-1)}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", best(-1)}, {"worst", best(1)},
-	{"least", rank(1)}, {"lowest", rank(1)}, {"smallest", rank(1)}, {"fewest", rank(1)}, {"bottom", rank(1)}, {"tiniest", rank(1)},
+	{
+		"most popular", busy(-1),
+	}, {"least popular", busy(1)}, {"most common", busy(-1)}, {"least common", busy(1)}, {"most frequent", busy(-1)},
+	{
+		"least frequent", busy(1),
+	}, {
+		"most often", busy(-1),
+	}, {"most frequently", busy(-1)}, {"least often", busy(1)}, {"most active", busy(-1)}, {"least active", busy(1)},
+	{
+		"best selling", selling(-1),
+	}, {
+		"top selling", selling(-1),
+	}, {
+		"best sellers", selling(-1),
+	}, {
+		"best seller", selling(-1),
+	}, {
+		"bestsellers", selling(-1),
+	}, {
+		"bestselling", selling(-1),
+	}, {"most sold", selling(-1)}, {"worst selling", selling(1)}, {"least sold", selling(1)},
+	{
+		"most", rank(-1),
+	}, {
+		"highest", rank(-1),
+	}, {
+		"largest", rank(-1),
+	}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", best(-1)}, {"worst", best(1)},
+	{
+		"least", rank(1),
+	}, {"lowest", rank(1)}, {"smallest", rank(1)}, {"fewest", rank(1)}, {"bottom", rank(1)}, {"tiniest", rank(1)},
 	{"never", func(ps *parser, _ int) { ps.never = true }},
-	{"as a line chart", chart("line")}, {"as a line", chart("line")}, {"as line chart", chart("line")}, {"line chart", chart("line")}, {"line graph", chart("line")},
-	{"as a bar chart", chart("bar")}, {"as bars", chart("bar")}, {"as a bar", chart("bar")}, {"bar chart", chart("bar")}, {"as bar chart", chart("bar")}, {"bar graph", chart("bar")},
-	{"as a pie chart", chart("pie")}, {"as a pie", chart("pie")}, {"pie chart", chart("pie")}, {"as a table", chart("none")},
-	{"as a chart", chart("auto")}, {"chart", chart("auto")}, {"plot", chart("auto")}, {"graph", chart("auto")}, {"draw", chart("auto")},
-	{"day of the week", by("weekday")}, {"day of week", by("weekday")}, {"days of the week", by("weekday")}, {"week day", by("weekday")}, {"weekday name", by("weekday")},
-	{"hour of the day", by("hour")}, {"hour of day", by("hour")}, {"time of day", by("hour")}, {"time of the day", by("hour")},
-	{"month of the year", by("month of the year")}, {"calendar month", by("month of the year")}, {"time of year", by("month of the year")},
-	{"month over month", growth("month")}, {"month on month", growth("month")}, {"from month to month", growth("month")}, {"month to month", growth("month")}, {"mom", growth("month")},
-	{"year over year", growth("year")}, {"year on year", growth("year")}, {"from year to year", growth("year")}, {"yoy", growth("year")}, {"quarter over quarter", growth("quarter")},
-	{"quarter on quarter", growth("quarter")}, {"from quarter to quarter", growth("quarter")}, {"qoq", growth("quarter")}, {"week over week", growth("week")}, {"from week to week", growth("week")},
-	{"monthly growth", growth("month")}, {"yearly growth", growth("year")}, {"annual growth", growth("year")}, {"quarterly growth", growth("quarter")}, {"weekly growth", growth("week")},
-	{"growth rate", growth("")}, {"growth", growth("")}, {"percentage change", growth("")}, {"percent change", growth("")}, {"change in percent", growth("")},
-	{"running total", running}, {"running sum", running}, {"running count", running}, {"cumulative", running}, {"cumulated", running}, {"cumulatively", running}, {"accumulated", running},
-	{"which", func(ps *parser, _ int) { ps.which = true }}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
+	{
+		"as a line chart", chart("line"),
+	}, {
+		"as a line", chart("line"),
+	}, {"as line chart", chart("line")}, {"line chart", chart("line")}, {"line graph", chart("line")},
+	{
+		"as a bar chart", chart("bar"),
+	}, {
+		"as bars", chart("bar"),
+	}, {
+		"as a bar", chart("bar"),
+	}, {"bar chart", chart("bar")}, {"as bar chart", chart("bar")}, {"bar graph", chart("bar")},
+	{
+		"as a pie chart", chart("pie"),
+	}, {"as a pie", chart("pie")}, {"pie chart", chart("pie")}, {"as a table", chart("none")},
+	{
+		"as a chart", chart("auto"),
+	}, {"chart", chart("auto")}, {"plot", chart("auto")}, {"graph", chart("auto")}, {"draw", chart("auto")},
+	{
+		"day of the week", by("weekday"),
+	}, {
+		"day of week", by("weekday"),
+	}, {"days of the week", by("weekday")}, {"week day", by("weekday")}, {"weekday name", by("weekday")},
+	{
+		"hour of the day", by("hour"),
+	}, {"hour of day", by("hour")}, {"time of day", by("hour")}, {"time of the day", by("hour")},
+	{
+		"month of the year", by("month of the year"),
+	}, {"calendar month", by("month of the year")}, {"time of year", by("month of the year")},
+	{
+		"month over month", growth("month"),
+	}, {
+		"month on month", growth("month"),
+	}, {"from month to month", growth("month")}, {"month to month", growth("month")}, {"mom", growth("month")},
+	{
+		"year over year", growth("year"),
+	}, {
+		"year on year", growth("year"),
+	}, {"from year to year", growth("year")}, {"yoy", growth("year")}, {"quarter over quarter", growth("quarter")},
+	{
+		"quarter on quarter", growth("quarter"),
+	}, {
+		"from quarter to quarter", growth("quarter"),
+	}, {"qoq", growth("quarter")}, {"week over week", growth("week")}, {"from week to week", growth("week")},
+	{
+		"monthly growth", growth("month"),
+	}, {
+		"yearly growth", growth("year"),
+	}, {"annual growth", growth("year")}, {"quarterly growth", growth("quarter")}, {"weekly growth", growth("week")},
+	{
+		"growth rate", growth(""),
+	}, {
+		"growth", growth(""),
+	}, {"percentage change", growth("")}, {"percent change", growth("")}, {"change in percent", growth("")},
+	{
+		"running total", running,
+	}, {
+		"running sum", running,
+	}, {
+		"running count", running,
+	}, {"cumulative", running}, {"cumulated", running}, {"cumulatively", running}, {"accumulated", running},
+	{
+		"which", func(ps *parser, _ int) { ps.which = true },
+	}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
 	{"list", list}, {"show", list}, {"display", list}, {"give me", list},
 }
 
@@ -595,7 +735,8 @@ func list(ps *parser, _ int) { ps.list = true }
 func chart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
 
 // negationWords take away what follows them.
-var negationWords = set("not excluding exclude excludes except without no ignoring non than from out missing lacking lack lacks")
+var negationWords = set(
+	"not excluding exclude excludes except without no ignoring non than from out missing lacking lack lacks")
 
 func decline(format string, args ...any) *declined {
 	return &declined{reason: fmt.Sprintf(format, args...)}

@@ -25,7 +25,8 @@ func TestPinnedTables(t *testing.T) {
 			k.ask(g.before)
 		}
 		s := k.askWith(g.question, g.context)
-		if !strings.Contains(strings.ToLower(s.sql)+" ", "from "+g.from+" ") && !strings.Contains(strings.ToLower(s.sql), `from "`+g.from+`"`) || !strings.Contains(s.text, g.want) {
+		if !strings.Contains(strings.ToLower(s.sql)+" ", "from "+g.from+" ") &&
+			!strings.Contains(strings.ToLower(s.sql), `from "`+g.from+`"`) || !strings.Contains(s.text, g.want) {
 			t.Errorf("%q with %q\nsql  %s\ntext %s", g.question, g.context, s.sql, s.text)
 		}
 	}

@@ -159,7 +159,10 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
 	}
-	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	p := &profile{
+		source: name, dialect: src.Dialect(), values: map[string][]*value{}, partOf: map[string]*value{},
+		words: map[string]bool{}, said: map[string]bool{},
+	}
 	columns := 0
 	for _, st := range schema.Tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
@@ -202,7 +205,10 @@ func (p *profile) leaveViews() {
 	if len(tables) == 0 || len(tables) == len(p.tables) {
 		return
 	}
-	only := &profile{source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	only := &profile{
+		source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{},
+		partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{},
+	}
 	only.index()
 	p.tablesOnly = only
 }
@@ -264,7 +270,8 @@ func unread(ctx context.Context, err error) bool {
 func (c *column) extent(ctx context.Context, src source.Source) {
 	q := quoteName(c.t.p.dialect, c.name)
 	res, _, err := source.Collect(ctx, src, source.Query{
-		SQL: "SELECT MIN(" + q + "), MAX(" + q + ") FROM " + c.t.from(), Limits: source.Limits{Time: columnTime, Rows: 1},
+		SQL:    "SELECT MIN(" + q + "), MAX(" + q + ") FROM " + c.t.from(),
+		Limits: source.Limits{Time: columnTime, Rows: 1},
 	})
 	if err == nil && len(res.Rows) == 1 && len(res.Rows[0]) == 2 {
 		c.setDate(res.Rows[0][0], res.Rows[0][1])
@@ -287,7 +294,8 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 			}
 		}
 		res, _, err := source.Collect(ctx, src, source.Query{
-			SQL: "SELECT " + strings.Join(sel, ", ") + " FROM " + from, Limits: source.Limits{Time: columnTime, Rows: 1},
+			SQL:    "SELECT " + strings.Join(sel, ", ") + " FROM " + from,
+			Limits: source.Limits{Time: columnTime, Rows: 1},
 		})
 		if err != nil || len(res.Rows) != 1 || len(res.Rows[0]) != len(sel) {
 			return err
@@ -342,7 +350,8 @@ func (c *column) setInteger(lo, hi any) {
 }
 
 // yearNames are what columns of years are called.
-var yearNames = set("year yr born birth founded built opened published established released jahr baujahr annee ano season since")
+var yearNames = set(
+	"year yr born birth founded built opened published established released jahr baujahr annee ano season since")
 
 // setEpoch takes whole numbers for dates where the name says so and every one of them
 // is a second, or a millisecond, from 1990 to 2100.
@@ -357,7 +366,8 @@ func (c *column) setEpoch(lo, hi any) {
 	for _, per := range []int64{1, 1000} {
 		if a >= first*per && b < last*per {
 			c.role, c.epoch, c.stamp = roleDate, per, true
-			c.min, c.max = time.Unix(a/per, 0).UTC().Format(time.DateOnly), time.Unix(b/per, 0).UTC().Format(time.DateOnly)
+			c.min, c.max = time.Unix(a/per, 0).UTC().Format(time.DateOnly),
+				time.Unix(b/per, 0).UTC().Format(time.DateOnly)
 		}
 	}
 }
@@ -455,7 +465,8 @@ func (p *profile) declare(t *table, fk source.ForeignKey) {
 	}
 	from := t.col(fk.Columns[0])
 	for _, o := range p.tables {
-		if from == nil || !strings.EqualFold(o.schema.FullName(), fk.RefTable) && !strings.EqualFold(o.name, fk.RefTable) {
+		if from == nil || !strings.EqualFold(o.schema.FullName(), fk.RefTable) &&
+			!strings.EqualFold(o.name, fk.RefTable) {
 			continue
 		}
 		to := o.key
@@ -482,14 +493,16 @@ func (p *profile) infer(t *table, c *column) {
 			continue
 		}
 		ow := o.words
-		if slices.Equal(base, ow) || slices.Equal(base, ow[len(ow)-1:]) || strings.EqualFold(c.name, o.key.name) && o.key.name != "id" {
+		if slices.Equal(base, ow) || slices.Equal(base, ow[len(ow)-1:]) ||
+			strings.EqualFold(c.name, o.key.name) && o.key.name != "id" {
 			c.fk = true
 			t.parents = append(t.parents, edge{c, o.key})
 			return
 		}
 	}
 	for _, o := range p.tables { // origin_airport_id
-		if o != t && o.key != nil && len(base) > 1 && base[len(base)-1] == o.words[len(o.words)-1] && len(o.words) == 1 {
+		if o != t && o.key != nil && len(base) > 1 && base[len(base)-1] == o.words[len(o.words)-1] &&
+			len(o.words) == 1 {
 			c.fk = true
 			t.parents = append(t.parents, edge{c, o.key})
 			return
@@ -507,7 +520,8 @@ func (t *table) assignRoles() {
 		}
 		number := c.kind == footnote.KindInteger || c.kind == footnote.KindNumber || c.kind == footnote.KindDecimal
 		switch {
-		case c == t.key || c.fk || number && last == "id" || number && len(ws) > 1 && numberNames[last] && t.rows > 1 && c.distinct == t.rows:
+		case c == t.key || c.fk || number && last == "id" ||
+			number && len(ws) > 1 && numberNames[last] && t.rows > 1 && c.distinct == t.rows:
 			c.role = roleKey
 		case c.role == roleDate:
 		case c.kind == footnote.KindDate || c.kind == footnote.KindTimestamp:
@@ -538,10 +552,13 @@ func (c *column) flag(ws []string) bool {
 		return true
 	}
 	said := spellName(c.name, false) // paid, not pay
-	return c.kind == footnote.KindInteger && (len(ws) == 1 && strings.HasSuffix(said[0], "ed") || flagNames[said[len(said)-1]])
+	return c.kind == footnote.KindInteger &&
+		(len(ws) == 1 && strings.HasSuffix(said[0], "ed") || flagNames[said[len(said)-1]])
 }
 
-var flagNames = set("active paid sold sent churn fraud spam holiday weekend remote valid open closed member premium online available vip returning smoker vegetarian vegan urgent late flag bezahlt aktiv mitglied lost won indoor outdoor")
+var flagNames = set(
+	"active paid sold sent churn fraud spam holiday weekend remote valid open closed member premium online available " +
+		"vip returning smoker vegetarian vegan urgent late flag bezahlt aktiv mitglied lost won indoor outdoor")
 
 // yesNo reports whether the texts of a column are a yes and a no.
 func (c *column) yesNo() bool {
@@ -581,7 +598,8 @@ func (t *table) findNouns() {
 var numberNames = set("id number code nr ref reference key nummer numero")
 
 // notRows stand before "date" or "number" without saying what a row is.
-var notRows = set(`start end due created updated modified birth paid closed expiry return returned hire issue first last joined from to
+var notRows = set(`start end due created updated modified birth paid closed expiry return returned hire issue first
+	last joined from to
 	phone house serial account customer client employee row line opened received check begin effective posting`)
 
 // findLabel chooses what names a row: a name, first and last name, a title.
@@ -594,9 +612,11 @@ func (t *table) findLabel() {
 		ws := splitName(c.core)
 		joined := strings.Join(ws, " ")
 		switch {
-		case joined == "first name" || joined == "firstname" || joined == "given name" || joined == "vorname" || joined == "prenom":
+		case joined == "first name" || joined == "firstname" || joined == "given name" || joined == "vorname" ||
+			joined == "prenom":
 			first = c
-		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name" || joined == "nachname" || joined == "familienname":
+		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name" ||
+			joined == "nachname" || joined == "familienname":
 			last = c
 		case ws[len(ws)-1] == "name" && (named == nil || c.distinct > named.distinct):
 			named = c

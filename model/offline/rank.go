@@ -60,7 +60,10 @@ func (t *table) rankColumn(names []string) *column {
 		}
 		var found *column
 		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool { return w == name || w == singular(name) }) {
+			if c.role == roleMeasure &&
+				slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool {
+					return w == name || w == singular(name)
+				}) {
 				if found != nil {
 					return nil
 				}
@@ -83,7 +86,8 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	var c *column
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind == itColumn && !it.dim && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDate }) {
+		if it.kind == itColumn && !it.dim &&
+			slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDate }) {
 			var ok bool
 			if c, ok = ps.pick(it.cols, t); !ok {
 				return ps.ambiguous(it), true
@@ -118,7 +122,8 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 		ps.doneTable(c.t)
 		return nil, true
 	}
-	when := ps.at(0) == "when" || slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "date" || w.low == "when" })
+	when := ps.at(0) == "when" ||
+		slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "date" || w.low == "when" })
 	if when && ps.limit == 0 {
 		agg := aggMax
 		if ps.order > 0 {
@@ -155,10 +160,14 @@ func (t *table) ages() *column {
 
 // begun is the date or year from which a thing's age counts.
 func (t *table) begun() *column {
-	for _, name := range []string{"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr", "baujahr", "year"} {
+	for _, name := range []string{
+		"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr",
+		"baujahr", "year",
+	} {
 		var found []*column
 		for _, c := range t.cols {
-			if (c.role == roleDate || c.year) && (slices.Contains(splitName(c.name), name) || c.means(map[string]bool{name: true})) {
+			if (c.role == roleDate || c.year) &&
+				(slices.Contains(splitName(c.name), name) || c.means(map[string]bool{name: true})) {
 				found = append(found, c)
 			}
 		}
@@ -202,7 +211,8 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		counted.done = true
 		pl.base = counted.table()
 		adjective := ps.at(ps.orderAt)
-		if c := pl.base.money(); c != nil && pl.base.spends(c) && !counted.verb && adjective != "most" && adjective != "fewest" && adjective != "top" {
+		if c := pl.base.money(); c != nil && pl.base.spends(c) && !counted.verb && adjective != "most" &&
+			adjective != "fewest" && adjective != "top" {
 			pl.measures = []measure{{agg: aggSum, col: c}} // "who has the highest expenses"
 			return nil
 		}
@@ -223,7 +233,8 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	}
 	if c := t.personColumn(); ps.who && len(ps.p.tables) == 1 && c != nil {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-		if m, ok := ps.p.revenue(nil); ok && slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] || spendWords[w.low] }) {
+		if m, ok := ps.p.revenue(nil); ok &&
+			slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] || spendWords[w.low] }) {
 			pl.measures = []measure{m} // "who sold the most"
 		}
 		return nil
@@ -233,7 +244,8 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	}
 	c := t.money()
 	bare := t.mainDate() == nil || c != nil && meanOnly(c) // nothing was taken in, or not by what a row has: a price
-	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil || size != nil && bare && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
+	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil ||
+		size != nil && bare && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
 		c = size
 	}
 	if c == nil || ps.busy {
@@ -251,8 +263,11 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 // where there is no revenue, it declines in the words given.
 func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
 	m, ok := ps.p.revenue(ps.needs())
-	named := ps.bucket != "" || len(ps.nouns(itTable)) > 0 || slices.ContainsFunc(ps.nouns(itColumn), func(it *item) bool { return it.col().role == roleDimension })
-	if !ok || !named || ps.prev != nil || m.col.t.words != nil && slices.ContainsFunc(ps.nouns(itTable), func(it *item) bool { return it.table() == m.col.t }) {
+	named := ps.bucket != "" || len(ps.nouns(itTable)) > 0 ||
+		slices.ContainsFunc(ps.nouns(itColumn), func(it *item) bool { return it.col().role == roleDimension })
+	if !ok || !named || ps.prev != nil ||
+		m.col.t.words != nil &&
+			slices.ContainsFunc(ps.nouns(itTable), func(it *item) bool { return it.table() == m.col.t }) {
 		return decline("%s", otherwise)
 	}
 	pl.measures, pl.base = []measure{m}, m.col.t
@@ -354,7 +369,8 @@ func (ps *parser) bestSelling(pl *plan) *declined {
 func (ps *parser) otherNoun(it *item) bool {
 	for k := range ps.items {
 		o := &ps.items[k]
-		if o != it && !o.done && !o.qual && !o.neg && o.lo < it.lo && o.kind == itColumn && o.col().role == roleDimension {
+		if o != it && !o.done && !o.qual && !o.neg && o.lo < it.lo && o.kind == itColumn &&
+			o.col().role == roleDimension {
 			return true
 		}
 	}
@@ -392,7 +408,8 @@ func (ps *parser) rankedRows(pl *plan) bool {
 // measuredBy reports whether a measure stands after "by" with nothing that says
 // what to do by it: "plans by price".
 func (ps *parser) measuredBy(pl *plan) bool {
-	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" || len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {
+	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" ||
+		len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {
 		return false
 	}
 	for _, it := range ps.items {

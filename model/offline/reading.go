@@ -71,7 +71,8 @@ func (r *reading) words() string {
 	}
 	switch {
 	case pl.rankBy != nil && pl.rankBy.role == roleDate:
-		parts = append(parts, map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
+		parts = append(parts,
+			map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
 	case pl.rankBy != nil && pl.order < 0:
 		parts = append(parts, "highest "+pl.rankBy.title()+" first")
 	case pl.rankBy != nil:
@@ -92,7 +93,10 @@ func (r *reading) words() string {
 
 // namesakes reports whether another table has a column of the same name.
 func (p *profile) namesakes(c *column) bool {
-	return slices.ContainsFunc(p.tables, func(t *table) bool { o := t.col(c.name); return t != c.t && o != nil && o.role == c.role })
+	return slices.ContainsFunc(p.tables, func(t *table) bool {
+		o := t.col(c.name)
+		return t != c.t && o != nil && o.role == c.role
+	})
 }
 
 // reading is a measure with the columns it rests on.

@@ -38,7 +38,8 @@ func (p *profile) inRoles(ws []word) *profile {
 	said := map[string]string{}
 	for _, t := range p.tables {
 		for _, e := range t.parents {
-			if e.twin() && !e.named(ws) && slices.ContainsFunc(t.parents, func(o edge) bool { return o.to.t == e.to.t && o.named(ws) }) {
+			if e.twin() && !e.named(ws) &&
+				slices.ContainsFunc(t.parents, func(o edge) bool { return o.to.t == e.to.t && o.named(ws) }) {
 				drop[e.from] = true
 			} else if e.twin() && e.named(ws) {
 				for _, role := range e.roles() {
@@ -133,7 +134,8 @@ func (ps *parser) unnamedRole(pl *plan) *declined {
 					ways = append(ways, article(strings.Join(append(o.roles(), o.to.t.title()), " ")))
 				}
 			}
-			return decline("%s has %s. Say which one is meant.", upperFirst(article(e.from.t.title())), strings.Join(ways, " and "))
+			return decline("%s has %s. Say which one is meant.", upperFirst(article(e.from.t.title())),
+				strings.Join(ways, " and "))
 		}
 	}
 	return nil

@@ -59,7 +59,8 @@ func (w *writer) echo(s string) {
 		w.text(s[:i])
 		s = s[i:]
 		n := 0
-		for n < len(s) && (s[n] >= '0' && s[n] <= '9' || strings.IndexByte(".,-", s[n]) >= 0 && n+1 < len(s) && s[n+1] >= '0' && s[n+1] <= '9') {
+		for n < len(s) && (s[n] >= '0' && s[n] <= '9' ||
+			strings.IndexByte(".,-", s[n]) >= 0 && n+1 < len(s) && s[n+1] >= '0' && s[n+1] <= '9') {
 			n++
 		}
 		w.cite(s[:n], footnote.Cite{Formula: "question", Value: strings.ReplaceAll(s[:n], ",", "")})
@@ -279,7 +280,11 @@ func (w *writer) rowCount(res result) {
 	if res.Count == 1 {
 		unit = " row"
 	}
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+		Result:  res.ID,
+		Formula: "count(" + res.ID + ")",
+		Value:   strconv.Itoa(res.Count),
+	})
 	w.text(unit)
 }
 
@@ -466,7 +471,8 @@ func (w *writer) periods(pl *plan, res result) {
 		w.text(" was highest " + at(d.bucket))
 		w.tied(pl, res, hi)
 		if gaps(res, d.bucket) {
-			w.text(". Some " + d.bucket + "s between the first and the last have no rows, so none is called the lowest.")
+			w.text(". Some " + d.bucket +
+				"s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
 		w.text(" and lowest " + at(d.bucket))
@@ -509,7 +515,9 @@ func (w *writer) tied(pl *plan, res result, row int) {
 func gaps(res result, bucket string) bool {
 	at := func(row []any) (int, bool) {
 		s := exact(row[0])
-		layout := map[string]string{"year": "2006", "month": "2006-01", "week": time.DateOnly, "day": time.DateOnly}[bucket]
+		layout := map[string]string{
+			"year": "2006", "month": "2006-01", "week": time.DateOnly, "day": time.DateOnly,
+		}[bucket]
 		if y, q, ok := strings.Cut(s, "-Q"); ok && bucket == "quarter" {
 			year, err1 := strconv.Atoi(y)
 			quarter, err2 := strconv.Atoi(q)
@@ -677,10 +685,12 @@ func allEqual(res result, col int) bool {
 
 // chartFor is the chart that fits a result: a line for periods, bars for groups.
 func chartFor(pl *plan, res result) (map[string]any, bool) {
-	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 || pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
+	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 ||
+		pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
 	}
-	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].since == nil && pl.measures[0].agg != aggDistinct {
+	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].since == nil &&
+		pl.measures[0].agg != aggDistinct {
 		return nil, false // dates have no bars
 	}
 	kind := "bar"
@@ -694,7 +704,8 @@ func chartFor(pl *plan, res result) (map[string]any, bool) {
 	if pl.chart == "line" || pl.chart == "bar" || pl.chart == "pie" {
 		kind = pl.chart
 	}
-	if !time && res.Count > 30 && pl.chart == "" || res.Count > 1000 || kind == "pie" && (res.Count > 30 || len(pl.dims) > 1) {
+	if !time && res.Count > 30 && pl.chart == "" || res.Count > 1000 ||
+		kind == "pie" && (res.Count > 30 || len(pl.dims) > 1) {
 		return nil, false
 	}
 	title := pl.measures[0].name

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Searches: "search for boiler in notes" and "find documents about boilers" call
@@ -23,10 +23,20 @@ var searchShapes = []struct {
 	re          *regexp.Regexp
 	words, from int // groups
 }{
-	{regexp.MustCompile(please + `(?:search|look)\s+for\s+` + anyText + `\s+in\s+(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)` + tail), 1, 2},
-	{regexp.MustCompile(please + `search\s+(?:through\s+|in\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)\s+for\s+` + anyText + tail), 2, 1},
-	{regexp.MustCompile(please + `(?:find|search(?:\s+for)?|look\s+for|show|list|get|which|what)\s+(?:me\s+|us\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+|any\s+)?([\pL\pN _.-]+?)\s+(?:are\s+there\s+|are\s+)?` +
-		`(?:about|mentioning|(?:that|which)\s+(?:mention|speak\s+of|talk\s+about|are\s+about)|mention)\s+` + anyText + tail), 2, 1},
+	{
+		regexp.MustCompile(please + `(?:search|look)\s+for\s+` + anyText +
+			`\s+in\s+(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)` + tail), 1, 2,
+	},
+	{
+		regexp.MustCompile(please +
+			`search\s+(?:through\s+|in\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)\s+for\s+` + anyText +
+			tail), 2, 1,
+	},
+	{regexp.MustCompile(please +
+		`(?:find|search(?:\s+for)?|look\s+for|show|list|get|which|what)\s+(?:me\s+|us\s+)?(?:all\s+)?(?:the\s+|` +
+		`our\s+|my\s+|any\s+)?([\pL\pN _.-]+?)\s+(?:are\s+there\s+|are\s+)?` +
+		`(?:about|mentioning|(?:that|which)\s+(?:mention|speak\s+of|talk\s+about|are\s+about)|mention)\s+` + anyText +
+		tail), 2, 1},
 	{regexp.MustCompile(please + `search\s+for\s+` + anyText + tail), 1, 0},
 }
 
@@ -104,7 +114,7 @@ func searchable(tools json.RawMessage) []string {
 
 // search answers a question for rows by their words; ok is false for any other. What
 // is no search of the questions before is left in h.
-func (h *history) search(req agent.Request) (a answer, ok bool) {
+func (h *history) search(req model.Request) (a answer, ok bool) {
 	tables := searchable(req.Tools)
 	s := readSearch(h.last(), tables)
 	if s == nil {
@@ -127,7 +137,11 @@ func (h *history) search(req agent.Request) (a answer, ok bool) {
 	case c == nil && req.NoTools:
 		w.text("No search can be run at this point. Please ask again.")
 	case c == nil:
-		return toolCall(*h, searchTool, map[string]any{"query": s.words, "table": s.table, "thought": cut("Searching "+s.table+" for "+s.words, 300)}), true
+		return toolCall(*h, searchTool, map[string]any{
+			"query":   s.words,
+			"table":   s.table,
+			"thought": cut("Searching "+s.table+" for "+s.words, 300),
+		}), true
 	default:
 		w.found(s, c)
 	}
@@ -170,7 +184,9 @@ func (w *writer) found(s *search, c *call) {
 		w.text("; these fit best")
 	}
 	w.text(":\n")
-	snippet := slices.IndexFunc(res.Columns, func(name string) bool { return strings.TrimRight(name, "_") == "snippet" })
+	snippet := slices.IndexFunc(res.Columns, func(name string) bool {
+		return strings.TrimRight(name, "_") == "snippet"
+	})
 	for r := range shown {
 		w.text("\n- ")
 		if snippet > 1 {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
@@ -16,15 +16,17 @@ func searching(t *testing.T, tables ...string) *talk {
 	c := shop(t)
 	var list []search.Table
 	for _, name := range tables {
-		list = append(list, search.Table{Source: "shop", Table: name, Key: "id", Title: []string{"name"}, Text: []string{"name"}})
+		list = append(list, search.Table{
+			Source: "shop", Table: name, Key: "id", Title: []string{"name"}, Text: []string{"name"},
+		})
 	}
 	talk := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
 	if len(list) > 0 {
-		tool, _, err := search.New(t.Context(), search.Options{Tables: list, Sources: c})
+		tl, _, err := search.New(t.Context(), search.Options{Tables: list, Sources: c})
 		if err != nil {
 			t.Fatal(err)
 		}
-		talk.tools = append([]agent.Tool{tool}, talk.tools...)
+		talk.tools = append([]tool.Tool{tl}, talk.tools...)
 	}
 	return talk
 }
@@ -32,12 +34,15 @@ func searching(t *testing.T, tables ...string) *talk {
 // TestSearch asks in the ways that are searches.
 func TestSearch(t *testing.T) {
 	for _, q := range []string{
-		"search for Chair in products", "Search products for chair", "Please search the products for “chair”", "find products about chair?", "Which products mention chair?",
-		`look for "chair" in the products`, "search for chair", "find documents about chair", "show me all articles about chair.",
+		"search for Chair in products", "Search products for chair", "Please search the products for “chair”",
+		"find products about chair?", "Which products mention chair?",
+		`look for "chair" in the products`, "search for chair", "find documents about chair",
+		"show me all articles about chair.",
 	} {
 		c := searching(t, "products")
 		s := c.ask(q)
-		if !strings.Contains(s.sql, "matches") || s.rows == nil || len(s.rows.Rows) == 0 || !strings.Contains(strings.ToLower(s.text), "chair") || !strings.HasPrefix(s.text, "I found ") {
+		if !strings.Contains(s.sql, "matches") || s.rows == nil || len(s.rows.Rows) == 0 ||
+			!strings.Contains(strings.ToLower(s.text), "chair") || !strings.HasPrefix(s.text, "I found ") {
 			t.Errorf("%s: %s\n%s", q, s.text, s.sql)
 			continue
 		}
@@ -53,23 +58,29 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	c := searching(t, "products")
-	if s := c.ask("search for zeppelin in products"); !strings.Contains(s.text, "There is no row of products with “zeppelin”") {
+	if s := c.ask("search for zeppelin in products"); !strings.Contains(s.text,
+		"There is no row of products with “zeppelin”") {
 		t.Error(s.text)
 	}
 	if s := c.ask("How many products are there?"); !strings.Contains(s.text, "**41**") {
 		t.Errorf("the question after a search: %s", s.text)
 	}
-	if s := searching(t, "products", "customers").ask("find documents about Anna"); !strings.Contains(s.text, "products, customers") || s.sql != "" {
+	if s := searching(t, "products", "customers").ask("find documents about Anna"); !strings.Contains(s.text,
+		"products, customers") || s.sql != "" {
 		t.Errorf("two tables: %s", s.text)
 	}
-	if s := searching(t, "products", "customers").ask("search for a in customers"); s.rows == nil || len(s.rows.Rows) == 0 {
+	if s := searching(t, "products", "customers").ask("search for a in customers"); s.rows == nil ||
+		len(s.rows.Rows) == 0 {
 		t.Errorf("one of two tables: %s", s.text)
 	}
 }
 
 // TestNoSearch asks what is none, with and without the tool.
 func TestNoSearch(t *testing.T) {
-	for _, q := range []string{"search for customers in Japan", "find customers in Norway", "show orders over 2000 euros", "which products are the most expensive?", "show me all products"} {
+	for _, q := range []string{
+		"search for customers in Japan", "find customers in Norway", "show orders over 2000 euros",
+		"which products are the most expensive?", "show me all products",
+	} {
 		with, without := searching(t, "products").ask(q), searching(t).ask(q)
 		if with.text != without.text || with.sql != without.sql {
 			t.Errorf("%s: %s\nwithout the tool: %s", q, with.text, without.text)

@@ -15,7 +15,8 @@ import (
 )
 
 const revenue = "SUM(i.quantity * i.unit_price)"
-const lines = " FROM order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id JOIN products p ON p.id = i.product_id "
+const lines = " FROM order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id JOIN " +
+	"products p ON p.id = i.product_id "
 
 // gold are questions about the shop with the SQL that a person would write. Rows
 // are compared without regard to the order of columns.
@@ -27,38 +28,107 @@ var gold = []struct{ question, sql string }{
 	{"highest order total", "SELECT MAX(total) FROM orders"},
 	{"orders by status", "SELECT status, COUNT(*) FROM orders GROUP BY 1"},
 	{"orders not shipped", "SELECT COUNT(*) FROM orders WHERE status <> 'shipped'"},
-	{"how many orders were returned or cancelled", "SELECT COUNT(*) FROM orders WHERE status IN ('returned', 'cancelled')"},
+	{
+		"how many orders were returned or cancelled",
+		"SELECT COUNT(*) FROM orders WHERE status IN ('returned', 'cancelled')",
+	},
 	{"How many orders were placed in 2026?", "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01'"},
 	{"orders in March 2026", "SELECT COUNT(*) FROM orders WHERE ordered_at LIKE '2026-03%'"},
-	{"revenue in Q2 2026", "SELECT " + revenue + lines + "WHERE o.ordered_at >= '2026-04-01' AND o.ordered_at < '2026-07-01'"},
+	{
+		"revenue in Q2 2026",
+		"SELECT " + revenue + lines + "WHERE o.ordered_at >= '2026-04-01' AND o.ordered_at < '2026-07-01'",
+	},
 	{"orders after 2025", "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01'"},
-	{"orders between January and March 2026", "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01' AND ordered_at < '2026-04-01'"},
-	{"orders after 1 Jan 2026 and before 1 March 2026", "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-02' AND ordered_at < '2026-03-01'"},
-	{"orders in the last 3 months", "SELECT COUNT(*) FROM orders WHERE date(ordered_at) > date('2026-10-31', '-3 months')"},
+	{
+		"orders between January and March 2026",
+		"SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01' AND ordered_at < '2026-04-01'",
+	},
+	{
+		"orders after 1 Jan 2026 and before 1 March 2026",
+		"SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-02' AND ordered_at < '2026-03-01'",
+	},
+	{
+		"orders in the last 3 months",
+		"SELECT COUNT(*) FROM orders WHERE date(ordered_at) > date('2026-10-31', '-3 months')",
+	},
 	{"How did revenue develop by month?", "SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "GROUP BY 1"},
-	{"orders per quarter", "SELECT strftime('%Y', ordered_at) || '-Q' || ((CAST(strftime('%m', ordered_at) AS INTEGER) + 2) / 3), COUNT(*) FROM orders GROUP BY 1"},
-	{"monthly revenue in Germany", "SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "WHERE c.country = 'Germany' GROUP BY 1"},
-	{"Which five products brought in the most revenue?", "SELECT p.name, " + revenue + lines + "GROUP BY p.id ORDER BY 2 DESC LIMIT 5"},
+	{
+		"orders per quarter",
+		"SELECT strftime('%Y', ordered_at) || '-Q' || ((CAST(strftime('%m', ordered_at) AS INTEGER) + 2) / 3), " +
+			"COUNT(*) FROM orders GROUP BY 1",
+	},
+	{
+		"monthly revenue in Germany",
+		"SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "WHERE c.country = 'Germany' GROUP BY 1",
+	},
+	{
+		"Which five products brought in the most revenue?",
+		"SELECT p.name, " + revenue + lines + "GROUP BY p.id ORDER BY 2 DESC LIMIT 5",
+	},
 	{"bottom 3 categories by revenue", "SELECT p.category, " + revenue + lines + "GROUP BY 1 ORDER BY 2 LIMIT 3"},
-	{"top 3 countries by number of customers", "SELECT country, COUNT(*) FROM customers GROUP BY 1 ORDER BY 2 DESC LIMIT 3"},
+	{
+		"top 3 countries by number of customers",
+		"SELECT country, COUNT(*) FROM customers GROUP BY 1 ORDER BY 2 DESC LIMIT 3",
+	},
 	{"revenue by category", "SELECT p.category, " + revenue + lines + "GROUP BY 1"},
-	{"revenue by country and year", "SELECT c.country, strftime('%Y', o.ordered_at), " + revenue + lines + "GROUP BY 1, 2"},
-	{"orders by segment and channel", "SELECT c.segment, o.channel, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1, 2"},
-	{"What share of revenue does each category have?", "SELECT p.category, 100.0 * " + revenue + " / (SELECT SUM(quantity * unit_price) FROM order_items)" + lines + "GROUP BY 1"},
+	{
+		"revenue by country and year",
+		"SELECT c.country, strftime('%Y', o.ordered_at), " + revenue + lines + "GROUP BY 1, 2",
+	},
+	{
+		"orders by segment and channel",
+		"SELECT c.segment, o.channel, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1, 2",
+	},
+	{
+		"What share of revenue does each category have?",
+		"SELECT p.category, 100.0 * " + revenue + " / (SELECT SUM(quantity * unit_price) FROM order_items)" + lines +
+			"GROUP BY 1",
+	},
 	{"what percentage of orders came from mobile", "SELECT 100.0 * SUM(channel = 'mobile') / COUNT(*) FROM orders"},
-	{"What share of orders was returned or cancelled, by category?", "SELECT p.category, 100.0 * COUNT(DISTINCT CASE WHEN o.status IN ('returned', 'cancelled') THEN o.id END) / COUNT(DISTINCT o.id)" + lines + "GROUP BY 1"},
-	{"How many customers have never ordered anything?", "SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)"},
-	{"customers without orders in 2026", "SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders WHERE ordered_at >= '2026-01-01')"},
-	{"how many customers ordered in 2026", "SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= '2026-01-01'"},
+	{
+		"What share of orders was returned or cancelled, by category?",
+		"SELECT p.category, 100.0 * COUNT(DISTINCT CASE WHEN o.status IN ('returned', 'cancelled') THEN o.id END) / " +
+			"COUNT(DISTINCT o.id)" + lines + "GROUP BY 1",
+	},
+	{
+		"How many customers have never ordered anything?",
+		"SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders)",
+	},
+	{
+		"customers without orders in 2026",
+		"SELECT COUNT(*) FROM customers WHERE id NOT IN (SELECT customer_id FROM orders WHERE ordered_at >= " +
+			"'2026-01-01')",
+	},
+	{
+		"how many customers ordered in 2026",
+		"SELECT COUNT(DISTINCT customer_id) FROM orders WHERE ordered_at >= '2026-01-01'",
+	},
 	{"customers in Berlin", "SELECT COUNT(*) FROM customers WHERE city = 'Berlin'"},
-	{"how many orders did customers from Berlin place in 2025", "SELECT COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.city = 'Berlin' AND o.ordered_at < '2026-01-01'"},
+	{
+		"how many orders did customers from Berlin place in 2025",
+		"SELECT COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.city = 'Berlin' AND " +
+			"o.ordered_at < '2026-01-01'",
+	},
 	{"orders over 500 euros", "SELECT COUNT(*) FROM orders WHERE total > 500"},
 	{"orders with total between 100 and 200", "SELECT COUNT(*) FROM orders WHERE total BETWEEN 100 AND 200"},
-	{"orders where status is shipped and total over 100", "SELECT COUNT(*) FROM orders WHERE status = 'shipped' AND total > 100"},
-	{"total revenue excluding returned and cancelled orders", "SELECT " + revenue + lines + "WHERE o.status NOT IN ('returned', 'cancelled')"},
-	{"Which category has the best gross margin?", "SELECT p.category, 100.0 * SUM(i.quantity * (i.unit_price - p.cost)) / " + revenue + lines + "GROUP BY 1 ORDER BY 2 DESC LIMIT 1"},
+	{
+		"orders where status is shipped and total over 100",
+		"SELECT COUNT(*) FROM orders WHERE status = 'shipped' AND total > 100",
+	},
+	{
+		"total revenue excluding returned and cancelled orders",
+		"SELECT " + revenue + lines + "WHERE o.status NOT IN ('returned', 'cancelled')",
+	},
+	{
+		"Which category has the best gross margin?",
+		"SELECT p.category, 100.0 * SUM(i.quantity * (i.unit_price - p.cost)) / " + revenue + lines +
+			"GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+	},
 	{"gross profit by category", "SELECT p.category, SUM(i.quantity * (i.unit_price - p.cost))" + lines + "GROUP BY 1"},
-	{"compare web and mobile by revenue", "SELECT o.channel, " + revenue + lines + "WHERE o.channel IN ('web', 'mobile') GROUP BY 1"},
+	{
+		"compare web and mobile by revenue",
+		"SELECT o.channel, " + revenue + lines + "WHERE o.channel IN ('web', 'mobile') GROUP BY 1",
+	},
 	{"revenue 2025 vs 2026", "SELECT strftime('%Y', o.ordered_at), " + revenue + lines + "GROUP BY 1"},
 	{"average revenue per customer", "SELECT " + revenue + " / COUNT(DISTINCT c.id)" + lines},
 	{"average number of orders per customer", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT customer_id) FROM orders"},
@@ -67,7 +137,10 @@ var gold = []struct{ question, sql string }{
 	{"most expensive product", "SELECT name, price FROM products ORDER BY price DESC LIMIT 1"},
 	{"highest order total per month", "SELECT strftime('%Y-%m', ordered_at), MAX(total) FROM orders GROUP BY 1"},
 	{"number of items sold by product category", "SELECT p.category, SUM(i.quantity)" + lines + "GROUP BY 1"},
-	{"which month had the highest revenue?", "SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "GROUP BY 1 ORDER BY 2 DESC LIMIT 1"},
+	{
+		"which month had the highest revenue?",
+		"SELECT strftime('%Y-%m', o.ordered_at), " + revenue + lines + "GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+	},
 	{"ordres by staus", "SELECT status, COUNT(*) FROM orders GROUP BY 1"},
 	{"list the emails of customers in Hamburg", "SELECT name, email FROM customers WHERE city = 'Hamburg'"},
 	{"SELECT COUNT(*) FROM products", "SELECT COUNT(*) FROM products"},
@@ -177,16 +250,56 @@ func TestFollowUps(t *testing.T) {
 		turns []string
 		sql   string
 	}{
-		{[]string{"How many orders are there?", "only 2026"}, "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01'"},
-		{[]string{"How many orders are there?", "and by country?", "top 3"}, "SELECT c.country, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER BY 2 DESC LIMIT 3"},
-		{[]string{"orders in Berlin", "what about Hamburg?"}, "SELECT COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.city = 'Hamburg'"},
+		{
+			[]string{
+				"How many orders are there?", "only 2026",
+			}, "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-01-01'",
+		},
+		{
+			[]string{
+				"How many orders are there?", "and by country?", "top 3",
+			}, "SELECT c.country, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER " +
+				"BY 2 DESC LIMIT 3",
+		},
+		{
+			[]string{
+				"orders in Berlin", "what about Hamburg?",
+			}, "SELECT COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.city = 'Hamburg'",
+		},
 		{[]string{"average order value", "by segment", "and the highest?"}, ""},
-		{[]string{"average order value", "and the median?"}, "SELECT AVG(total) FROM (SELECT total, ROW_NUMBER() OVER (ORDER BY total) k, COUNT(*) OVER () n FROM orders) WHERE k IN ((n + 1) / 2, (n + 2) / 2)"},
-		{[]string{"revenue by category", "as percentages"}, "SELECT p.category, 100.0 * " + revenue + " / (SELECT SUM(quantity * unit_price) FROM order_items)" + lines + "GROUP BY 1"},
-		{[]string{"revenue by month", "per quarter"}, "SELECT strftime('%Y', o.ordered_at) || '-Q' || ((CAST(strftime('%m', o.ordered_at) AS INTEGER) + 2) / 3), " + revenue + lines + "GROUP BY 1"},
-		{[]string{"orders by status", "hi", "only web"}, "SELECT status, COUNT(*) FROM orders WHERE channel = 'web' GROUP BY 1"},
-		{[]string{"top 5 customers by revenue", "and the bottom 5?"}, "SELECT c.name, " + revenue + lines + "GROUP BY c.id ORDER BY 2 LIMIT 5"},
-		{[]string{"revenue by category", "without cancelled orders"}, "SELECT p.category, " + revenue + lines + "WHERE o.status <> 'cancelled' GROUP BY 1"},
+		{
+			[]string{
+				"average order value", "and the median?",
+			}, "SELECT AVG(total) FROM (SELECT total, ROW_NUMBER() OVER (ORDER BY total) k, COUNT(*) OVER () n FROM " +
+				"orders) WHERE k IN ((n + 1) / 2, (n + 2) / 2)",
+		},
+		{
+			[]string{
+				"revenue by category", "as percentages",
+			}, "SELECT p.category, 100.0 * " + revenue + " / (SELECT SUM(quantity * unit_price) FROM order_items)" +
+				lines + "GROUP BY 1",
+		},
+		{
+			[]string{
+				"revenue by month", "per quarter",
+			}, "SELECT strftime('%Y', o.ordered_at) || '-Q' || ((CAST(strftime('%m', o.ordered_at) AS INTEGER) + 2) " +
+				"/ 3), " + revenue + lines + "GROUP BY 1",
+		},
+		{
+			[]string{
+				"orders by status", "hi", "only web",
+			}, "SELECT status, COUNT(*) FROM orders WHERE channel = 'web' GROUP BY 1",
+		},
+		{
+			[]string{
+				"top 5 customers by revenue", "and the bottom 5?",
+			}, "SELECT c.name, " + revenue + lines + "GROUP BY c.id ORDER BY 2 LIMIT 5",
+		},
+		{
+			[]string{
+				"revenue by category", "without cancelled orders",
+			}, "SELECT p.category, " + revenue + lines + "WHERE o.status <> 'cancelled' GROUP BY 1",
+		},
 	} {
 		k := newTalk(t, c, p, "shop")
 		var s said

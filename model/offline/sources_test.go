@@ -34,29 +34,72 @@ func TestQuestionsAboutOtherDatabases(t *testing.T) {
 	c := elsewhere(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ source, question, sql string }{
-		{"clinic", "invoices not paid by card", "SELECT COUNT(*) FROM invoices WHERE paid_on IS NOT NULL AND payment_method <> 'card'"},
-		{"clinic", "how many patients have insurance", "SELECT COUNT(*) FROM patients WHERE insurance_provider IS NOT NULL"},
+		{
+			"clinic", "invoices not paid by card",
+			"SELECT COUNT(*) FROM invoices WHERE paid_on IS NOT NULL AND payment_method <> 'card'",
+		},
+		{
+			"clinic", "how many patients have insurance",
+			"SELECT COUNT(*) FROM patients WHERE insurance_provider IS NOT NULL",
+		},
 		{"clinic", "patients without insurance", "SELECT COUNT(*) FROM patients WHERE insurance_provider IS NULL"},
-		{"clinic", "how many invoices over 200 are unpaid", "SELECT COUNT(*) FROM invoices WHERE amount > 200 AND paid_on IS NULL"},
-		{"clinic", "appointments with Dr. Elena Klein", "SELECT COUNT(*) FROM appointments a JOIN doctors d USING (doctor_id) WHERE full_name = 'Dr. Elena Klein'"},
-		{"clinic", "patients per doctor", "SELECT full_name, COUNT(DISTINCT patient_id) FROM appointments JOIN doctors USING (doctor_id) GROUP BY doctor_id"},
+		{
+			"clinic", "how many invoices over 200 are unpaid",
+			"SELECT COUNT(*) FROM invoices WHERE amount > 200 AND paid_on IS NULL",
+		},
+		{
+			"clinic", "appointments with Dr. Elena Klein",
+			"SELECT COUNT(*) FROM appointments a JOIN doctors d USING (doctor_id) WHERE full_name = 'Dr. Elena Klein'",
+		},
+		{
+			"clinic", "patients per doctor",
+			"SELECT full_name, COUNT(DISTINCT patient_id) FROM appointments JOIN doctors USING (doctor_id) GROUP BY " +
+				"doctor_id",
+		},
 		{"clinic", "patients by year of birth", "SELECT strftime('%Y', birth_date), COUNT(*) FROM patients GROUP BY 1"},
-		{"clinic", "how many different doctors did patients from Porto see", "SELECT COUNT(DISTINCT doctor_id) FROM appointments JOIN patients USING (patient_id) WHERE city = 'Porto'"},
+		{
+			"clinic", "how many different doctors did patients from Porto see",
+			"SELECT COUNT(DISTINCT doctor_id) FROM appointments JOIN patients USING (patient_id) WHERE city = 'Porto'",
+		},
 		{"clinic", "patients in Porto or Braga", "SELECT COUNT(*) FROM patients WHERE city IN ('Porto', 'Braga')"},
 		{"clinic", "first and last appointment", ""},
 		{"clinic", "average age of patients", ""},
 		{"clinic", "how many male patients over 50", ""},
-		{"clinic", "appointments on Monday", "SELECT COUNT(*) FROM appointments WHERE strftime('%w', appointment_date) = '1'"},
-		{"saas", "how many tickets did Mira Hansen close", "SELECT COUNT(*) FROM Ticket JOIN Agent USING (AgentId) WHERE AgentName = 'Mira Hansen' AND ClosedAt IS NOT NULL"},
+		{
+			"clinic", "appointments on Monday",
+			"SELECT COUNT(*) FROM appointments WHERE strftime('%w', appointment_date) = '1'",
+		},
+		{
+			"saas", "how many tickets did Mira Hansen close",
+			"SELECT COUNT(*) FROM Ticket JOIN Agent USING (AgentId) WHERE AgentName = 'Mira Hansen' AND ClosedAt IS " +
+				"NOT NULL",
+		},
 		{"saas", "open tickets by priority", "SELECT Priority, COUNT(*) FROM Ticket WHERE ClosedAt IS NULL GROUP BY 1"},
-		{"saas", "tickets closed in 2024", "SELECT COUNT(*) FROM Ticket WHERE ClosedAt >= '2024-01-01' AND ClosedAt < '2025-01-01'"},
-		{"saas", "countries with more than 10 accounts", "SELECT Country, COUNT(*) FROM Account GROUP BY 1 HAVING COUNT(*) > 10"},
-		{"saas", "top 5 agents by average satisfaction", "SELECT AgentName, AVG(SatisfactionScore) FROM Ticket JOIN Agent USING (AgentId) GROUP BY AgentId ORDER BY 2 DESC LIMIT 5"},
+		{
+			"saas", "tickets closed in 2024",
+			"SELECT COUNT(*) FROM Ticket WHERE ClosedAt >= '2024-01-01' AND ClosedAt < '2025-01-01'",
+		},
+		{
+			"saas", "countries with more than 10 accounts",
+			"SELECT Country, COUNT(*) FROM Account GROUP BY 1 HAVING COUNT(*) > 10",
+		},
+		{
+			"saas", "top 5 agents by average satisfaction",
+			"SELECT AgentName, AVG(SatisfactionScore) FROM Ticket JOIN Agent USING (AgentId) GROUP BY AgentId ORDER " +
+				"BY 2 DESC LIMIT 5",
+		},
 		{"saas", "number of accounts in Lisbon", ""},
 		{"saas", "churned accounts", ""},
 		{"saas", "monthly recurring revenue", ""},
-		{"freight", "shipments from Rotterdam", "SELECT COUNT(*) FROM shpmt JOIN whse USING (whse_id) WHERE city = 'Rotterdam'"},
-		{"freight", "quantity by month for furniture", "SELECT strftime('%Y-%m', ship_dt), SUM(qty) FROM shpmt_ln JOIN shpmt USING (shpmt_id) JOIN prod USING (prod_id) WHERE cat = 'Furniture' GROUP BY 1"},
+		{
+			"freight", "shipments from Rotterdam",
+			"SELECT COUNT(*) FROM shpmt JOIN whse USING (whse_id) WHERE city = 'Rotterdam'",
+		},
+		{
+			"freight", "quantity by month for furniture",
+			"SELECT strftime('%Y-%m', ship_dt), SUM(qty) FROM shpmt_ln JOIN shpmt USING (shpmt_id) JOIN prod USING " +
+				"(prod_id) WHERE cat = 'Furniture' GROUP BY 1",
+		},
 		{"freight", "freight cost per kg", ""},
 		{"freight", "total weight of products", ""},
 		{"freight", "late shipments", ""},
@@ -85,7 +128,11 @@ func TestTheSourceThatFitsAnswers(t *testing.T) {
 	c := elsewhere(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "clinic", "saas", "freight")
 	for _, g := range []struct{ question, table string }{
-		{"How many tickets are there?", `"Ticket"`}, {"by priority", `"Ticket"`}, {"shipments per carrier", `"shpmt"`}, {"How many patients live in Porto?", `"patients"`},
+		{
+			"How many tickets are there?", `"Ticket"`,
+		}, {
+			"by priority", `"Ticket"`,
+		}, {"shipments per carrier", `"shpmt"`}, {"How many patients live in Porto?", `"patients"`},
 	} {
 		if s := k.ask(g.question); !strings.Contains(s.sql, g.table) {
 			t.Errorf("%s: sql = %q, want it to read %s\n%s", g.question, s.sql, g.table, s.text)
@@ -103,10 +150,12 @@ func TestAnUndeclaredSchema(t *testing.T) {
 	}
 	for _, q := range []string{
 		`CREATE TABLE customers (id INTEGER, name TEXT, "home ""town" TEXT)`,
-		`CREATE TABLE "order" (id INTEGER, customer_id INTEGER, "group" TEXT, total REAL, is_gift INTEGER, made_on TEXT)`,
+		`CREATE TABLE "order" (id INTEGER, customer_id INTEGER, "group" TEXT, total REAL, is_gift INTEGER, made_on ` +
+			`TEXT)`,
 		`CREATE TABLE empty (a TEXT, b INTEGER)`,
 		`INSERT INTO customers VALUES (1, 'Ann', 'Ghent'), (2, 'Bo''b', 'Lyon'), (3, 'Cy', 'Ghent')`,
-		`INSERT INTO "order" VALUES (1, 1, 'a', 10, 0, '2024-01-05'), (2, 1, 'b', 20.5, 1, '2024-02-29'), (3, 2, 'a', 5, 1, NULL)`,
+		`INSERT INTO "order" VALUES (1, 1, 'a', 10, 0, '2024-01-05'), (2, 1, 'b', 20.5, 1, '2024-02-29'), (3, 2, ` +
+			`'a', 5, 1, NULL)`,
 	} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
@@ -138,11 +187,13 @@ func TestAnUndeclaredSchema(t *testing.T) {
 func TestOneOfSeveralSourcesIsAway(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
-	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") || !strings.Contains(s.text, "I could not look into gone, which cannot be reached now.") {
+	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") ||
+		!strings.Contains(s.text, "I could not look into gone, which cannot be reached now.") {
 		t.Errorf("a question about the other source: %s", s.text)
 	}
 	for _, q := range []string{"how many employees are there", "which tables are there?"} {
-		if s := newTalk(t, c, p, "gone", "shop").ask(q); !strings.Contains(s.text, "I could not look into gone, which cannot be reached now.") {
+		if s := newTalk(t, c, p, "gone", "shop").ask(q); !strings.Contains(s.text,
+			"I could not look into gone, which cannot be reached now.") {
 			t.Errorf("%s: %s", q, s.text)
 		}
 	}
@@ -167,17 +218,24 @@ func (l loaded) Schema(ctx context.Context) (source.Schema, error) {
 // the first answer over its table.
 func TestWhatALoaderLeftOutIsSaidOnce(t *testing.T) {
 	c := shop(t)
-	c["shop"] = loaded{c["shop"], "read as ; separated, Windows-1252; 2 totals rows left out; a second \"city\" is now called city_2; dates DD.MM.YYYY in day"}
+	c["shop"] = loaded{
+		c["shop"], "read as ; separated, Windows-1252; 2 totals rows left out; a second \"city\" is now called " +
+			"city_2; dates DD.MM.YYYY in day",
+	}
 	p := offline.New(offline.Options{Catalog: c})
 	const note = "About the file: `2 totals rows left out`; `a second \"city\" is now called city_2`."
 	talk := newTalk(t, c, p, "shop")
-	for i, s := range []said{talk.ask("How many orders are there?"), talk.ask("orders by status"), talk.ask("how many customers are there"), talk.ask("hi")} {
+	for i, s := range []said{
+		talk.ask("How many orders are there?"), talk.ask("orders by status"), talk.ask("how many customers are there"),
+		talk.ask("hi"),
+	} {
 		if told := strings.Contains(s.text, note); told != (i == 0 || i == 2) {
 			t.Errorf("answer %d: %s", i+1, s.text)
 		}
 	}
 	c["shop"] = loaded{c["shop"].(loaded).Source, "read as , separated; decimal comma"}
-	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop").ask("How many orders are there?"); strings.Contains(s.text, "About the file") {
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
+		"shop").ask("How many orders are there?"); strings.Contains(s.text, "About the file") {
 		t.Errorf("a tidy file: %s", s.text)
 	}
 }
@@ -186,12 +244,21 @@ func TestWhatALoaderLeftOutIsSaidOnce(t *testing.T) {
 // start and where a question is declined.
 func TestThreeSuggestionsForAnySource(t *testing.T) {
 	for name, stmts := range map[string][]string{
-		"notes":  {`CREATE TABLE notes (note TEXT)`, `INSERT INTO notes VALUES ('all is well'), ('nothing new')`},
-		"one":    {`CREATE TABLE t (x INTEGER)`, `INSERT INTO t VALUES (1)`},
-		"texts":  {`CREATE TABLE words (de TEXT, fr TEXT, en TEXT)`, `INSERT INTO words VALUES ('Haus', 'maison', 'house'), ('Hof', 'cour', 'yard')`},
-		"nulls":  {`CREATE TABLE "order" (a TEXT, b INTEGER)`, `INSERT INTO "order" VALUES (NULL, NULL)`},
-		"views":  {`CREATE TABLE base (k INTEGER PRIMARY KEY, town TEXT)`, `CREATE VIEW v_towns AS SELECT 'Graz' AS town, 3 AS people UNION ALL SELECT 'Linz', 4`},
-		"unlike": {`CREATE TABLE "läufe 2024" ("#" INTEGER, "Zeit (s)" REAL, "Läufer" TEXT)`, `INSERT INTO "läufe 2024" VALUES (1, 61.5, 'Ann'), (2, 58.25, 'Bo')`},
+		"notes": {`CREATE TABLE notes (note TEXT)`, `INSERT INTO notes VALUES ('all is well'), ('nothing new')`},
+		"one":   {`CREATE TABLE t (x INTEGER)`, `INSERT INTO t VALUES (1)`},
+		"texts": {
+			`CREATE TABLE words (de TEXT, fr TEXT, en TEXT)`,
+			`INSERT INTO words VALUES ('Haus', 'maison', 'house'), ('Hof', 'cour', 'yard')`,
+		},
+		"nulls": {`CREATE TABLE "order" (a TEXT, b INTEGER)`, `INSERT INTO "order" VALUES (NULL, NULL)`},
+		"views": {
+			`CREATE TABLE base (k INTEGER PRIMARY KEY, town TEXT)`,
+			`CREATE VIEW v_towns AS SELECT 'Graz' AS town, 3 AS people UNION ALL SELECT 'Linz', 4`,
+		},
+		"unlike": {
+			`CREATE TABLE "läufe 2024" ("#" INTEGER, "Zeit (s)" REAL, "Läufer" TEXT)`,
+			`INSERT INTO "läufe 2024" VALUES (1, 61.5, 'Ann'), (2, 58.25, 'Bo')`,
+		},
 	} {
 		path := filepath.Join(t.TempDir(), name+".db")
 		db, err := sql.Open("sqlite", "file:"+path)

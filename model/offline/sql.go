@@ -106,7 +106,9 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 	}
 	q = w.moment(c)
 	if w.dialect == "postgres" {
-		format := map[string]string{"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD"}[size]
+		format := map[string]string{
+			"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD",
+		}[size]
 		if size == "week" {
 			return "to_char(date_trunc('week', " + q + "), 'YYYY-MM-DD')"
 		}
@@ -282,7 +284,8 @@ func (w *sqlWriter) never(f filter) string {
 	inner := &sqlWriter{pl: w.pl, dialect: w.dialect, multi: true}
 	sql := "NOT EXISTS (SELECT 1 FROM " + child.from() + alias(w.dialect, child)
 	for _, e := range path[:len(path)-1] {
-		sql += " JOIN " + e.to.t.from() + alias(w.dialect, e.to.t) + " ON " + inner.col(e.to) + " = " + inner.col(e.from)
+		sql += " JOIN " + e.to.t.from() + alias(w.dialect, e.to.t) + " ON " + inner.col(e.to) + " = " +
+			inner.col(e.from)
 	}
 	last := path[len(path)-1]
 	sql += " WHERE " + inner.col(last.from) + " = " + inner.col(last.to)
@@ -346,10 +349,12 @@ func (w *sqlWriter) value(m measure) string {
 			return "julianday(" + w.col(m.col) + ") - julianday(" + w.col(m.since) + ")"
 		}
 		if w.dialect == "duckdb" && m.col.stamp && m.since.stamp {
-			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400" // not the midnights between
+			// not the midnights between
+			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400"
 		}
 		if w.dialect == "postgres" {
-			return "(EXTRACT(EPOCH FROM CAST(" + w.col(m.col) + " AS timestamp)) - EXTRACT(EPOCH FROM CAST(" + w.col(m.since) + " AS timestamp))) / 86400"
+			return "(EXTRACT(EPOCH FROM CAST(" + w.col(m.col) + " AS timestamp)) - EXTRACT(EPOCH FROM CAST(" +
+				w.col(m.since) + " AS timestamp))) / 86400"
 		}
 		return "date_diff('day', " + w.col(m.since) + ", " + w.col(m.col) + ")"
 	}
@@ -466,7 +471,8 @@ func (w *sqlWriter) withEquals() string {
 		once = "MATERIALIZED "
 	}
 	name := quoteName(w.dialect, "ranked")
-	sql := "WITH " + name + " AS " + once + "(" + inner + ") SELECT * FROM " + name + " WHERE " + figure + " = (SELECT " + best + "(" + figure + ") FROM " + name + ") ORDER BY 1"
+	sql := "WITH " + name + " AS " + once + "(" + inner + ") SELECT * FROM " + name + " WHERE " + figure +
+		" = (SELECT " + best + "(" + figure + ") FROM " + name + ") ORDER BY 1"
 	for i := range w.pl.dims[1:] {
 		sql += ", " + strconv.Itoa(i+2)
 	}
@@ -548,7 +554,8 @@ func (w *sqlWriter) aggregate() string {
 		return w.follow(sql)
 	}
 	if !w.bare && w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
-		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1" // a line goes from left to right
+		// a line goes from left to right
+		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1"
 	}
 	return sql
 }
@@ -585,7 +592,8 @@ func (w *sqlWriter) finish(sql string, group []string) string {
 	if pl.having != nil {
 		sql += " HAVING " + w.measure(pl.measures[0]) + " " + pl.having.sign + " " + formatNumber(pl.having.num)
 		if pl.having.sign == "between" {
-			sql = strings.TrimSuffix(sql, "between "+formatNumber(pl.having.num)) + "BETWEEN " + formatNumber(pl.having.num) + " AND " + formatNumber(pl.having.num2)
+			sql = strings.TrimSuffix(sql, "between "+formatNumber(pl.having.num)) + "BETWEEN " +
+				formatNumber(pl.having.num) + " AND " + formatNumber(pl.having.num2)
 		}
 	}
 	return sql + w.order()
@@ -637,7 +645,8 @@ func (w *sqlWriter) list() string {
 				notNull = append(notNull, w.col(d.col)+" IS NOT NULL")
 			}
 		}
-		return "SELECT DISTINCT " + strings.Join(sel, ", ") + w.source() + w.where(notNull...) + " ORDER BY 1" + w.limit(1000)
+		return "SELECT DISTINCT " + strings.Join(sel, ", ") + w.source() + w.where(notNull...) + " ORDER BY 1" +
+			w.limit(1000)
 	}
 	var sel []string
 	named := len(pl.base.label) > 1

@@ -35,12 +35,14 @@ func (t *table) ofPeople() bool {
 	if personTables[last] || slices.ContainsFunc(english(last), func(w string) bool { return personTables[w] }) {
 		return true
 	}
-	if len(t.p.tables) == 1 && (t.described() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
+	if len(t.p.tables) == 1 &&
+		(t.described() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
 		return true
 	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
 		joined := strings.Join(splitName(c.name), " ")
-		return joined == "first name" || joined == "last name" || joined == "surname" || c.role == roleDate && c.means(set("birth"))
+		return joined == "first name" || joined == "last name" || joined == "surname" ||
+			c.role == roleDate && c.means(set("birth"))
 	})
 }
 
@@ -66,10 +68,12 @@ func (t *table) described() string {
 }
 
 // tallies are what measures of how many there are are called.
-var tallies = set("count population number people person inhabitant case death total quantity headcount member visitor frequency")
+var tallies = set("count population number people person inhabitant case death total quantity headcount member " +
+	"visitor frequency")
 
 // personTraits are what only people have.
-var personTraits = set("age sex gender birth birthday salary occupation geschlecht gehalt alter sexe sexo salaire salario")
+var personTraits = set(
+	"age sex gender birth birthday salary occupation geschlecht gehalt alter sexe sexo salaire salario")
 
 // personColumn is the only column of a table that names people: the driver, the customer.
 func (t *table) personColumn() *column {
@@ -127,7 +131,8 @@ func (ps *parser) agedBy(base *table, it *item) *column {
 			continue
 		}
 		person := o.kind == itTable && o.table().ofPeople()
-		sex := o.kind == itValue && slices.ContainsFunc(o.vals, func(v *value) bool { return v.col.means(set("sex gender")) })
+		sex := o.kind == itValue &&
+			slices.ContainsFunc(o.vals, func(v *value) bool { return v.col.means(set("sex gender")) })
 		if person || sex {
 			return ages
 		}

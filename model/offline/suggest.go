@@ -148,7 +148,10 @@ const fewestHints = 3
 func (p *profile) statements(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for _, t := range p.tables {
-		for _, q := range []string{"SELECT * FROM " + t.from() + " LIMIT 10", "SELECT COUNT(*) FROM " + t.from(), "SELECT DISTINCT * FROM " + t.from() + " LIMIT 10"} {
+		for _, q := range []string{
+			"SELECT * FROM " + t.from() + " LIMIT 10", "SELECT COUNT(*) FROM " + t.from(),
+			"SELECT DISTINCT * FROM " + t.from() + " LIMIT 10",
+		} {
 			row, err := firstRow(ctx, src, q)
 			if err != nil {
 				return nil, err
@@ -176,7 +179,8 @@ func (p *profile) candidates() []string {
 		if m.col.t.nearDate() != nil {
 			trend = append(trend, "Revenue by month")
 			if d := p.someDim(m.col.t); d != nil {
-				changes = append(changes, "Where did revenue change most between the last two months, by "+d.title()+"?")
+				changes = append(changes,
+					"Where did revenue change most between the last two months, by "+d.title()+"?")
 			}
 		}
 		for _, t := range tables {
@@ -206,7 +210,8 @@ func (p *profile) candidates() []string {
 			trend = append(trend, "Number of "+rows+" per month")
 		}
 		if date != nil && len(dims) > 0 {
-			changes = append(changes, "Where did the number of "+rows+" change most between the last two months, by "+dims[0].title()+"?")
+			changes = append(changes,
+				"Where did the number of "+rows+" change most between the last two months, by "+dims[0].title()+"?")
 		}
 		for _, d := range dims[:min(2, len(dims))] {
 			share = append(share, "Share of "+rows+" by "+d.title())
@@ -234,7 +239,8 @@ func (p *profile) plain(tables []*table) []string {
 			case roleMeasure:
 				measures = append(measures, "Average "+c.title(), "Highest "+c.title(), "Lowest "+c.title())
 			case roleDate:
-				measures = append(measures, "When was the latest "+c.title()+"?", "When was the earliest "+c.title()+"?")
+				measures = append(measures, "When was the latest "+c.title()+"?",
+					"When was the earliest "+c.title()+"?")
 			}
 		}
 	}
@@ -285,7 +291,8 @@ func (t *table) mainMeasure() *column {
 func (t *table) goodDims() []*column {
 	var out []*column
 	for _, c := range t.cols {
-		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && c.distinct < c.nonNull && !strings.HasSuffix(c.title(), " id") && !strings.Contains(c.title(), "note") {
+		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && c.distinct < c.nonNull &&
+			!strings.HasSuffix(c.title(), " id") && !strings.Contains(c.title(), "note") {
 			out = append(out, c)
 		}
 	}

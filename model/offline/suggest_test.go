@@ -40,7 +40,8 @@ func TestSuggestionsOfASourceThatWasAway(t *testing.T) {
 		p := offline.New(offline.Options{Catalog: c})
 		src.left = n
 		if got, err := p.Suggest(t.Context(), "shop", 6); footnote.CodeOf(err) != footnote.DatabaseUnavailable {
-			t.Fatalf("away after %d of %d statements: Suggest() = %q, %v, want that it cannot be read", n, statements, got, err)
+			t.Fatalf("away after %d of %d statements: Suggest() = %q, %v, want that it cannot be read", n, statements,
+				got, err)
 		}
 		src.left = enough
 		got, err := p.Suggest(t.Context(), "shop", 6)

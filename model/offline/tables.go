@@ -7,7 +7,10 @@ import (
 	"strings"
 )
 
-var tablesAsked = regexp.MustCompile(`(?i)^\s*(please\s+)?((what|which)\s+(tables|columns|data|sources?)\s+(are\s+there|do\s+(you|we|i)\s+have|exist|is\s+there)|(show|list|describe|display)\s+(me\s+)?((all|the|your|our)\s+)*(tables|schema|columns|database\s+schema|database)|what('s|\s+is)\s+in\s+(this|the)\s+(data|database|file))\s*[?.!]*\s*$`)
+var tablesAsked = regexp.MustCompile(
+	`(?i)^\s*(please\s+)?((what|which)\s+(tables|columns|data|sources?)\s+(are\s+there|do\s+(you|we|i)\s+have|exist|` +
+		`is\s+there)|(show|list|describe|display)\s+(me\s+)?((all|the|your|our)\s+)*(tables|schema|columns|` +
+		`database\s+schema|database)|what('s|\s+is)\s+in\s+(this|the)\s+(data|database|file))\s*[?.!]*\s*$`)
 
 // asksForTables reports whether a question is about the schema itself.
 func asksForTables(q string) bool { return tablesAsked.MatchString(q) }

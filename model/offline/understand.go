@@ -2,9 +2,12 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote/source"
 )
@@ -56,6 +59,10 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 	for i, q := range questions {
 		last := i == len(questions)-1
 		if r != nil && r.choice != nil {
+			if wantsAll(q.text) {
+				r = &reading{source: r.source, question: r.question, choice: r.choice, say: r.choice.oneAtATime}
+				continue
+			}
 			q = r.chosen(q)
 		}
 		from := sources
@@ -92,7 +99,7 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 // chosen is the question that was asked back, with the source that the next one names; or
 // that next one, where it is about something else.
 func (r *reading) chosen(next asked) asked {
-	if name, ok := onlyNames(next.text, r.choice.options()); ok {
+	if name, ok := picks(next.text, r.choice.options()); ok {
 		return asked{r.question, name}
 	}
 	return next
@@ -101,7 +108,8 @@ func (r *reading) chosen(next asked) asked {
 // elsewhere reads a question that names another source than the one before it: "and in
 // sales?" asks the same there, "by region in sales" goes on from the same asked there. It
 // is nil for any other question, and for one that stands by itself.
-func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked, answer bool) (*reading, error) {
+func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked,
+	answer bool) (*reading, error) {
 	for _, m := range mentions(q.text, sources) {
 		_, only := onlyNames(q.text, []string{m.source})
 		if m.source == prev.source || !only && !m.place || prev.plan.p.holds(m.name) {
@@ -134,7 +142,8 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 	questions := h.asked()
 	var within []string
 	for _, pin := range h.pinned {
-		if from, _, ok := strings.Cut(pin, "."); ok && slices.Contains(sources, from) && !slices.Contains(within, from) {
+		if from, _, ok := strings.Cut(pin, "."); ok && slices.Contains(sources, from) &&
+			!slices.Contains(within, from) {
 			within = append(within, from)
 		}
 	}
@@ -190,7 +199,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 		return pn.tables(ctx, sources, def)
 	}
 	if isSQL(q) {
-		return pn.readSQL(ctx, sources, q, prev)
+		return pn.readSQL(ctx, sources, q)
 	}
 	if len(q) > 2000 {
 		return no("That is too long for fixed rules: please ask one short question.")
@@ -239,52 +248,83 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	return r, err
 }
 
-// readSQL reads typed SQL. It is about the source that has the tables which it names; where
-// that is not one, the user has to choose.
-func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev *reading) (*reading, error) {
-	raw := &plan{kind: kindRaw, raw: q}
+// readSQL reads typed SQL. It is about the source that can run it; where several can, the user has to choose.
+func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*reading, error) {
+	raw, sql := &plan{kind: kindRaw, raw: q}, strings.TrimRight(q, "; \n")
 	here := func(name string, c *choice) *reading {
-		return &reading{source: name, sql: strings.TrimRight(q, "; \n"), plan: raw, question: q, found: c}
+		return &reading{source: name, sql: sql, plan: raw, question: q, found: c}
 	}
 	if len(sources) == 1 {
 		return here(sources[0], nil), nil
 	}
-	ids := map[string]bool{}
-	for _, id := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool { return r != '_' && !wordRune(r) }) {
-		ids[id] = true
-	}
 	c := &choice{skipped: sources[min(maxSources, len(sources)):]}
-	most := 0
+	words := "None of the sources can run this statement:"
 	for _, name := range sources[:min(maxSources, len(sources))] {
-		p, _, err := pn.profile(ctx, name)
-		if err != nil {
+		a, why, err := pn.bind(ctx, name, sql)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
 			c.unavailable = append(c.unavailable, name)
 			continue
+		case why != "":
+			words += "\n- " + clip(name) + ": " + strings.Join(strings.Fields(clip(why)), " ")
+		default:
+			a.plan = raw
+			c.fits = append(c.fits, a)
 		}
 		c.consulted = append(c.consulted, name)
-		n := 0
-		for _, t := range p.tables {
-			if ids[strings.ToLower(t.name)] || strings.ContainsAny(t.name, " -.") && strings.Contains(strings.ToLower(q), strings.ToLower(t.name)) {
-				n++
-			}
-		}
-		if n > most {
-			most, c.fits = n, nil
-		}
-		if n == most {
-			c.fits = append(c.fits, &attempt{source: name, profile: p, plan: raw})
-		}
 	}
-	if prev != nil && slices.Contains(c.options(), prev.source) {
-		return here(prev.source, c), nil
-	}
-	switch len(c.fits) {
-	case 0:
+	switch {
+	case len(c.consulted) == 0:
 		return here(sources[0], c), nil // all are away, which the query will say
-	case 1:
+	case len(c.fits) == 1 || len(c.fits) > 1 && pn.sameAnywhere(ctx, c, sql):
 		return here(c.fits[0].source, c), nil
+	case len(c.fits) > 1:
+		return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
 	}
-	return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
+	return &reading{source: sources[0], say: func(w *writer) {
+		w.echo(words)
+		c.sayUnread(w)
+	}}, nil
+}
+
+// sameAnywhere reports whether a statement reads no table and has the same few rows in all sources that can run it:
+// which one runs it then makes no difference. Where engines compute otherwise, such as 7/2, it does.
+func (pn *Planner) sameAnywhere(ctx context.Context, c *choice, sql string) bool {
+	var first [][]any
+	for i, a := range c.fits {
+		_, src, err := pn.profile(ctx, a.source)
+		if err != nil || a.reads {
+			return false
+		}
+		var rows [][]any
+		limits := source.Limits{Time: time.Second, Rows: 10}
+		sum, err := src.Query(ctx, source.Query{SQL: sql, Limits: limits}, func(row []any) error {
+			rows = append(rows, row)
+			return nil
+		})
+		if err != nil || sum.Truncated || i > 0 && !reflect.DeepEqual(rows, first) {
+			return false
+		}
+		first = rows
+	}
+	return true
+}
+
+// bind lets a source parse and bind a statement without reading rows, and returns why it cannot be run there.
+func (pn *Planner) bind(ctx context.Context, name, sql string) (a *attempt, why string, err error) {
+	p, src, err := pn.profile(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	sum, err := src.Query(ctx, source.Query{
+		SQL: "SELECT 1 FROM (" + sql + "\n) AS bound LIMIT 0",
+	}, func([]any) error { return nil })
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return nil, bad.Reason, nil
+	}
+	return &attempt{source: name, profile: p, reads: len(sum.Tables) > 0}, "", err
 }
 
 // attempt is one source's reading of a question.
@@ -297,6 +337,7 @@ type attempt struct {
 	linked   int  // words that meant something
 	follows  bool // it refers to the answer before
 	named    bool // the question names the source, or has its name as a value of the data
+	reads    bool // the typed SQL reads a table
 }
 
 func (a *attempt) words() string {
@@ -320,7 +361,8 @@ func (a *attempt) words() string {
 	switch {
 	case offer != "" || a.profile == nil:
 	case a.profile.knows(d.words):
-		what = " I do not see what " + strings.Join(said, ", ") + " has to do with it." // not: did you mean what you said
+		// not: did you mean what you said
+		what = " I do not see what " + strings.Join(said, ", ") + " has to do with it."
 	default:
 		offer = a.profile.meant(d.words)
 	}
@@ -331,9 +373,12 @@ func (a *attempt) words() string {
 }
 
 // notComputed is what some ask for that takes more than fixed rules.
-var notComputed = map[string]string{"correlation": "correlations", "correlate": "correlations", "correlated": "correlations", "regression": "regressions",
-	"deviation": "standard deviations", "stddev": "standard deviations", "percentile": "percentiles", "quartile": "quartiles",
-	"outlier": "outliers", "anomaly": "outliers", "cluster": "clusters", "significance": "significance", "significant": "significance"}
+var notComputed = map[string]string{"correlation": "correlations", "correlate": "correlations",
+	"correlated": "correlations", "regression": "regressions",
+	"deviation": "standard deviations", "stddev": "standard deviations", "percentile": "percentiles",
+	"quartile": "quartiles",
+	"outlier":  "outliers", "anomaly": "outliers", "cluster": "clusters", "significance": "significance",
+	"significant": "significance"}
 
 // knows reports whether all words are in the schema.
 func (p *profile) knows(words []string) bool {
@@ -350,7 +395,8 @@ func (p *profile) meant(words []string) string {
 		}
 		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
 			for _, w := range words {
-				if title := clip(name.title()); len(near) < 3 && !slices.Contains(near, title) && slices.ContainsFunc(splitName(name.name), func(part string) bool { return alike(fold(w), part) }) {
+				if title := clip(name.title()); len(near) < 3 && !slices.Contains(near, title) &&
+					slices.ContainsFunc(splitName(name.name), func(part string) bool { return alike(fold(w), part) }) {
 					near = append(near, title)
 				}
 			}
@@ -476,7 +522,9 @@ func (ps *parser) readAlone() (*plan, *declined) {
 func isSQL(q string) bool {
 	low := strings.ToLower(q)
 	for _, start := range []string{"select ", "select\n", "with "} {
-		if strings.HasPrefix(low, start) && (strings.Contains(low, " from ") || strings.Contains(low, "\nfrom ") || start != "with " && strings.IndexAny(low, "0123456789*(") > 0) {
+		if strings.HasPrefix(low, start) &&
+			(strings.Contains(low, " from ") || strings.Contains(low, "\nfrom ") ||
+				start != "with " && strings.IndexAny(low, "0123456789*(") > 0) {
 			return start != "with " || strings.Contains(low, " as (") || strings.Contains(low, " as(")
 		}
 	}

@@ -30,10 +30,15 @@ func made(t *testing.T, name string, stmts ...string) catalog {
 // energy is what a file of meter readings looks like: one table, German headers, units
 // behind the names.
 func energy(t *testing.T) catalog {
-	stmts := []string{`CREATE TABLE energie ("Zähler" TEXT, "Ort" TEXT, "Datum" TEXT, "Verbrauch kWh" REAL, "Kosten €" REAL, "Tarif" TEXT, "Bemerkung" TEXT)`}
+	stmts := []string{
+		`CREATE TABLE energie ("Zähler" TEXT, "Ort" TEXT, "Datum" TEXT, "Verbrauch kWh" REAL, "Kosten €" REAL, ` +
+			`"Tarif" TEXT, "Bemerkung" TEXT)`,
+	}
 	for i := range 90 {
-		stmts = append(stmts, fmt.Sprintf("INSERT INTO energie VALUES ('Z-%d', '%s', '%d-%02d-%02d', %d.5, %d.25, '%s', '%s')",
-			i%7+1, []string{"Graz", "Linz", "Wels"}[i*i%3], 2023+i/45, i%12+1, i%27+1, 100+i*i%83, 20+i*7%41, []string{"Tag", "Nacht"}[i%2], []string{"eilig", "", "geprüft"}[i%3]))
+		stmts = append(stmts,
+			fmt.Sprintf("INSERT INTO energie VALUES ('Z-%d', '%s', '%d-%02d-%02d', %d.5, %d.25, '%s', '%s')",
+				i%7+1, []string{"Graz", "Linz", "Wels"}[i*i%3], 2023+i/45, i%12+1, i%27+1, 100+i*i%83, 20+i*7%41,
+				[]string{"Tag", "Nacht"}[i%2], []string{"eilig", "", "geprüft"}[i%3]))
 	}
 	return made(t, "energie", stmts...)
 }
@@ -45,7 +50,8 @@ func surgery(t *testing.T) catalog {
 		"CREATE TABLE doctors (id INTEGER PRIMARY KEY, name TEXT, floor_id INTEGER REFERENCES floors)",
 		"CREATE TABLE species (id INTEGER PRIMARY KEY, name TEXT)",
 		"CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, species_id INTEGER REFERENCES species)",
-		"CREATE TABLE visits (id INTEGER PRIMARY KEY, doctor_id INTEGER REFERENCES doctors, pet_id INTEGER REFERENCES pets, visited_on TEXT, status TEXT, cost REAL, dose_mg INTEGER)",
+		"CREATE TABLE visits (id INTEGER PRIMARY KEY, doctor_id INTEGER REFERENCES doctors, pet_id INTEGER " +
+			"REFERENCES pets, visited_on TEXT, status TEXT, cost REAL, dose_mg INTEGER)",
 		"INSERT INTO floors VALUES (1, 'ground'), (2, 'upper')",
 		"INSERT INTO species VALUES (1, 'cat'), (2, 'dog'), (3, 'hamster')",
 	}
@@ -56,8 +62,10 @@ func surgery(t *testing.T) catalog {
 		stmts = append(stmts, fmt.Sprintf("INSERT INTO pets VALUES (%d, 'Pet %c', %d)", i+1, 'A'+i, i*i%3+1))
 	}
 	for i := range 120 {
-		stmts = append(stmts, fmt.Sprintf("INSERT INTO visits VALUES (%d, %d, %d, '%d-%02d-%02d', '%s', %d, %d)", i+1, i*i%7+1, i%14+1, 2023+i/60, i%12+1, i%28+1,
-			[]string{"done", "no_show", "follow-up", "done"}[i%4], 40+i*13%97, i%9*5))
+		stmts = append(stmts,
+			fmt.Sprintf("INSERT INTO visits VALUES (%d, %d, %d, '%d-%02d-%02d', '%s', %d, %d)", i+1, i*i%7+1, i%14+1,
+				2023+i/60, i%12+1, i%28+1,
+				[]string{"done", "no_show", "follow-up", "done"}[i%4], 40+i*13%97, i%9*5))
 	}
 	return made(t, "surgery", stmts...)
 }
@@ -66,13 +74,16 @@ func surgery(t *testing.T) catalog {
 func grid(t *testing.T) catalog {
 	stmts := []string{
 		"CREATE TABLE regions (region_id INTEGER PRIMARY KEY, region_name TEXT)",
-		"CREATE TABLE outages (outage_id INTEGER PRIMARY KEY, region_id INTEGER REFERENCES regions, began_on TEXT, minutes INTEGER, homes_affected INTEGER, cause TEXT)",
+		"CREATE TABLE outages (outage_id INTEGER PRIMARY KEY, region_id INTEGER REFERENCES regions, began_on TEXT, " +
+			"minutes INTEGER, homes_affected INTEGER, cause TEXT)",
 	}
 	for i, n := range []string{"North", "South", "East", "West"} {
 		stmts = append(stmts, fmt.Sprintf("INSERT INTO regions VALUES (%d, '%s')", i+1, n))
 	}
 	for i := range 60 {
-		stmts = append(stmts, fmt.Sprintf("INSERT INTO outages VALUES (%d, %d, '%d-%02d-%02d', %d, %d, '%s')", i+1, i*i%4+i%2+1, 2023+i/30, i%12+1, i%28+1, 10+i*7%90, 100+i*37%900, []string{"storm", "fault", "digging"}[i%3]))
+		stmts = append(stmts,
+			fmt.Sprintf("INSERT INTO outages VALUES (%d, %d, '%d-%02d-%02d', %d, %d, '%s')", i+1, i*i%4+i%2+1,
+				2023+i/30, i%12+1, i%28+1, 10+i*7%90, 100+i*37%900, []string{"storm", "fault", "digging"}[i%3]))
 	}
 	return made(t, "grid", stmts...)
 }
@@ -99,14 +110,16 @@ func TestUnitsInNames(t *testing.T) {
 	} {
 		sameAs(t, c, "energie", gold, q)
 	}
-	if s := sameAs(t, c, "energie", `SELECT "Zähler", SUM("Verbrauch kWh")`+by, "verbrauch by zähler"); !strings.Contains(s.text, "| zähler | total verbrauch kWh |") {
+	if s := sameAs(t, c, "energie", `SELECT "Zähler", SUM("Verbrauch kWh")`+by,
+		"verbrauch by zähler"); !strings.Contains(s.text, "| zähler | total verbrauch kWh |") {
 		t.Errorf("names are not shown as they are written: %s", s.text)
 	}
 	if s := sameAs(t, c, "energie", "", "umsatz je ort"); strings.Contains(s.text, "“ort”") {
 		t.Errorf("a column that is there is not known: %s", s.text)
 	}
 	hints, err := offline.New(offline.Options{Catalog: c}).Suggest(t.Context(), "energie", 16)
-	if all := strings.Join(hints, "\n"); err != nil || !strings.Contains(all, "Total verbrauch kWh by ort") || strings.Contains(all, "warehouse") || strings.Contains(all, "energies") {
+	if all := strings.Join(hints, "\n"); err != nil || !strings.Contains(all, "Total verbrauch kWh by ort") ||
+		strings.Contains(all, "warehouse") || strings.Contains(all, "energies") {
 		t.Errorf("suggested %v:\n%s", err, all)
 	}
 	sameAs(t, surgery(t), "surgery", "SELECT AVG(dose_mg) FROM visits", "average dose")
@@ -115,14 +128,19 @@ func TestUnitsInNames(t *testing.T) {
 // The first word of one column's name names that column; where two begin so, the question
 // has to say which. A digit in a name is no figure.
 func TestFirstWordOfAName(t *testing.T) {
-	c := made(t, "laden", "CREATE TABLE laden (\"Verkäufer\" TEXT, Filiale TEXT, \"Umsatz netto\" REAL, \"Menge alt\" REAL, \"Menge neu\" REAL, Umschlag_2 INTEGER)",
-		"INSERT INTO laden VALUES ('Ada', 'Mitte', 10, 1, 2, 3), ('Bo', 'Nord', 20, 3, 4, 5), ('Ada', 'Nord', 5, 6, 7, 8)")
+	c := made(t, "laden",
+		"CREATE TABLE laden (\"Verkäufer\" TEXT, Filiale TEXT, \"Umsatz netto\" REAL, \"Menge alt\" REAL, \"Menge "+
+			"neu\" REAL, Umschlag_2 INTEGER)",
+		"INSERT INTO laden VALUES ('Ada', 'Mitte', 10, 1, 2, 3), ('Bo', 'Nord', 20, 3, 4, 5), ('Ada', 'Nord', 5, 6, "+
+			"7, 8)")
 	sameAs(t, c, "laden", `SELECT Filiale, SUM("Umsatz netto") FROM laden GROUP BY 1`, "umsatz je filiale")
 	sameAs(t, c, "laden", `SELECT "Verkäufer", SUM("Umsatz netto") FROM laden GROUP BY 1`, "total umsatz by Verkäufer")
-	if s := sameAs(t, c, "laden", "", "total menge by filiale"); !strings.Contains(s.text, "menge alt") || !strings.Contains(s.text, "menge neu") {
+	if s := sameAs(t, c, "laden", "", "total menge by filiale"); !strings.Contains(s.text, "menge alt") ||
+		!strings.Contains(s.text, "menge neu") {
 		t.Errorf("the two columns are not named: %s", s.text)
 	}
-	if s := sameAs(t, c, "laden", "SELECT SUM(Umschlag_2) FROM laden", "total umschlag 2"); !strings.Contains(s.text, "`total umschlag 2` is **16**") {
+	if s := sameAs(t, c, "laden", "SELECT SUM(Umschlag_2) FROM laden", "total umschlag 2"); !strings.Contains(s.text,
+		"`total umschlag 2` is **16**") {
 		t.Errorf("the digit of a name is not set apart: %s", s.text)
 	}
 }
@@ -131,28 +149,37 @@ func TestFirstWordOfAName(t *testing.T) {
 func TestWordsReadAsOthers(t *testing.T) {
 	s := surgery(t)
 	for q, gold := range map[string]string{
-		"visits with status no_show":                  "SELECT COUNT(*) FROM visits WHERE status = 'no_show'",
-		"visits with status no show":                  "SELECT COUNT(*) FROM visits WHERE status = 'no_show'",
-		"visits with status follow up":                "SELECT COUNT(*) FROM visits WHERE status = 'follow-up'",
-		"how many cats are there":                     "SELECT COUNT(*) FROM pets WHERE species_id = 1",
-		"cost per visit by status":                    "SELECT status, AVG(cost) FROM visits GROUP BY 1",
-		"number of doctors by floor":                  "SELECT floors.name, COUNT(*) FROM doctors JOIN floors ON floors.id = floor_id GROUP BY 1",
-		"difference in cost between 2023 and 2024":    "SELECT SUM(CASE WHEN visited_on < '2024' THEN cost END), SUM(CASE WHEN visited_on > '2024' THEN cost END), SUM(CASE WHEN visited_on > '2024' THEN cost ELSE -cost END), 100.0 * SUM(CASE WHEN visited_on > '2024' THEN cost ELSE -cost END) / SUM(CASE WHEN visited_on < '2024' THEN cost END) FROM visits",
-		"total cost in the last quarter of 2024":      "SELECT SUM(cost) FROM visits WHERE visited_on >= '2024-10-01' AND visited_on < '2025-01-01'",
-		"total cost by status pls":                    "SELECT status, SUM(cost) FROM visits GROUP BY 1",
-		"number of visits over the quarters":          "SELECT strftime('%Y', visited_on) || '-Q' || ((strftime('%m', visited_on) + 2) / 3), COUNT(*) FROM visits GROUP BY 1",
-		"which weekday has most visits":               "SELECT 'Friday', COUNT(*) FROM visits WHERE strftime('%w', visited_on) = '5'",
-		"worst performing doctor by number of visits": "SELECT doctors.name, COUNT(*) FROM visits JOIN doctors ON doctors.id = doctor_id GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
+		"visits with status no_show":   "SELECT COUNT(*) FROM visits WHERE status = 'no_show'",
+		"visits with status no show":   "SELECT COUNT(*) FROM visits WHERE status = 'no_show'",
+		"visits with status follow up": "SELECT COUNT(*) FROM visits WHERE status = 'follow-up'",
+		"how many cats are there":      "SELECT COUNT(*) FROM pets WHERE species_id = 1",
+		"cost per visit by status":     "SELECT status, AVG(cost) FROM visits GROUP BY 1",
+		"number of doctors by floor": "SELECT floors.name, COUNT(*) FROM doctors JOIN floors ON " +
+			"floors.id = floor_id GROUP BY 1",
+		"difference in cost between 2023 and 2024": "SELECT SUM(CASE WHEN visited_on < '2024' THEN cost END), " +
+			"SUM(CASE WHEN visited_on > '2024' THEN cost END), SUM(CASE WHEN visited_on > '2024' THEN cost ELSE " +
+			"-cost END), 100.0 * SUM(CASE WHEN visited_on > '2024' THEN cost ELSE -cost END) / SUM(CASE WHEN " +
+			"visited_on < '2024' THEN cost END) FROM visits",
+		"total cost in the last quarter of 2024": "SELECT SUM(cost) FROM visits WHERE visited_on >= " +
+			"'2024-10-01' AND visited_on < '2025-01-01'",
+		"total cost by status pls": "SELECT status, SUM(cost) FROM visits GROUP BY 1",
+		"number of visits over the quarters": "SELECT strftime('%Y', visited_on) || '-Q' || " +
+			"((strftime('%m', visited_on) + 2) / 3), COUNT(*) FROM visits GROUP BY 1",
+		"which weekday has most visits": "SELECT 'Friday', COUNT(*) FROM visits WHERE strftime('%w', " +
+			"visited_on) = '5'",
+		"worst performing doctor by number of visits": "SELECT doctors.name, COUNT(*) FROM visits JOIN doctors ON " +
+			"doctors.id = doctor_id GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
 	} {
 		sameAs(t, s, "surgery", gold, q)
 	}
 	g := grid(t)
 	const joined = " FROM outages JOIN regions USING (region_id) "
 	for q, gold := range map[string]string{
-		"outages by cause":                                        "SELECT cause, COUNT(*) FROM outages GROUP BY 1",
-		"total minutes per cause":                                 "SELECT cause, SUM(minutes) FROM outages GROUP BY 1",
-		"what is the cause of storms":                             "",
-		"which 1 regions had the least homes affected by outages": "SELECT region_name, SUM(homes_affected)" + joined + "GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
+		"outages by cause":            "SELECT cause, COUNT(*) FROM outages GROUP BY 1",
+		"total minutes per cause":     "SELECT cause, SUM(minutes) FROM outages GROUP BY 1",
+		"what is the cause of storms": "",
+		"which 1 regions had the least homes affected by outages": "SELECT region_name, SUM(homes_affected)" + joined +
+			"GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
 	} {
 		sameAs(t, g, "grid", gold, q)
 	}
@@ -161,10 +188,13 @@ func TestWordsReadAsOthers(t *testing.T) {
 // The part that is named moved as the whole did.
 func TestPartsMoveWithTheWhole(t *testing.T) {
 	c := made(t, "bills", "CREATE TABLE bills (bill_id INTEGER PRIMARY KEY, billed_on TEXT, city TEXT, cost REAL)",
-		"INSERT INTO bills VALUES (1, '2023-02-01', 'Graz', 100), (2, '2023-03-01', 'Linz', 10), (3, '2023-04-01', 'Wels', 100), (7, '2023-12-31', 'Wels', 1)",
-		"INSERT INTO bills VALUES (4, '2024-02-01', 'Graz', 30), (5, '2024-03-01', 'Linz', 90), (6, '2024-04-01', 'Wels', 50), (8, '2024-12-31', 'Wels', 1)")
+		"INSERT INTO bills VALUES (1, '2023-02-01', 'Graz', 100), (2, '2023-03-01', 'Linz', 10), (3, '2023-04-01', "+
+			"'Wels', 100), (7, '2023-12-31', 'Wels', 1)",
+		"INSERT INTO bills VALUES (4, '2024-02-01', 'Graz', 30), (5, '2024-03-01', 'Linz', 90), (6, '2024-04-01', "+
+			"'Wels', 50), (8, '2024-12-31', 'Wels', 1)")
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "bills")
-	if s := k.ask("why did cost fall in 2024, by city?"); !strings.Contains(s.text, "By city, it fell most for **Graz**: -70") {
+	if s := k.ask("why did cost fall in 2024, by city?"); !strings.Contains(s.text,
+		"By city, it fell most for **Graz**: -70") {
 		t.Errorf("the part that rose is named: %s", s.text)
 	}
 }

@@ -23,18 +23,26 @@ func vets(t testing.TB) catalog {
 	defer db.Close()
 	stmts := []string{
 		`CREATE TABLE Owner (owner_id INTEGER PRIMARY KEY, surname TEXT, town TEXT)`,
-		`CREATE TABLE Animal (animal_id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES Owner, petName TEXT, species TEXT, birth_date TEXT, weightKg REAL)`,
-		`CREATE TABLE Visit (visit_no INTEGER PRIMARY KEY, animal_id INTEGER REFERENCES Animal, visit_ts INTEGER, fee REAL, outcome TEXT)`,
+		`CREATE TABLE Animal (animal_id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES Owner, petName TEXT, ` +
+			`species TEXT, birth_date TEXT, weightKg REAL)`,
+		`CREATE TABLE Visit (visit_no INTEGER PRIMARY KEY, animal_id INTEGER REFERENCES Animal, visit_ts INTEGER, ` +
+			`fee REAL, outcome TEXT)`,
 		`CREATE VIEW v_big AS SELECT * FROM Visit WHERE fee > 100`,
 	}
 	for i := range 6 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Owner VALUES (%d, 'Fam%d', '%s')`, i+1, i, []string{"Porto", "Leeds", "Graz"}[i%3]))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO Owner VALUES (%d, 'Fam%d', '%s')`, i+1, i,
+				[]string{"Porto", "Leeds", "Graz"}[i%3]))
 	}
 	for i := range 12 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Animal VALUES (%d, %d, 'Pet%d', '%s', '20%02d-03-11', %d.5)`, i+1, i%6+1, i, []string{"dog", "cat", "parrot"}[i*7%3], 10+i*5%12, i+1))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO Animal VALUES (%d, %d, 'Pet%d', '%s', '20%02d-03-11', %d.5)`, i+1, i%6+1, i,
+				[]string{"dog", "cat", "parrot"}[i*7%3], 10+i*5%12, i+1))
 	}
 	for i := range 60 {
-		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Visit VALUES (%d, %d, %d, %d.25, '%s')`, i+1, i*5%12+1, 1672531200+i*86400*5, 20+i*37%200, []string{"healed", "ongoing", "referred"}[i*i%7%3]))
+		stmts = append(stmts,
+			fmt.Sprintf(`INSERT INTO Visit VALUES (%d, %d, %d, %d.25, '%s')`, i+1, i*5%12+1, 1672531200+i*86400*5,
+				20+i*37%200, []string{"healed", "ongoing", "referred"}[i*i%7%3]))
 	}
 	for _, q := range stmts {
 		if _, err := db.Exec(q); err != nil {
@@ -73,36 +81,50 @@ func TestNegations(t *testing.T) {
 	c := vets(t)
 	const no = "SELECT COUNT(*) FROM Visit WHERE outcome <> 'healed'"
 	for _, q := range []string{
-		"visits without outcome healed", "visits not with outcome healed", "visits with outcome other than healed", "visits except healed",
-		"visits excluding outcome healed", "visits where outcome is not healed", "visits except where outcome is healed", "visits excluding healed outcome",
+		"visits without outcome healed", "visits not with outcome healed", "visits with outcome other than healed",
+		"visits except healed",
+		"visits excluding outcome healed", "visits where outcome is not healed",
+		"visits except where outcome is healed", "visits excluding healed outcome",
 		"visits without healed", "visits apart from outcome healed",
 	} {
 		sameAs(t, c, "vets", no, q)
 	}
-	for _, q := range []string{"without outcome healed", "not healed", "except healed", "excluding outcome healed", "other than outcome healed", "and without healed outcome"} {
+	for _, q := range []string{
+		"without outcome healed", "not healed", "except healed", "excluding outcome healed",
+		"other than outcome healed", "and without healed outcome",
+	} {
 		sameAs(t, c, "vets", no, "how many visits are there?", q)
 	}
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE outcome NOT IN ('healed', 'ongoing')", "visits without outcome healed or ongoing")
-	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Owner WHERE town <> 'Porto' GROUP BY 1", "owners by town", "except Porto")
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE outcome NOT IN ('healed', 'ongoing')",
+		"visits without outcome healed or ongoing")
+	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Owner WHERE town <> 'Porto' GROUP BY 1", "owners by town",
+		"except Porto")
 	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE fee <= 100", "visits without fee over 100")
-	if s := sameAs(t, c, "vets", "", "visits without the surname", "without Zebra"); !strings.Contains(s.text, "Zebra") && !strings.Contains(strings.ToLower(s.text), "without") {
+	if s := sameAs(t, c, "vets", "", "visits without the surname",
+		"without Zebra"); !strings.Contains(s.text, "Zebra") && !strings.Contains(strings.ToLower(s.text), "without") {
 		t.Errorf("the negation that could not be applied is not named: %s", s.text)
 	}
 }
 
 func TestDatesCountedFrom1970(t *testing.T) {
 	c := vets(t)
-	sameAs(t, c, "vets", "SELECT strftime('%Y-%m', visit_ts, 'unixepoch'), COUNT(*) FROM Visit GROUP BY 1", "visits by month")
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE visit_ts >= 1675209600 AND visit_ts < 1677628800", "visits in February 2023")
+	sameAs(t, c, "vets", "SELECT strftime('%Y-%m', visit_ts, 'unixepoch'), COUNT(*) FROM Visit GROUP BY 1",
+		"visits by month")
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE visit_ts >= 1675209600 AND visit_ts < 1677628800",
+		"visits in February 2023")
 }
 
 func TestValuesAreCountedInTheirTable(t *testing.T) {
 	c := vets(t)
-	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("total fee by species"); strings.Contains(s.text+s.sql, "specy") || !strings.Contains(s.text, "by species") {
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
+		"vets").ask("total fee by species"); strings.Contains(s.text+s.sql, "specy") ||
+		!strings.Contains(s.text, "by species") {
 		t.Errorf("%s\n%s", s.sql, s.text)
 	}
 	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Animal WHERE species = 'dog'", "how many dogs?")
-	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Animal JOIN Owner USING (owner_id) WHERE species = 'dog' GROUP BY 1", "how many dogs are there by town")
+	sameAs(t, c, "vets",
+		"SELECT town, COUNT(*) FROM Animal JOIN Owner USING (owner_id) WHERE species = 'dog' GROUP BY 1",
+		"how many dogs are there by town")
 }
 
 // A view over a table makes nothing ambiguous; named, it is read.
@@ -114,19 +136,24 @@ func TestViewsComeAfterTables(t *testing.T) {
 
 func TestSeveralFigures(t *testing.T) {
 	c := shop(t)
-	const median = "(SELECT AVG(price) FROM (SELECT price, ROW_NUMBER() OVER (ORDER BY price) k, COUNT(*) OVER () n FROM products) WHERE k IN ((n + 1) / 2, (n + 2) / 2))"
+	const median = "(SELECT AVG(price) FROM (SELECT price, ROW_NUMBER() OVER (ORDER BY price) k, COUNT(*) OVER () n " +
+		"FROM products) WHERE k IN ((n + 1) / 2, (n + 2) / 2))"
 	for q, gold := range map[string]string{
-		"min and max price":                              "SELECT MIN(price), MAX(price) FROM products",
-		"highest and lowest price by category":           "SELECT category, MAX(price), MIN(price) FROM products GROUP BY 1",
-		"average price and cost by category":             "SELECT category, AVG(price), AVG(cost) FROM products GROUP BY 1",
-		"average and median price":                       "SELECT AVG(price), " + median + " FROM products",
-		"number of orders and revenue by region":         "",
-		"number of orders and revenue by country":        "SELECT c.country, COUNT(DISTINCT o.id), " + revenue + lines + "GROUP BY 1",
+		"min and max price": "SELECT MIN(price), MAX(price) FROM products",
+		"highest and lowest price by category": "SELECT category, MAX(price), MIN(price) FROM products " +
+			"GROUP BY 1",
+		"average price and cost by category": "SELECT category, AVG(price), AVG(cost) FROM products " +
+			"GROUP BY 1",
+		"average and median price":               "SELECT AVG(price), " + median + " FROM products",
+		"number of orders and revenue by region": "",
+		"number of orders and revenue by country": "SELECT c.country, COUNT(DISTINCT o.id), " + revenue + lines +
+			"GROUP BY 1",
 		"number of orders and average total per channel": "SELECT channel, COUNT(*), AVG(total) FROM orders GROUP BY 1",
 		"number of customers and average order total":    "SELECT COUNT(DISTINCT customer_id), AVG(total) FROM orders",
 	} {
 		s := sameAs(t, c, "shop", gold, q)
-		if q == "min and max price" && !strings.Contains(s.text, "The lowest price is **6.90** and the highest price is **549**.") {
+		if q == "min and max price" &&
+			!strings.Contains(s.text, "The lowest price is **6.90** and the highest price is **549**.") {
 			t.Errorf("%s: %s", q, s.text)
 		}
 	}
@@ -134,8 +161,13 @@ func TestSeveralFigures(t *testing.T) {
 
 func TestComparedItemsOverTime(t *testing.T) {
 	c := shop(t)
-	sameAs(t, c, "shop", "SELECT strftime('%Y-%m', ordered_at), city, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE city IN ('Berlin', 'Hamburg') GROUP BY 1, 2", "Berlin vs Hamburg orders by month")
-	sameAs(t, c, "shop", `SELECT AVG(v) FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v) k, COUNT(*) OVER () n FROM (SELECT SUM(quantity * unit_price) v FROM order_items GROUP BY order_id)) WHERE k IN ((n + 1) / 2, (n + 2) / 2)`, "median revenue per order")
+	sameAs(t, c, "shop",
+		"SELECT strftime('%Y-%m', ordered_at), city, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id "+
+			"WHERE city IN ('Berlin', 'Hamburg') GROUP BY 1, 2", "Berlin vs Hamburg orders by month")
+	sameAs(t, c, "shop",
+		`SELECT AVG(v) FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v) k, COUNT(*) OVER () n FROM (SELECT `+
+			`SUM(quantity * unit_price) v FROM order_items GROUP BY order_id)) WHERE k IN ((n + 1) / 2, (n + 2) / 2)`,
+		"median revenue per order")
 }
 
 func TestColumnsNamedByYears(t *testing.T) {
@@ -145,7 +177,10 @@ func TestColumnsNamedByYears(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, q := range []string{`CREATE TABLE budget (product TEXT, "2023" INTEGER, "2024" INTEGER)`, `INSERT INTO budget VALUES ('A', 10, 20), ('B', 5, 7), ('A', 1, 2)`} {
+	for _, q := range []string{
+		`CREATE TABLE budget (product TEXT, "2023" INTEGER, "2024" INTEGER)`,
+		`INSERT INTO budget VALUES ('A', 10, 20), ('B', 5, 7), ('A', 1, 2)`,
+	} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +207,8 @@ func TestSmallRequests(t *testing.T) {
 	c := vets(t)
 	c["shop"] = shop(t)["shop"]
 	sameAs(t, c, "vets", "SELECT petName, birth_date FROM Animal ORDER BY birth_date LIMIT 1", "oldest animal")
-	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("show 5 visits"); s.rows == nil || len(s.rows.Rows) != 5 {
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("show 5 visits"); s.rows == nil ||
+		len(s.rows.Rows) != 5 {
 		t.Errorf("show 5 visits: %s", s.text)
 	}
 	sameAs(t, c, "shop", "SELECT COUNT(*) FROM orders", "hwo many orders")
@@ -210,7 +246,8 @@ func TestLinesGoFromLeftToRight(t *testing.T) {
 		}
 	}
 	k.ask("revenue by category")
-	if s := k.ask("as a line"); !strings.Contains(string(s.chart), `"bar"`) || !strings.Contains(s.text, "a line needs dates") {
+	if s := k.ask("as a line"); !strings.Contains(string(s.chart), `"bar"`) ||
+		!strings.Contains(s.text, "a line needs dates") {
 		t.Errorf("a line over categories: %s\n%s", s.chart, s.text)
 	}
 }
@@ -219,10 +256,14 @@ func TestLinesGoFromLeftToRight(t *testing.T) {
 // equal ones are all named.
 func TestGapsAndTies(t *testing.T) {
 	c := vets(t)
-	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("total fee by day"); strings.Contains(s.text, "lowest in") || !strings.Contains(s.text, "have no rows") {
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
+		"vets").ask("total fee by day"); strings.Contains(s.text, "lowest in") ||
+		!strings.Contains(s.text, "have no rows") {
 		t.Errorf("total fee by day: %s", s.text)
 	}
-	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("visits by month in Q2 2023"); strings.Contains(s.text, "no rows") || !strings.Contains(s.text, " and 2023-0") {
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
+		"vets").ask("visits by month in Q2 2023"); strings.Contains(s.text, "no rows") ||
+		!strings.Contains(s.text, " and 2023-0") {
 		t.Errorf("visits by month: %s", s.text)
 	}
 }
@@ -231,7 +272,8 @@ func TestGapsAndTies(t *testing.T) {
 // never had.
 func TestNeverWithADateOfItsOwn(t *testing.T) {
 	c := vets(t)
-	const unseen = "SELECT COUNT(*) FROM Animal a WHERE NOT EXISTS (SELECT 1 FROM Visit v WHERE v.animal_id = a.animal_id"
+	const unseen = "SELECT COUNT(*) FROM Animal a WHERE NOT EXISTS (SELECT 1 FROM Visit v WHERE v.animal_id = " +
+		"a.animal_id"
 	for q, gold := range map[string]string{
 		"how many animals with birth date after 2015 never had a visit?": unseen + ") AND birth_date >= '2016-01-01'",
 		"animals with birth date before 2015 without visits":             unseen + ") AND birth_date < '2015-01-01'",
@@ -254,9 +296,13 @@ func TestNeverHappened(t *testing.T) {
 	defer db.Close()
 	for _, q := range []string{
 		"CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, published DATE)",
-		"CREATE TABLE loans (id INTEGER PRIMARY KEY, book_id INTEGER REFERENCES books, member TEXT, loaned_on DATE, returned_on DATE, fine REAL)",
-		"INSERT INTO books SELECT value, 'Book ' || value, (1999 + value) || '-05-01' FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]')",
-		"INSERT INTO loans SELECT value, value % 9 + 1, 'Member ' || (value % 4), '2024-0' || (value % 8 + 1) || '-03', CASE WHEN value % 5 THEN '2024-12-01' END, value / 2.0 FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23]')",
+		"CREATE TABLE loans (id INTEGER PRIMARY KEY, book_id INTEGER REFERENCES books, member TEXT, loaned_on DATE, " +
+			"returned_on DATE, fine REAL)",
+		"INSERT INTO books SELECT value, 'Book ' || value, (1999 + value) || '-05-01' FROM " +
+			"json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]')",
+		"INSERT INTO loans SELECT value, value % 9 + 1, 'Member ' || (value % 4), '2024-0' || (value % 8 + 1) || " +
+			"'-03', CASE WHEN value % 5 THEN '2024-12-01' END, value / 2.0 FROM " +
+			"json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23]')",
 	} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatalf("%s: %v", q, err)
@@ -268,7 +314,8 @@ func TestNeverHappened(t *testing.T) {
 		"how many loans were never returned":            "SELECT COUNT(*)" + out,
 		"number of loans that have never been returned": "SELECT COUNT(*)" + out,
 		"total fine of loans never returned":            "SELECT SUM(fine)" + out,
-		"how many books were never loaned":              "SELECT COUNT(*) FROM books WHERE id NOT IN (SELECT book_id FROM loans)",
+		"how many books were never loaned": "SELECT COUNT(*) FROM books WHERE id NOT IN (SELECT book_id " +
+			"FROM loans)",
 	} {
 		sameAs(t, c, "library", gold, q)
 	}

@@ -64,10 +64,13 @@ func meansNoun(w word, name string) bool {
 
 // derived reports whether a noun is made of a verb: prescription of prescribed.
 func derived(verb, noun string) bool {
-	if !strings.HasSuffix(noun, "tion") && !strings.HasSuffix(noun, "sion") || lightVerbs[verb] || filler[verb] || strings.HasSuffix(verb, "tion") {
+	if !strings.HasSuffix(noun, "tion") && !strings.HasSuffix(noun, "sion") || lightVerbs[verb] || filler[verb] ||
+		strings.HasSuffix(verb, "tion") {
 		return false
 	}
-	if !slices.ContainsFunc([]string{"e", "ed", "es", "ing"}, func(end string) bool { return strings.HasSuffix(verb, end) }) {
+	if !slices.ContainsFunc([]string{
+		"e", "ed", "es", "ing",
+	}, func(end string) bool { return strings.HasSuffix(verb, end) }) {
 		return false
 	}
 	n := 0
@@ -80,18 +83,24 @@ func derived(verb, noun string) bool {
 // lightVerbs say that something was, or was done, and set no condition on it. They are
 // mentioned in the reading as said by the way. Verbs that tell some rows from others,
 // such as cancelled, lost, won or refunded, are not among them.
-var lightVerbs = set(`score scored scores scoring collect collected collects collecting pay pays paying earn earned earns earning
+var lightVerbs = set(
+	`score scored scores scoring collect collected collects collecting pay pays paying earn earned earns earning
 	lead leads led leading run runs ran host hosts hosted hosting hold holds held holding carry carries carried carrying
-	transport transports transported transporting move moves moved moving haul hauled deliver delivers write writes wrote written
-	publish publishes author authored teach teaches taught teaching attend attends attended attending watch watched watches
-	see sees saw seen treat treats treated perform performs performed performing conduct conducts conducted produce produces produced producing
+	transport transports transported transporting move moves moved moving haul hauled deliver delivers write writes
+	wrote written
+	publish publishes author authored teach teaches taught teaching attend attends attended attending watch watched
+	watches
+	see sees saw seen treat treats treated perform performs performed performing conduct conducts conducted produce
+	produces produced producing
 	host offer offers offered offering provide provides provided stock stocks stocked employ employs employed
 	supply supplies supplied carry serve serves served serving gather gathered raise raises raised raising
 	rent rents rented renting play plays played playing visit visits visited visiting
 	borrow borrows borrowed borrowing lend lends lent lending own owns owned owning drive drives drove driven driving
 	fly flies flew flown stay stays stayed staying travel travels travelled traveled cover covers covered
-	consume consumes consumed consuming measure measured measures weigh weighs weighed log logged logs register registers registered
-	donate donated donates contribute contributed contributes accumulate accumulated accrue accrued total totalled totaled amount amounts
+	consume consumes consumed consuming measure measured measures weigh weighs weighed log logged logs register
+	registers registered
+	donate donated donates contribute contributed contributes accumulate accumulated accrue accrued total totalled
+	totaled amount amounts
 	process processed processes log post posted posts submit submitted submits file filed issue issued issues
 	grow grows grown plant planted plants cook cooked bake baked brew brewed record recorded records cost costs
 	stand stands stood sit sits offer spend reach reaches reached achieve achieved achieves get gets got gotten
@@ -102,27 +111,43 @@ var lightVerbs = set(`score scored scores scoring collect collected collects col
 	report reports reported reporting named called sign signs signed signing`)
 
 // peopleWords mean whoever the data is about.
-var peopleWords = set("people person persons anyone anybody everybody everyone somebody someone folk folks individual individuals human humans guy guys")
+var peopleWords = set(
+	"people person persons anyone anybody everybody everyone somebody someone folk folks individual individuals " +
+		"human humans guy guys")
 
 // personTables are tables whose rows are people.
-var personTables = set(`customer client member patient student employee user player driver person people agent doctor teacher staff guest
-	visitor author owner subscriber passenger borrower volunteer donor worker artist actor nurse tenant attendee participant
-	reader buyer seller supplier trainer coach athlete rider instructor technician kunde mitarbeiter mitglied fahrer client employe technik
+var personTables = set(
+	`customer client member patient student employee user player driver person people agent doctor teacher staff guest
+	visitor author owner subscriber passenger borrower volunteer donor worker artist actor nurse tenant attendee
+	participant
+	reader buyer seller supplier trainer coach athlete rider instructor technician kunde mitarbeiter mitglied fahrer
+	client employe technik
 	keeper contact lead candidate applicant voter resident citizen scientist researcher`)
 
 // demonyms are peoples and languages by their country.
 var demonyms = map[string]string{
-	"brazilian": "brazil", "norwegian": "norway", "german": "germany", "french": "france", "spanish": "spain", "italian": "italy",
-	"portuguese": "portugal", "dutch": "netherlands", "belgian": "belgium", "swiss": "switzerland", "austrian": "austria", "polish": "poland",
-	"czech": "czechia", "danish": "denmark", "swedish": "sweden", "finnish": "finland", "irish": "ireland", "british": "united kingdom",
-	"english": "england", "scottish": "scotland", "welsh": "wales", "american": "united states", "canadian": "canada", "mexican": "mexico",
-	"argentinian": "argentina", "argentine": "argentina", "chilean": "chile", "colombian": "colombia", "peruvian": "peru", "japanese": "japan",
-	"chinese": "china", "korean": "south korea", "indian": "india", "indonesian": "indonesia", "thai": "thailand", "vietnamese": "vietnam",
-	"turkish": "turkey", "greek": "greece", "russian": "russia", "ukrainian": "ukraine", "romanian": "romania", "hungarian": "hungary",
-	"bulgarian": "bulgaria", "croatian": "croatia", "serbian": "serbia", "slovak": "slovakia", "slovenian": "slovenia", "icelandic": "iceland",
-	"australian": "australia", "egyptian": "egypt", "moroccan": "morocco", "nigerian": "nigeria", "kenyan": "kenya", "ghanaian": "ghana",
-	"senegalese": "senegal", "israeli": "israel", "iranian": "iran", "pakistani": "pakistan", "estonian": "estonia", "latvian": "latvia",
-	"lithuanian": "lithuania", "uruguayan": "uruguay", "filipino": "philippines", "tunisian": "tunisia", "algerian": "algeria",
+	"brazilian": "brazil", "norwegian": "norway", "german": "germany", "french": "france", "spanish": "spain",
+	"italian":    "italy",
+	"portuguese": "portugal", "dutch": "netherlands", "belgian": "belgium", "swiss": "switzerland",
+	"austrian": "austria", "polish": "poland",
+	"czech": "czechia", "danish": "denmark", "swedish": "sweden", "finnish": "finland", "irish": "ireland",
+	"british": "united kingdom",
+	"english": "england", "scottish": "scotland", "welsh": "wales", "american": "united states", "canadian": "canada",
+	"mexican":     "mexico",
+	"argentinian": "argentina", "argentine": "argentina", "chilean": "chile", "colombian": "colombia",
+	"peruvian": "peru", "japanese": "japan",
+	"chinese": "china", "korean": "south korea", "indian": "india", "indonesian": "indonesia", "thai": "thailand",
+	"vietnamese": "vietnam",
+	"turkish":    "turkey", "greek": "greece", "russian": "russia", "ukrainian": "ukraine", "romanian": "romania",
+	"hungarian": "hungary",
+	"bulgarian": "bulgaria", "croatian": "croatia", "serbian": "serbia", "slovak": "slovakia", "slovenian": "slovenia",
+	"icelandic":  "iceland",
+	"australian": "australia", "egyptian": "egypt", "moroccan": "morocco", "nigerian": "nigeria", "kenyan": "kenya",
+	"ghanaian":   "ghana",
+	"senegalese": "senegal", "israeli": "israel", "iranian": "iran", "pakistani": "pakistan", "estonian": "estonia",
+	"latvian":    "latvia",
+	"lithuanian": "lithuania", "uruguayan": "uruguay", "filipino": "philippines", "tunisian": "tunisia",
+	"algerian": "algeria",
 }
 
 // countryOf is the other way round, as the data may have either.
@@ -138,9 +163,12 @@ var countryOf = func() map[string][]string {
 
 // countryCodes are the codes that countries are kept as.
 var countryCodes = map[string]string{
-	"germany": "de", "france": "fr", "spain": "es", "italy": "it", "portugal": "pt", "netherlands": "nl", "belgium": "be", "switzerland": "ch",
-	"austria": "at", "poland": "pl", "czechia": "cz", "denmark": "dk", "sweden": "se", "norway": "no", "finland": "fi", "ireland": "ie",
-	"uk": "gb", "england": "gb", "britain": "gb", "usa": "us", "america": "us", "canada": "ca", "mexico": "mx", "brazil": "br", "japan": "jp",
+	"germany": "de", "france": "fr", "spain": "es", "italy": "it", "portugal": "pt", "netherlands": "nl",
+	"belgium": "be", "switzerland": "ch",
+	"austria": "at", "poland": "pl", "czechia": "cz", "denmark": "dk", "sweden": "se", "norway": "no", "finland": "fi",
+	"ireland": "ie",
+	"uk":      "gb", "england": "gb", "britain": "gb", "usa": "us", "america": "us", "canada": "ca", "mexico": "mx",
+	"brazil": "br", "japan": "jp",
 	"china": "cn", "india": "in", "turkey": "tr", "greece": "gr", "australia": "au",
 }
 
@@ -153,7 +181,8 @@ var translations = func() map[string][]string {
 		"bestellung bestellungen auftrag auftrage auftrags commande commandes pedido pedidos: order",
 		"lieferung lieferungen livraison livraisons entrega entregas sendung sendungen: delivery shipment",
 		"rechnung rechnungen facture factures factura facturas: invoice bill",
-		"artikel produkt produkte produit produits producto productos ware waren article articles: product article item",
+		"artikel produkt produkte produit produits producto productos ware waren article articles: product article " +
+			"item",
 		"betrag summe gesamt montant importe gesamtbetrag: amount total sum",
 		"umsatz erlos erlose ventas vente ventes ingresos: revenue sale turnover",
 		"preis preise prix precio precios einzelpreis stuckpreis: price",
@@ -166,7 +195,8 @@ var translations = func() map[string][]string {
 		"land pays pais: country",
 		"region gebiet: region",
 		"kategorie categorie categoria gruppe warengruppe: category",
-		"mitarbeiter mitarbeiterin mitarbeitende angestellte employe employes empleado empleados personal: employee staff",
+		"mitarbeiter mitarbeiterin mitarbeitende angestellte employe employes empleado empleados personal: employee " +
+			"staff",
 		"abteilung departement service departamento: department",
 		"gehalt lohn salaire salario: salary",
 		"filiale filialen niederlassung agence sucursal standort standorte: branch location",
@@ -184,8 +214,10 @@ var translations = func() map[string][]string {
 		"strasse rue calle: street", "plz: postcode",
 		"geburtsdatum geburtstag naissance nacimiento: birth born birthday",
 		"beitrag beitrage cotisation cuota: fee dues", "gebuhr gebuhren frais: fee charge",
-		"eintritt eintrittsdatum beitritt beitrittsdatum adhesion: joined join start", "austritt austrittsdatum kundigung: left leave exit end ended",
-		"ehrenamt benevole: volunteer", "zahlweise zahlart: payment method", "betreff: subject", "bearbeiter: agent", "prioritat: priority",
+		"eintritt eintrittsdatum beitritt beitrittsdatum adhesion: joined join start",
+		"austritt austrittsdatum kundigung: left leave exit end ended",
+		"ehrenamt benevole: volunteer", "zahlweise zahlart: payment method", "betreff: subject", "bearbeiter: agent",
+		"prioritat: priority",
 		"geschlecht sexe sexo: gender",
 		"mitglied mitglieder membre membres miembro: member",
 		"buch bucher livre livres libro libros: book",
@@ -210,11 +242,16 @@ var translations = func() map[string][]string {
 		"bewertung note: rating", "wert valeur valor: value", "kanal canal: channel", "verein verbande club: club",
 		"spende spenden don dons: donation", "miete loyer: rent", "wohnung wohnungen appartement: apartment flat",
 		"gast gaste hote: guest", "buchung buchungen reservation reservations reserva: booking reservation",
-		"loja lojas tienda tiendas magasin magasins: store shop branch", "venda vendas: sale", "encomenda encomendas: order",
-		"produto produtos: product item", "quantidade quantidades: quantity unit piece", "preco precos: price", "fatura faturas: invoice bill",
-		"funcionario funcionarios empregado empregados: employee staff", "fornecedor fornecedores: supplier vendor", "pagamento pagamentos: payment",
-		"desconto descontos: discount", "custo custos: cost expense", "lucro: profit", "nome: name", "idade edad alter: age", "genero: gender",
-		"aluno alunos: student pupil", "consulta consultas: appointment visit", "despesa despesas: expense", "receita: revenue income",
+		"loja lojas tienda tiendas magasin magasins: store shop branch", "venda vendas: sale",
+		"encomenda encomendas: order",
+		"produto produtos: product item", "quantidade quantidades: quantity unit piece", "preco precos: price",
+		"fatura faturas: invoice bill",
+		"funcionario funcionarios empregado empregados: employee staff", "fornecedor fornecedores: supplier vendor",
+		"pagamento pagamentos: payment",
+		"desconto descontos: discount", "custo custos: cost expense", "lucro: profit", "nome: name",
+		"idade edad alter: age", "genero: gender",
+		"aluno alunos: student pupil", "consulta consultas: appointment visit", "despesa despesas: expense",
+		"receita: revenue income",
 		"zimmer chambre habitacion: room", "nacht nachte nuit nuits noches: night",
 	} {
 		names, words, _ := strings.Cut(line, ":")
@@ -289,5 +326,6 @@ var classifiers = set("type kind category class group name label value level fie
 
 // yesNo are the pairs of texts that a column of yes and no is kept as.
 var yesNo = map[string]string{
-	"yes": "no", "y": "n", "true": "false", "t": "f", "ja": "nein", "j": "n", "oui": "non", "o": "n", "si": "no", "s": "n", "1": "0", "x": "", "on": "off",
+	"yes": "no", "y": "n", "true": "false", "t": "f", "ja": "nein", "j": "n", "oui": "non", "o": "n", "si": "no",
+	"s": "n", "1": "0", "x": "", "on": "off",
 }

@@ -35,7 +35,8 @@ func (ps *parser) changeQuestion() (*plan, *declined, bool) {
 		}
 	}
 	for i := range ps.ws {
-		if set("what where which changed change changes most did between the last two months month in quarters quarter years year and one before from compared to")[ps.ws[i].low] {
+		if set("what where which changed change changes most did between the last two months month in quarters " +
+			"quarter years year and one before from compared to")[ps.ws[i].low] {
 			ps.used[i] = true
 		}
 	}

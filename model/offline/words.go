@@ -67,10 +67,13 @@ func fold(s string) string {
 // irregular are words whose base form no rule finds.
 var irregular = map[string]string{
 	"people": "person", "men": "man", "women": "woman", "children": "child", "status": "status", "statuses": "status",
-	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth", "weighs": "weigh",
-	"countries": "country", "cities": "city", "series": "series", "species": "species", "sales": "sale", "movies": "movie", "cookies": "cookie",
+	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth",
+	"weighs":    "weigh",
+	"countries": "country", "cities": "city", "series": "series", "species": "species", "sales": "sale",
+	"movies": "movie", "cookies": "cookie",
 	"business": "business", "address": "address", "analysis": "analysis", "bus": "bus", "buses": "bus", "gas": "gas",
-	"lens": "lens", "lenses": "lens", "news": "news", "indices": "index", "media": "media", "plus": "plus", "less": "less",
+	"lens": "lens", "lenses": "lens", "news": "news", "indices": "index", "media": "media", "plus": "plus",
+	"less":    "less",
 	"shelves": "shelf", "boxes": "box", "taxes": "tax",
 }
 
@@ -84,7 +87,8 @@ func singular(s string) string {
 		return s
 	case strings.HasSuffix(s, "ies"):
 		return s[:len(s)-3] + "y"
-	case strings.HasSuffix(s, "sses"), strings.HasSuffix(s, "shes"), strings.HasSuffix(s, "ches"), strings.HasSuffix(s, "xes"), strings.HasSuffix(s, "zzes"):
+	case strings.HasSuffix(s, "sses"), strings.HasSuffix(s, "shes"), strings.HasSuffix(s, "ches"),
+		strings.HasSuffix(s, "xes"), strings.HasSuffix(s, "zzes"):
 		return s[:len(s)-2]
 	case strings.HasSuffix(s, "ss"), strings.HasSuffix(s, "us"), strings.HasSuffix(s, "is"):
 		return s
@@ -202,7 +206,9 @@ func runLength(rs []rune) int {
 // splitWords cuts one run into its words: possessives, contractions, snake_case.
 func splitWords(run string) []word {
 	var out []word
-	for part := range strings.FieldsFuncSeq(run, func(r rune) bool { return r == '_' || r == ' ' || r == '-' && !startsDigit(run) }) {
+	for part := range strings.FieldsFuncSeq(run, func(r rune) bool {
+		return r == '_' || r == ' ' || r == '-' && !startsDigit(run)
+	}) {
 		low := fold(part)
 		if v, ok := contraction[low]; ok {
 			for _, s := range strings.Fields(v) {
@@ -233,17 +239,23 @@ func splitWords(run string) []word {
 func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 var contraction = map[string]string{
-	"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "how's": "how is", "that's": "that is",
-	"it's": "it is", "isn't": "is not", "aren't": "are not", "wasn't": "was not", "weren't": "were not", "don't": "do not",
+	"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "how's": "how is",
+	"that's": "that is",
+	"it's":   "it is", "isn't": "is not", "aren't": "are not", "wasn't": "was not", "weren't": "were not",
+	"don't":   "do not",
 	"doesn't": "does not", "didn't": "did not", "haven't": "have not", "hasn't": "has not", "hadn't": "had not",
-	"can't": "can not", "cannot": "can not", "couldn't": "could not", "won't": "will not", "i'm": "i am", "i'd": "i would",
-	"let's": "let us", "we've": "we have", "we're": "we are", "i've": "i have", "you're": "you are", "they've": "they have",
+	"can't": "can not", "cannot": "can not", "couldn't": "could not", "won't": "will not", "i'm": "i am",
+	"i'd":   "i would",
+	"let's": "let us", "we've": "we have", "we're": "we are", "i've": "i have", "you're": "you are",
+	"they've": "they have",
 }
 
 var numberWords = map[string]float64{
-	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "thousand": 1000,
-	"dozen": 12,
+	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+	"ten":    10,
+	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100,
+	"thousand": 1000,
+	"dozen":    12,
 }
 
 // parseNumber reads 12, 1,500, 2.5, 10k and 3m, and number words.
@@ -421,7 +433,8 @@ func camelParts(rs []rune) []string {
 	var out []string
 	from := 0
 	for i := 1; i < len(rs); i++ {
-		if unicode.IsUpper(rs[i]) && (unicode.IsLower(rs[i-1]) || unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
+		if unicode.IsUpper(rs[i]) &&
+			(unicode.IsLower(rs[i-1]) || unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
 			out = append(out, string(rs[from:i]))
 			from = i
 		}

@@ -25,11 +25,20 @@ func TestCost(t *testing.T) {
 		unpriced    bool
 	}{
 		{"nothing", "claude-opus-5-5", footnote.Usage{}, 0, false},
-		{"a million of each", "claude-opus-5-5", footnote.Usage{Input: 1e6, Output: 1e6, CacheWrite5m: 1e6, CacheWrite1h: 1e6, CacheRead: 1e6}, 37_200_000, false},
+		{
+			"a million of each", "claude-opus-5-5", footnote.Usage{
+				Input: 1e6, Output: 1e6, CacheWrite5m: 1e6, CacheWrite1h: 1e6, CacheRead: 1e6,
+			}, 37_200_000, false,
+		},
 		{"one token rounds up", "claude-haiku-5-5", footnote.Usage{CacheRead: 1}, 1, false},
 		{"three parts round once", "claude-haiku-5-5", footnote.Usage{Input: 1, CacheRead: 1, Output: 1}, 1, false},
 		{"lower band", "claude-haiku-5-5", footnote.Usage{Input: 60_000, CacheRead: 40_000}, 6_400, false},
-		{"upper band by the whole prompt", "claude-haiku-5-5", footnote.Usage{Input: 60_000, CacheRead: 40_001}, 32_001, false},
+		{
+			"upper band by the whole prompt", "claude-haiku-5-5", footnote.Usage{
+				Input:     60_000,
+				CacheRead: 40_001,
+			}, 32_001, false,
+		},
 		{"dated id", "claude-haiku-4-5-20251001", footnote.Usage{Output: 10}, 50, false},
 		{"unknown is the dearest", "mystery-1", footnote.Usage{Input: 1e6, Output: 1e6}, 60_000_000, true},
 		{"searches", "claude-sonnet-5-5", footnote.Usage{Searches: 3}, 30_000, false},
@@ -65,11 +74,17 @@ func TestMaxOutputForStaysWithinTheBudget(t *testing.T) {
 	table := load(t, "")
 	for _, model := range table.Names() {
 		for budget := int64(1); budget < 40_000_000; budget = budget*3 + 7 {
-			n := table.MaxOutputFor(model, budget, footnote.Usage{CacheWrite5m: 25_000, CacheWrite1h: 20_000, Input: 5_000})
+			n := table.MaxOutputFor(model, budget, footnote.Usage{
+				CacheWrite5m: 25_000,
+				CacheWrite1h: 20_000,
+				Input:        5_000,
+			})
 			if n == 0 {
 				continue
 			}
-			if c := table.Cost(model, footnote.Usage{CacheWrite5m: 25_000, CacheWrite1h: 20_000, Input: 5_000, Output: n}); c.MicroUSD > budget {
+			if c := table.Cost(model, footnote.Usage{
+				CacheWrite5m: 25_000, CacheWrite1h: 20_000, Input: 5_000, Output: n,
+			}); c.MicroUSD > budget {
 				t.Errorf("%s: %d tokens cost %d, budget %d", model, n, c.MicroUSD, budget)
 			}
 		}

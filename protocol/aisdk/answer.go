@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // ClientResult converts a client tool's output to an answer: compact JSON, plus its rows if it has columns
 // and rows, so that footnotes can refer to them. An output {columns, rows, rowCount?, truncated?} may hold
 // fewer rows than the query returned.
-func ClientResult(callID string, output json.RawMessage) agent.Answer {
-	a := agent.Answer{CallID: callID}
+func ClientResult(callID string, output json.RawMessage) tool.Answer {
+	a := tool.Answer{CallID: callID}
 	var words string
 	if json.Unmarshal(output, &words) == nil {
 		a.Content = words

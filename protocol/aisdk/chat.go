@@ -3,6 +3,7 @@ package aisdk
 import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Chat is the state of a conversation according to the server's own log: a fold over its events, in order.
@@ -50,6 +51,10 @@ func Fold(events []footnote.Event) *Chat {
 }
 
 // Apply adds the next event.
+//
+// It is a flat switch over the kinds of events.
+//
+//gocyclo:ignore
 func (c *Chat) Apply(ev footnote.Event) {
 	if c.runs == nil {
 		c.runs, c.calls, c.byAsk = map[string]*chatRun{}, map[string]*chatCall{}, map[string]string{}
@@ -74,7 +79,7 @@ func (c *Chat) Apply(ev footnote.Event) {
 		}
 	case footnote.AssistantMessage:
 		for _, b := range blocksOf(b) {
-			if b.Type == agent.ToolUseBlock {
+			if b.Type == model.ToolUseBlock {
 				c.calls[b.ID] = &chatCall{run: ev.Run}
 			}
 		}
@@ -177,7 +182,8 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	r := c.runs[q.run]
 	switch {
 	case i != len(c.asks)-1 || q.text != p.Text:
-		return Plan{}, footnote.Errorf(footnote.Conflict, "There is a message with this id in the conversation already. Load it again.")
+		return Plan{}, footnote.Errorf(footnote.Conflict,
+			"There is a message with this id in the conversation already. Load it again.")
 	case r == nil || r.failed:
 		t.Edit = q.seq
 		return Plan{Turn: t}, nil
@@ -197,7 +203,8 @@ func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
 			}
 		}
 		if i < 0 && !p.User {
-			return Plan{}, footnote.Errorf(footnote.Conflict, "The answer that is to be made again is not in this conversation.")
+			return Plan{}, footnote.Errorf(footnote.Conflict,
+				"The answer that is to be made again is not in this conversation.")
 		}
 	case p.User:
 		i = c.find(p.ID)
@@ -241,7 +248,8 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 	for _, d := range p.Decisions {
 		id, ok := c.byAsk[d.ID]
 		if !ok {
-			return Plan{}, footnote.Errorf(footnote.CallUnknown, "No approval %.100q was asked for in this conversation.", d.ID)
+			return Plan{}, footnote.Errorf(footnote.CallUnknown,
+				"No approval %.100q was asked for in this conversation.", d.ID)
 		}
 		if err := note(id); err != nil {
 			return Plan{}, err

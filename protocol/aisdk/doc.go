@@ -16,6 +16,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Dialect is the newest major version of the SDK whose chunks a client accepts.
@@ -63,7 +65,7 @@ type kind struct{ client, asks bool }
 func (o Options) kinds() map[string]kind {
 	m := map[string]kind{}
 	for _, t := range o.Tools {
-		m[t.Name] = kind{client: t.Side == agent.Client, asks: t.Verdict == agent.Ask || t.Checked}
+		m[t.Name] = kind{client: t.Side == tool.Client, asks: t.Verdict == agent.Ask || t.Checked}
 	}
 	return m
 }
@@ -110,7 +112,9 @@ type Feedback struct {
 }
 
 func tokens(u footnote.Usage) *Tokens {
-	return &Tokens{Input: u.Prompt(), Output: u.Output, Total: u.Prompt() + u.Output, Reasoning: u.Thinking, Cached: u.CacheRead}
+	return &Tokens{
+		Input: u.Prompt(), Output: u.Output, Total: u.Prompt() + u.Output, Reasoning: u.Thinking, Cached: u.CacheRead,
+	}
 }
 
 func money(c footnote.Cost) *Money { return &Money{USD: c.USD(), Unpriced: c.Unpriced} }
@@ -183,7 +187,10 @@ func resultOf(call string, r footnote.StoredResult) Result {
 	if columns == nil {
 		columns = []footnote.Column{}
 	}
-	return Result{ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: columns, RowCount: r.RowCount, Truncated: r.Truncated}
+	return Result{
+		ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: columns, RowCount: r.RowCount,
+		Truncated: r.Truncated,
+	}
 }
 
 // block is the visible part of a block in a model's message.
@@ -202,11 +209,11 @@ func blocksOf(m footnote.AssistantMessage) []block {
 	blocks := make([]block, len(m.Blocks))
 	for _, b := range agent.Shown(m.Blocks) {
 		switch b.Kind {
-		case agent.TextBlock:
+		case model.TextBlock:
 			blocks[b.Index] = block{Type: b.Kind, Text: b.Text}
-		case agent.ThinkingBlock:
+		case model.ThinkingBlock:
 			blocks[b.Index] = block{Type: b.Kind, Thinking: b.Text}
-		case agent.ToolUseBlock:
+		case model.ToolUseBlock:
 			blocks[b.Index] = block{Type: b.Kind, ID: b.ID, Name: b.Name, Input: b.Input}
 		}
 	}
@@ -216,7 +223,8 @@ func blocksOf(m footnote.AssistantMessage) []block {
 // outputOf returns a result's content for a page: as JSON if it is an object or array, and as a string
 // otherwise.
 func outputOf(content string) json.RawMessage {
-	if v, err := strictjson.Parse([]byte(content)); err == nil && (v.Kind() == strictjson.Object || v.Kind() == strictjson.Array) {
+	if v, err := strictjson.Parse([]byte(content)); err == nil &&
+		(v.Kind() == strictjson.Object || v.Kind() == strictjson.Array) {
 		return compact(json.RawMessage(content))
 	}
 	return mustJSON(content)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Encoder writes the chunks of one response, which shows one run: from its first event or, as the response to
@@ -157,11 +158,11 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 func (e *Encoder) blockStarted(dst []byte, d footnote.Delta) []byte {
 	dst = e.endPart(dst)
 	switch d.Kind {
-	case agent.TextBlock:
+	case model.TextBlock:
 		e.kind, e.pending = "text", "t"+blockKey(d.Step, d.Index)
-	case agent.ThinkingBlock:
+	case model.ThinkingBlock:
 		e.kind, e.pending = "reasoning", "r"+blockKey(d.Step, d.Index)
-	case agent.ToolUseBlock:
+	case model.ToolUseBlock:
 		if c := e.call(d.ID, d.Name); !c.hidden {
 			dst = e.begin(e.start(dst), d.Step)
 			e.shown = [2]int{d.Step, d.Attempt}
@@ -174,7 +175,7 @@ func (e *Encoder) blockStarted(dst []byte, d footnote.Delta) []byte {
 
 func (e *Encoder) blockGrew(dst []byte, d footnote.Delta) []byte {
 	switch d.Kind {
-	case agent.TextBlock, agent.ThinkingBlock:
+	case model.TextBlock, model.ThinkingBlock:
 		if e.pending != "" {
 			dst = e.begin(e.start(dst), d.Step)
 			e.shown = [2]int{d.Step, d.Attempt}
@@ -182,7 +183,7 @@ func (e *Encoder) blockGrew(dst []byte, d footnote.Delta) []byte {
 			dst = e.openPart(dst)
 		}
 		dst = e.grow(dst, d.Escaped)
-	case agent.ToolUseBlock:
+	case model.ToolUseBlock:
 		if c := e.calls[d.ID]; c != nil && c.begun {
 			dst = append(chunk(dst, "tool-input-delta").str("toolCallId", d.ID), `,"inputTextDelta":"`...)
 			dst = append(dst, d.Escaped...)
@@ -284,11 +285,11 @@ func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	for i, b := range blocksOf(m) {
 		seen := e.blocks[blockKey(m.Step, i)]
 		switch {
-		case b.Type == agent.TextBlock && !seen && b.Text != "":
+		case b.Type == model.TextBlock && !seen && b.Text != "":
 			dst = e.wholePart(dst, "text", m.Step, i, b.Text)
-		case b.Type == agent.ThinkingBlock && !seen && b.Thinking != "":
+		case b.Type == model.ThinkingBlock && !seen && b.Thinking != "":
 			dst = e.wholePart(dst, "reasoning", m.Step, i, b.Thinking)
-		case b.Type == agent.ToolUseBlock:
+		case b.Type == model.ToolUseBlock:
 			c := e.call(b.ID, b.Name)
 			c.input = compact(b.Input)
 			if dst = e.begin(dst, m.Step); !c.hidden {
@@ -336,7 +337,8 @@ func (e *Encoder) toolInput(dst []byte, c *call) []byte {
 		dst = e.toolStart(dst, c)
 	}
 	e.tools, c.available = true, true
-	return chunk(dst, "tool-input-available").str("toolCallId", c.id).str("toolName", c.name).raw("input", c.input).executed(c).end()
+	return chunk(dst, "tool-input-available").str("toolCallId", c.id).str("toolName", c.name).raw("input",
+		c.input).executed(c).end()
 }
 
 // asked asks the user for approval. For calls that the browser runs, and for clients that do not know
@@ -353,7 +355,8 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	}
 	dst = e.begin(dst, e.whole)
 	e.tools = true
-	ask := chunk(dst, "tool-input-available").str("toolCallId", b.ApprovalID).str("toolName", AskTool).raw("input", askInput(c))
+	ask := chunk(dst, "tool-input-available").str("toolCallId", b.ApprovalID).str("toolName", AskTool).raw("input",
+		askInput(c))
 	if e.settled[b.ApprovalID] {
 		ask = ask.flag("providerExecuted")
 	}
@@ -382,7 +385,8 @@ func (e *Encoder) given(dst []byte, b footnote.ApprovalGiven) []byte {
 	}
 	switch {
 	case e.opt.Dialect < V6 || c.client:
-		return chunk(e.start(dst), "tool-output-available").str("toolCallId", b.ApprovalID).raw("output", decisionOf(b)).end()
+		return chunk(e.start(dst), "tool-output-available").str("toolCallId", b.ApprovalID).raw("output",
+			decisionOf(b)).end()
 	case e.opt.Dialect >= V7:
 		w := chunk(e.start(dst), "tool-approval-response").str("approvalId", b.ApprovalID).bool("approved", b.Approved)
 		if b.Reason != "" {
@@ -433,7 +437,8 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 	case r.IsError:
 		dst = chunk(dst, "tool-output-error").str("toolCallId", r.CallID).str("errorText", r.Content).executed(c).end()
 	default:
-		dst = chunk(dst, "tool-output-available").str("toolCallId", r.CallID).raw("output", outputOf(r.Content)).executed(c).end()
+		dst = chunk(dst, "tool-output-available").str("toolCallId", r.CallID).raw("output",
+			outputOf(r.Content)).executed(c).end()
 	}
 	return e.data(dst, r)
 }
@@ -441,7 +446,8 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 // data writes the parts of a result besides its text.
 func (e *Encoder) data(dst []byte, r footnote.ToolResult) []byte {
 	if r.Result != nil {
-		dst = chunk(dst, "data-result").str("id", r.Result.ID).raw("data", mustJSON(resultOf(r.CallID, *r.Result))).end()
+		dst = chunk(dst, "data-result").str("id", r.Result.ID).raw("data",
+			mustJSON(resultOf(r.CallID, *r.Result))).end()
 	}
 	if r.Detail != nil {
 		dst = chunk(dst, "data-detail").str("id", r.CallID).raw("data", compact(r.Detail)).end()
@@ -519,9 +525,9 @@ func (e *Encoder) failed(dst []byte, b footnote.RunFailed) []byte {
 
 func reason(r string) string {
 	switch r {
-	case agent.MaxTokens, agent.ContextExceeded, "max_turns", "budget":
+	case model.MaxTokens, model.ContextExceeded, "max_turns", "budget":
 		return "length"
-	case agent.Refusal:
+	case model.Refusal:
 		return "content-filter"
 	default:
 		return "stop"

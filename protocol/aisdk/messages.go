@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -111,7 +111,8 @@ func (b *builder) begin(ev footnote.Event) *entry {
 	e := &entry{
 		seq: ev.Seq, run: ev.Run, running: true,
 		m: Message{ID: messageID(ev.Run), Role: "assistant", Parts: []Part{}, Metadata: &Metadata{
-			Conversation: b.opt.Conversation, Assistant: b.opened.Assistant, Model: b.opened.Model, Created: timeOf(ev.Time),
+			Conversation: b.opt.Conversation, Assistant: b.opened.Assistant, Model: b.opened.Model,
+			Created: timeOf(ev.Time),
 		}},
 		tools: map[string]int{}, asks: map[string]int{}, by: map[string]string{},
 	}
@@ -133,7 +134,8 @@ func (b *builder) unreadable(ev footnote.Event, body footnote.Unreadable) {
 			role = "user"
 		}
 		b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
-			ID: "unreadable_" + itoa(ev.Seq), Role: role, Metadata: &Metadata{Seq: ev.Seq, Created: timeOf(ev.Time)}, Parts: []Part{textPart("text", words)},
+			ID: "unreadable_" + itoa(ev.Seq), Role: role, Metadata: &Metadata{Seq: ev.Seq, Created: timeOf(ev.Time)},
+			Parts: []Part{textPart("text", words)},
 		}})
 		return
 	}
@@ -159,7 +161,8 @@ func (b *builder) entryOf(run string) *entry {
 func (b *builder) imported(ev footnote.Event, body footnote.Imported) {
 	for i, t := range body.Turns {
 		b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
-			ID: "imported_" + itoa(ev.Seq) + "_" + strconv.Itoa(i), Role: t.Role, Parts: []Part{textPart("text", t.Text)},
+			ID: "imported_" + itoa(ev.Seq) + "_" + strconv.Itoa(i), Role: t.Role,
+			Parts: []Part{textPart("text", t.Text)},
 		}})
 	}
 }
@@ -252,13 +255,13 @@ func (b *builder) message(e *entry, m footnote.AssistantMessage) {
 	e.usage, e.cost = e.usage.Add(m.Usage), e.cost.Add(m.Cost)
 	for _, bl := range blocksOf(m) {
 		switch {
-		case bl.Type == agent.TextBlock && bl.Text != "":
+		case bl.Type == model.TextBlock && bl.Text != "":
 			e.begin(m.Step)
 			e.m.Parts = append(e.m.Parts, textPart("text", bl.Text))
-		case bl.Type == agent.ThinkingBlock && bl.Thinking != "":
+		case bl.Type == model.ThinkingBlock && bl.Thinking != "":
 			e.begin(m.Step)
 			e.m.Parts = append(e.m.Parts, textPart("reasoning", bl.Thinking))
-		case bl.Type == agent.ToolUseBlock:
+		case bl.Type == model.ToolUseBlock:
 			e.begin(m.Step)
 			e.tools[bl.ID] = len(e.m.Parts)
 			e.m.Parts = append(e.m.Parts, Part{
@@ -286,7 +289,9 @@ func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
 	}
 	c := &call{id: body.CallID, name: part.Type[len("tool-"):], input: part.Input, approval: body.ApprovalID}
 	e.asks[body.ApprovalID] = len(e.m.Parts)
-	e.m.Parts = append(e.m.Parts, Part{Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c)})
+	e.m.Parts = append(e.m.Parts, Part{
+		Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c),
+	})
 }
 
 func (b *builder) given(e *entry, body footnote.ApprovalGiven) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Post is a client's post: the last message of its chat, and what to do with it.
@@ -29,7 +29,7 @@ type Post struct {
 	// Where is the context of the message: the body's context, if it is an object.
 	Where json.RawMessage
 	// Answers and Decisions come from the last step of the assistant's message.
-	Answers   []agent.Answer
+	Answers   []tool.Answer
 	Decisions []Decision
 }
 
@@ -49,15 +49,20 @@ const maxReasonChars = 1000
 func Decode(body []byte, dialect string) (Post, error) {
 	v, err := strictjson.Parse(body)
 	if err != nil {
-		return Post{}, &footnote.Error{Code: footnote.InvalidRequest, Message: "The body cannot be read: " + err.Error() + ".", Err: err}
+		return Post{}, &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: "The body cannot be read: " + err.Error() + ".",
+			Err:     err,
+		}
 	}
 	if v.Kind() != strictjson.Object {
 		return Post{}, footnote.Errorf(footnote.InvalidRequest, "The body is not a chat as useChat posts it.")
 	}
 	d := decoder{}
 	p := Post{
-		Chat: d.text(v, "id"), Assistant: d.text(v, "assistant"), Tier: d.text(v, "tier"), Sources: d.texts(v, "sources"),
-		About: d.text(v, "messageId"), Regenerate: d.trigger(v), Dialect: d.dialect(v, dialect),
+		Chat: d.text(v, "id"), Assistant: d.text(v, "assistant"), Tier: d.text(v, "tier"),
+		Sources: d.texts(v, "sources"),
+		About:   d.text(v, "messageId"), Regenerate: d.trigger(v), Dialect: d.dialect(v, dialect),
 	}
 	if where := v.Get("context"); where.Kind() == strictjson.Object {
 		p.Where = json.RawMessage(where.Raw())
@@ -159,7 +164,8 @@ func (d *decoder) message(p *Post, m strictjson.Value) {
 
 // plainID reports whether a client's message id can be stored.
 func plainID(id string) bool {
-	return len(id) <= 128 && utf8.ValidString(id) && strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	return len(id) <= 128 && utf8.ValidString(id) &&
+		strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // user reads a user's message: text, and files that are text.
@@ -173,7 +179,8 @@ func (d *decoder) user(p *Post, parts []strictjson.Value) {
 				words = append(words, t)
 			}
 		case "file":
-			if err := files.add(d.text(part, "filename"), d.text(part, "mediaType"), d.text(part, "url")); err != nil && d.err == nil && !p.Regenerate {
+			if err := files.add(d.text(part, "filename"), d.text(part, "mediaType"), d.text(part, "url")); err != nil &&
+				d.err == nil && !p.Regenerate {
 				d.err = err
 			}
 		}
@@ -227,7 +234,7 @@ func (d *decoder) tool(p *Post, part strictjson.Value, name string) {
 		}
 		p.Answers = append(p.Answers, ClientResult(id, json.RawMessage(output)))
 	case state == "output-error":
-		p.Answers = append(p.Answers, agent.Answer{CallID: id, Content: d.text(part, "errorText"), IsError: true})
+		p.Answers = append(p.Answers, tool.Answer{CallID: id, Content: d.text(part, "errorText"), IsError: true})
 	}
 }
 
@@ -236,7 +243,11 @@ func (d *decoder) approval(p *Post, a strictjson.Value) {
 	if !ok {
 		d.fail("An approval that was responded to says whether it is approved.")
 	}
-	p.Decisions = append(p.Decisions, Decision{ID: d.text(a, "id"), Approved: approved, Reason: cut(d.text(a, "reason"), maxReasonChars)})
+	p.Decisions = append(p.Decisions, Decision{
+		ID:       d.text(a, "id"),
+		Approved: approved,
+		Reason:   cut(d.text(a, "reason"), maxReasonChars),
+	})
 }
 
 // decision reads the output of an AskTool call.
@@ -250,7 +261,9 @@ func (d *decoder) decision(p *Post, id string, output strictjson.Value) {
 		return
 	}
 	always, _ := output.Get("always").Bool()
-	p.Decisions = append(p.Decisions, Decision{ID: id, Approved: approved, Always: always && approved, Reason: cut(d.text(output, "reason"), maxReasonChars)})
+	p.Decisions = append(p.Decisions, Decision{
+		ID: id, Approved: approved, Always: always && approved, Reason: cut(d.text(output, "reason"), maxReasonChars),
+	})
 }
 
 // cut shortens a text to n characters.

@@ -7,7 +7,8 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/protocol/internal/transcript"
+	"github.com/footnotehq/footnote/internal/transcript"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // setting holds the settings of a script.
@@ -24,10 +25,10 @@ type setting struct {
 func (s setting) options() Options {
 	var tools []agent.ToolInfo
 	for _, name := range []string{"query", "pick", "drop", "draw"} {
-		info := agent.ToolInfo{Name: name, Side: agent.Server, Verdict: agent.Allow}
+		info := agent.ToolInfo{Name: name, Side: tool.Server, Verdict: agent.Allow}
 		for _, c := range s.Client {
 			if c == name {
-				info.Side = agent.Client
+				info.Side = tool.Client
 			}
 		}
 		for _, a := range s.Ask {
@@ -42,7 +43,7 @@ func (s setting) options() Options {
 
 func (s setting) turn() (turn agent.Turn) {
 	for _, id := range s.Answers {
-		turn.Answers = append(turn.Answers, agent.Answer{CallID: id})
+		turn.Answers = append(turn.Answers, tool.Answer{CallID: id})
 	}
 	for _, id := range s.Approvals {
 		turn.Approvals = append(turn.Approvals, agent.Approval{CallID: id})
@@ -125,7 +126,8 @@ func TestReplays(t *testing.T) {
 				if ended := len(events) > 0 && footnote.Terminal(events[len(events)-1].Body); ended && !enc.Done() {
 					t.Errorf("%s from %d: the response does not end", file.Path, from)
 				}
-				if last := events[len(events)-1].Body; footnote.Terminal(last) && strings.Contains(string(stream), `"finishReason":"tool-calls"`) {
+				if last := events[len(events)-1].Body; footnote.Terminal(last) &&
+					strings.Contains(string(stream), `"finishReason":"tool-calls"`) {
 					t.Errorf("%s from %d: a run that is over waits: %s", file.Path, from, stream)
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Door is the name of this door in the log.
@@ -54,7 +55,8 @@ func (q Question) Check() error {
 		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
 	}
 	if len(q.RequestID) > maxIDBytes || !printable(q.RequestID) {
-		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.", maxIDBytes)
+		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.",
+			maxIDBytes)
 	}
 	if q.Schema == nil {
 		return nil
@@ -83,7 +85,8 @@ func (q Question) ClientID() string {
 // repeat it.
 func (q Question) Turn(known string) agent.Turn {
 	t := agent.Turn{
-		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID, Door: Door,
+		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID,
+		Door: Door,
 	}
 	if q.SessionID == "" {
 		t.ClientID = q.ClientID()
@@ -108,7 +111,8 @@ func DecodeSchema(body []byte) (localschema.Schema, error) {
 		return localschema.Schema{}, err
 	}
 	if b.Schema == nil {
-		return localschema.Schema{}, footnote.Errorf(footnote.InvalidRequest, "The body has a schema: {\"schema\":{\"tables\":[…]}}.")
+		return localschema.Schema{},
+			footnote.Errorf(footnote.InvalidRequest, "The body has a schema: {\"schema\":{\"tables\":[…]}}.")
 	}
 	return *b.Schema, b.Schema.Check()
 }
@@ -128,13 +132,15 @@ func DecodeResult(body []byte) (agent.Turn, error) {
 		return agent.Turn{}, err
 	}
 	if r.SessionID == "" || r.ToolCallID == "" || (len(r.Result) == 0) == (r.Error == nil) {
-		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "A tool result has sessionId, toolCallId, and either result or error.")
+		return agent.Turn{},
+			footnote.Errorf(footnote.InvalidRequest,
+				"A tool result has sessionId, toolCallId, and either result or error.")
 	}
-	a := agent.Answer{CallID: r.ToolCallID, IsError: true}
+	a := tool.Answer{CallID: r.ToolCallID, IsError: true}
 	if r.Error == nil {
 		a = answer(r.ToolCallID, r.Result)
 	} else if a.Content = *r.Error; a.Content == "" {
 		a.Content = "The tool failed without saying why."
 	}
-	return agent.Turn{Conversation: r.SessionID, Door: Door, Answers: []agent.Answer{a}}, nil
+	return agent.Turn{Conversation: r.SessionID, Door: Door, Answers: []tool.Answer{a}}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Options select what a stream shows.
@@ -57,7 +59,7 @@ type spec struct {
 func NewEncoder(o Options) *Encoder {
 	e := &Encoder{opt: o, at: o.From, client: map[string]bool{}}
 	for _, t := range o.Tools {
-		e.client[t.Name] = t.Side == agent.Client
+		e.client[t.Name] = t.Side == tool.Client
 	}
 	return e
 }
@@ -80,7 +82,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 
 // Delta appends the frames of a delta: thinking as it grows.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
-	if e.done || d.Run != e.opt.Run || d.Op != footnote.BlockGrew || d.Kind != agent.ThinkingBlock || d.Step <= e.step {
+	if e.done || d.Run != e.opt.Run || d.Op != footnote.BlockGrew || d.Kind != model.ThinkingBlock || d.Step <= e.step {
 		return dst
 	}
 	if text := e.unseen(string(strictjson.AppendUnescaped(nil, d.Escaped))); text != "" {
@@ -158,7 +160,7 @@ func (e *Encoder) unseenThinking(b footnote.Body) (text string) {
 	switch b := b.(type) {
 	case footnote.AssistantMessage:
 		for _, block := range agent.Shown(b.Blocks) {
-			if block.Kind == agent.ThinkingBlock {
+			if block.Kind == model.ThinkingBlock {
 				text += block.Text
 			}
 		}
@@ -200,10 +202,10 @@ func (e *Encoder) message(m footnote.AssistantMessage) (frames []any) {
 	words := ""
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Name == agent.FinalAnswer: // the answer event shows it
-		case b.Kind == agent.TextBlock:
+		case b.Name == tool.FinalAnswer: // the answer event shows it
+		case b.Kind == model.TextBlock:
 			words += b.Text
-		case b.Kind == agent.ToolUseBlock:
+		case b.Kind == model.ToolUseBlock:
 			frames = append(frames, e.called(b))
 		}
 	}
@@ -214,12 +216,14 @@ func (e *Encoder) message(m footnote.AssistantMessage) (frames []any) {
 }
 
 // returnData lists the tools whose results count as steps.
-var returnData = map[string]bool{"run_query": true, "get_column_stats": true, "get_value_distribution": true, "transform_data": true}
+var returnData = map[string]bool{
+	"run_query": true, "get_column_stats": true, "get_value_distribution": true, "transform_data": true,
+}
 
 func (e *Encoder) called(b agent.Block) toolFrame {
-	f := toolFrame{Type: "tool_call", ID: b.ID, Name: b.Name, Input: b.Input, Side: agent.Server}
+	f := toolFrame{Type: "tool_call", ID: b.ID, Name: b.Name, Input: b.Input, Side: tool.Server}
 	if e.client[b.Name] {
-		f.Side = agent.Client
+		f.Side = tool.Client
 	}
 	if returnData[b.Name] {
 		f.Step = new(e.data)

@@ -80,10 +80,12 @@ func (e *Encoder) answer(b footnote.Answered) *Answer {
 		a.Footnotes = []footnote.Cite{}
 	}
 	for i := range a.Footnotes {
-		a.Footnotes[i].Start, a.Footnotes[i].End = units(b.Text, a.Footnotes[i].Start), units(b.Text, a.Footnotes[i].End)
+		a.Footnotes[i].Start, a.Footnotes[i].End = units(b.Text, a.Footnotes[i].Start),
+			units(b.Text, a.Footnotes[i].End)
 	}
 	for i := range a.Unresolved {
-		a.Unresolved[i].Start, a.Unresolved[i].End = units(b.Text, a.Unresolved[i].Start), units(b.Text, a.Unresolved[i].End)
+		a.Unresolved[i].Start, a.Unresolved[i].End = units(b.Text, a.Unresolved[i].Start),
+			units(b.Text, a.Unresolved[i].End)
 	}
 	for _, r := range e.results {
 		if r.SQL != "" {

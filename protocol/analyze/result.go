@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // answer converts a tool's result to an answer for the engine. It recognises rows in two forms: {columns,
 // rows, rowCount?, truncated?, sql?}, which may hold fewer rows than the query returned, and an array of flat
 // objects. Everything else is text for the model. Rows that do not match the number of columns still count as
 // rows: the engine refuses them, so the error goes to the page and not to the model.
-func answer(callID string, result json.RawMessage) agent.Answer {
-	a := agent.Answer{CallID: callID}
+func answer(callID string, result json.RawMessage) tool.Answer {
+	a := tool.Answer{CallID: callID}
 	var words string
 	if json.Unmarshal(result, &words) == nil {
 		a.Content = words

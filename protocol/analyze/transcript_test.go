@@ -8,13 +8,14 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/protocol/internal/transcript"
+	"github.com/footnotehq/footnote/internal/transcript"
+	"github.com/footnotehq/footnote/tool"
 )
 
 func options() Options {
-	tools := []agent.ToolInfo{{Name: "list_tables", Side: agent.Server}}
+	tools := []agent.ToolInfo{{Name: "list_tables", Side: tool.Server}}
 	for _, name := range []string{"run_query", "get_column_stats", "transform_data"} {
-		tools = append(tools, agent.ToolInfo{Name: name, Side: agent.Client})
+		tools = append(tools, agent.ToolInfo{Name: name, Side: tool.Client})
 	}
 	return Options{Run: "r1", Tools: tools, Rows: func(r footnote.StoredResult) (json.RawMessage, error) {
 		return json.RawMessage(`[["` + r.Chunks[0].Digest + `"]]`), nil
@@ -121,7 +122,8 @@ func TestReconnecting(t *testing.T) {
 func TestFailIsNoEvent(t *testing.T) {
 	enc := NewEncoder(options())
 	out := string(enc.Fail(nil, footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down.")))
-	if strings.Contains(out, "id:") || strings.Contains(out, "done") || !strings.Contains(out, `"code":"model_unavailable"`) || !enc.Done() {
+	if strings.Contains(out, "id:") || strings.Contains(out, "done") ||
+		!strings.Contains(out, `"code":"model_unavailable"`) || !enc.Done() {
 		t.Errorf("got %s", out)
 	}
 }

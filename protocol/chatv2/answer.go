@@ -9,6 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Response is the answer to a message.
@@ -46,18 +47,24 @@ type Totals struct {
 }
 
 // parkedMessage is the error when a run waits for something that this door cannot provide.
-const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant without such tools."
+const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant " +
+	"without such tools."
 
 // failure returns why a run that ended with b gave no answer, or nil if it gave one.
 func failure(b footnote.Body) error {
 	switch b := b.(type) {
 	case footnote.RunFailed:
-		return &footnote.Error{Code: b.Code, Message: b.Message, RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond}
+		return &footnote.Error{
+			Code:       b.Code,
+			Message:    b.Message,
+			RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond,
+		}
 	case footnote.RunParked:
 		return footnote.Errorf(footnote.UnsupportedParameter, parkedMessage)
 	case footnote.RunStopped:
 		if b.By == "shutdown" || b.By == "interrupted" {
-			return footnote.Errorf(footnote.ModelUnavailable, "The server was restarted before the answer was complete. Please ask again.")
+			return footnote.Errorf(footnote.ModelUnavailable,
+				"The server was restarted before the answer was complete. Please ask again.")
 		}
 	}
 	return nil
@@ -74,7 +81,8 @@ type Collector struct {
 // NewCollector returns an empty Collector for a run.
 func NewCollector(conversation, run string) *Collector {
 	return &Collector{run: run, res: Response{
-		Parts: []Part{}, Events: []Event{}, ConversationID: conversation, Metadata: Totals{ToolsUsed: []string{}}, Footnotes: []footnote.Cite{},
+		Parts: []Part{}, Events: []Event{}, ConversationID: conversation, Metadata: Totals{ToolsUsed: []string{}},
+		Footnotes: []footnote.Cite{},
 	}}
 }
 
@@ -94,7 +102,9 @@ func (c *Collector) Event(ev footnote.Event) {
 	case footnote.AssistantMessage:
 		c.message(b)
 	case footnote.ToolResult:
-		c.res.Parts = append(c.res.Parts, Part{Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Content: &b.Content, IsError: b.IsError})
+		c.res.Parts = append(c.res.Parts, Part{
+			Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Content: &b.Content, IsError: b.IsError,
+		})
 	case footnote.Answered:
 		c.answered(b)
 	case footnote.RunFinished:
@@ -113,10 +123,10 @@ func (c *Collector) message(m footnote.AssistantMessage) {
 	text := ""
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Kind == agent.TextBlock && b.Text != "":
+		case b.Kind == model.TextBlock && b.Text != "":
 			text += b.Text
 			c.res.Parts = append(c.res.Parts, Part{Type: "text", Text: b.Text})
-		case b.Kind == agent.ToolUseBlock:
+		case b.Kind == model.ToolUseBlock:
 			c.res.Parts = append(c.res.Parts, Part{Type: "tool_use", ID: b.ID, Name: b.Name, Input: b.Input})
 		}
 		if b.Name != "" && !slices.Contains(c.res.Metadata.ToolsUsed, b.Name) {

@@ -42,7 +42,8 @@ func Decode(body []byte) (Request, error) {
 		return q, err
 	}
 	if q.Message != "" && q.NewMessage != "" {
-		return q, footnote.Errorf(footnote.InvalidRequest, "message and newMessage are two names of one thing; send one of them.")
+		return q, footnote.Errorf(footnote.InvalidRequest,
+			"message and newMessage are two names of one thing; send one of them.")
 	}
 	if q.Message == "" {
 		q.Message = q.NewMessage
@@ -51,7 +52,8 @@ func Decode(body []byte) (Request, error) {
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	}
 	if len(q.MessageID) > maxIDBytes || !printable(q.MessageID) {
-		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.", maxIDBytes)
+		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.",
+			maxIDBytes)
 	}
 	return q, nil
 }

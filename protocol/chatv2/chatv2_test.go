@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/protocol/internal/transcript"
+	"github.com/footnotehq/footnote/internal/transcript"
 )
 
 // TestTranscripts shows each script as a stream, as a complete answer, and as the view of its log.
@@ -50,7 +50,11 @@ func TestTranscripts(t *testing.T) {
 func TestNothingBeforeTheFirstWord(t *testing.T) {
 	enc := NewEncoder("conv_1", "r1")
 	var out []byte
-	for i, b := range []footnote.Body{footnote.UserMessage{Text: "Hi"}, footnote.RunStarted{}, footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."}} {
+	for i, b := range []footnote.Body{
+		footnote.UserMessage{
+			Text: "Hi",
+		}, footnote.RunStarted{}, footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."},
+	} {
 		out = enc.Event(out, footnote.Event{Stream: "conv_1", Seq: int64(i + 1), Run: "r1", Body: b})
 	}
 	if len(out) > 0 || !enc.Done() || footnote.CodeOf(enc.Err()) != footnote.ModelUnavailable {

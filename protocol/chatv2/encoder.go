@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 )
 
 // Encoder writes a run as frames: the conversation, text as it grows, each event when it is stored, and
@@ -67,7 +67,7 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 		return dst
 	}
 	switch {
-	case d.Op == footnote.BlockGrew && d.Kind == agent.TextBlock && len(d.Escaped) > 0:
+	case d.Op == footnote.BlockGrew && d.Kind == model.TextBlock && len(d.Escaped) > 0:
 		dst = e.begin(dst)
 		e.textShown = true
 		dst = append(dst, `data: {"type":"text","text":"`...)

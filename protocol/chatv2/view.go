@@ -7,7 +7,8 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
 )
 
 // The types of an event.
@@ -96,7 +97,8 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 			e.Metadata = &Metadata{Duration: b.Millis}
 		}
 	case footnote.Unreadable:
-		e.Type, e.Content = typeAssistant, textContent(fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq))
+		e.Type, e.Content = typeAssistant,
+			textContent(fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq))
 		if b.Kind == "user_message" {
 			e.Type = typeUser
 		}
@@ -113,12 +115,12 @@ func messageContent(m footnote.AssistantMessage) Content {
 	text, uses := "", []ToolUse(nil)
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Kind == agent.TextBlock:
+		case b.Kind == model.TextBlock:
 			text += b.Text
 			if b.Name != "" { // the final answer is also a call
 				uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
 			}
-		case b.Kind == agent.ToolUseBlock:
+		case b.Kind == model.ToolUseBlock:
 			uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
 		}
 	}

@@ -23,19 +23,25 @@ type Options struct {
 }
 
 // ParkedMessage is the error when a run waits for something that this API cannot provide.
-const ParkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant without such tools."
+const ParkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant " +
+	"without such tools."
 
 // Failure returns why a run that ended with b gave no answer, or nil if it gave one. A run that a person
 // stopped has an answer: its text so far.
 func Failure(b footnote.Body) error {
 	switch b := b.(type) {
 	case footnote.RunFailed:
-		return &footnote.Error{Code: b.Code, Message: b.Message, RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond}
+		return &footnote.Error{
+			Code:       b.Code,
+			Message:    b.Message,
+			RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond,
+		}
 	case footnote.RunParked:
 		return footnote.Errorf(footnote.UnsupportedParameter, ParkedMessage)
 	case footnote.RunStopped:
 		if b.By == "shutdown" || b.By == "interrupted" {
-			return footnote.Errorf(footnote.ModelUnavailable, "The server was restarted before the answer was complete. Please ask again.")
+			return footnote.Errorf(footnote.ModelUnavailable,
+				"The server was restarted before the answer was complete. Please ask again.")
 		}
 	}
 	return nil

@@ -64,7 +64,8 @@ func newForm(function string, schema strictjson.Value) *Form {
 
 // Prompt adds instructions to the prompt of a job, so that Fill can read the answer.
 func (f *Form) Prompt(prompt string) string {
-	return prompt + "\n\nAnswer with one JSON object and nothing else. It has these keys, each with a text: " + strings.Join(f.Keys, ", ") + "."
+	return prompt + "\n\nAnswer with one JSON object and nothing else. It has these keys, each with a text: " +
+		strings.Join(f.Keys, ", ") + "."
 }
 
 // Fill builds the object from a model's answer: a JSON object, or else just a title. The planner's answers
@@ -72,7 +73,8 @@ func (f *Form) Prompt(prompt string) string {
 func (f *Form) Fill(answer string) []byte {
 	values := map[string]string{}
 	begin, end := strings.Index(answer, "{"), strings.LastIndex(answer, "}")
-	if begin < 0 || end < begin || json.Unmarshal([]byte(answer[begin:end+1]), &values) != nil || values["title"] == "" {
+	if begin < 0 || end < begin || json.Unmarshal([]byte(answer[begin:end+1]), &values) != nil ||
+		values["title"] == "" {
 		line, _, _ := strings.Cut(strings.TrimSpace(answer), "\n")
 		values = map[string]string{"title": strings.Trim(line, " \t\"'*#.")}
 	}

@@ -70,7 +70,8 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 		return Request{}, invalid(err)
 	}
 	if doc.Kind() != strictjson.Object {
-		return Request{}, footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object, not %s.", doc.Kind())
+		return Request{}, footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object, not %s.",
+			doc.Kind())
 	}
 	if err := choices(doc); err != nil {
 		return Request{}, err
@@ -121,7 +122,11 @@ func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
 // invalid classifies a JSON error.
 func invalid(err error) error {
 	if se, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("The body is not valid JSON at byte %d: %s.", se.Offset, se.Msg), Err: err}
+		return &footnote.Error{
+			Code:    footnote.InvalidRequest,
+			Message: fmt.Sprintf("The body is not valid JSON at byte %d: %s.", se.Offset, se.Msg),
+			Err:     err,
+		}
 	}
 	return err
 }
@@ -173,7 +178,8 @@ func (r *Request) options(doc strictjson.Value, h http.Header) error {
 	}
 	if v := doc.Get("stream_options"); !v.Absent() {
 		if v.Kind() != strictjson.Object {
-			return refuse(footnote.InvalidRequest, "stream_options", "stream_options must be an object, not %s.", v.Kind())
+			return refuse(footnote.InvalidRequest, "stream_options", "stream_options must be an object, not %s.",
+				v.Kind())
 		}
 		if r.IncludeUsage, err = boolean(v, "include_usage"); err != nil {
 			return err
@@ -209,7 +215,8 @@ func effort(v strictjson.Value) (string, error) {
 	case "low", "medium", "high", "xhigh", "max":
 		return word, nil
 	}
-	return "", refuse(footnote.InvalidRequest, "reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high, xhigh or max.")
+	return "", refuse(footnote.InvalidRequest, "reasoning_effort",
+		"reasoning_effort must be none, minimal, low, medium, high, xhigh or max.")
 }
 
 func boolean(v strictjson.Value, key string) (bool, error) {
@@ -246,7 +253,8 @@ func stops(v strictjson.Value) ([]string, error) {
 		items = []strictjson.Value{v}
 	case strictjson.Array:
 	default:
-		return nil, refuse(footnote.InvalidRequest, "stop", "stop must be a string or a list of strings, not %s.", v.Kind())
+		return nil, refuse(footnote.InvalidRequest, "stop", "stop must be a string or a list of strings, not %s.",
+			v.Kind())
 	}
 	if len(items) > maxStops {
 		return nil, refuse(footnote.InvalidRequest, "stop", "stop may hold at most %d strings.", maxStops)
@@ -255,7 +263,8 @@ func stops(v strictjson.Value) ([]string, error) {
 	for _, item := range items {
 		s, ok := item.Text()
 		if !ok || len(s) > maxStopLen {
-			return nil, refuse(footnote.InvalidRequest, "stop", "stop must hold strings of at most %d bytes.", maxStopLen)
+			return nil, refuse(footnote.InvalidRequest, "stop", "stop must hold strings of at most %d bytes.",
+				maxStopLen)
 		}
 		if s != "" {
 			out = append(out, s)
@@ -270,7 +279,8 @@ func (r *Request) messages(v strictjson.Value) error {
 		return refuse(footnote.InvalidRequest, "messages", "messages must be an array of at least one message.")
 	}
 	if n := len(v.Items()); n > maxMessages {
-		return refuse(footnote.InvalidRequest, "messages", "There are %d messages; at most %d are allowed.", n, maxMessages)
+		return refuse(footnote.InvalidRequest, "messages", "There are %d messages; at most %d are allowed.", n,
+			maxMessages)
 	}
 	var system, current []string
 	last := "" // role of the last message that is not a system message
@@ -355,9 +365,11 @@ func parts(items []strictjson.Value, where string) (string, error) {
 		case "refusal":
 			key = "refusal"
 		case "image_url", "file", "input_audio", "input_image", "input_file", "video_url":
-			return "", refuse(footnote.UnsupportedParameter, here, "Parts of type %s are not supported; only text is.", kind)
+			return "", refuse(footnote.UnsupportedParameter, here, "Parts of type %s are not supported; only text is.",
+				kind)
 		default:
-			return "", refuse(footnote.InvalidRequest, here, "A part must have a known type; text is the one that is supported.")
+			return "", refuse(footnote.InvalidRequest, here,
+				"A part must have a known type; text is the one that is supported.")
 		}
 		text, ok := p.Get(key).Text()
 		if !ok {

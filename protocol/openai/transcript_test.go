@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/protocol/internal/transcript"
+	"github.com/footnotehq/footnote/internal/transcript"
 )
 
 // TestTranscripts plays each script of testdata to an Encoder and a Collector.
@@ -120,8 +120,13 @@ func TestDeltaAllocations(t *testing.T) {
 }
 
 func textDelta() (*Encoder, footnote.Delta) {
-	e := NewEncoder(Options{ID: "chatcmpl-ABCDEFGHIJKLMNOPQRSTUVWXYZ", Run: "run_1", Model: "analyst", Usage: true, Created: time.Unix(1_700_000_000, 0)})
-	return e, footnote.Delta{Run: "run_1", Step: 1, Attempt: 1, Op: footnote.BlockGrew, Kind: "text", Escaped: []byte(`orders in \"May\"`)}
+	e := NewEncoder(Options{
+		ID: "chatcmpl-ABCDEFGHIJKLMNOPQRSTUVWXYZ", Run: "run_1", Model: "analyst", Usage: true,
+		Created: time.Unix(1_700_000_000, 0),
+	})
+	return e, footnote.Delta{
+		Run: "run_1", Step: 1, Attempt: 1, Op: footnote.BlockGrew, Kind: "text", Escaped: []byte(`orders in \"May\"`),
+	}
 }
 
 func BenchmarkDelta(b *testing.B) {

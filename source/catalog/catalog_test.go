@@ -104,7 +104,8 @@ func files(t *testing.T, folder string) string {
 func TestAnUploadIsItsOwnersAlone(t *testing.T) {
 	c := newCatalog(t, t.TempDir())
 	e := add(t, c, ada, "Sales 2026.csv", "a,b")
-	if !e.Uploaded || e.Engine != "sqlite" || e.Tables != 1 || e.Rows != 3 || !strings.HasPrefix(e.Name, "sales_2026_") {
+	if !e.Uploaded || e.Engine != "sqlite" || e.Tables != 1 || e.Rows != 3 ||
+		!strings.HasPrefix(e.Name, "sales_2026_") {
 		t.Errorf("%+v", e)
 	}
 	if got := names(c, ada); got != "shop "+e.Name {
@@ -116,10 +117,12 @@ func TestAnUploadIsItsOwnersAlone(t *testing.T) {
 		}
 		_, errFound := c.Find(p, e.Name)
 		_, errMissing := c.Find(p, "nothing")
-		if footnote.CodeOf(errFound) != footnote.NotFound || strings.ReplaceAll(errFound.Error(), e.Name, "nothing") != errMissing.Error() {
+		if footnote.CodeOf(errFound) != footnote.NotFound ||
+			strings.ReplaceAll(errFound.Error(), e.Name, "nothing") != errMissing.Error() {
 			t.Errorf("%v finds it: %v, and what is not there: %v", p, errFound, errMissing)
 		}
-		if _, err := c.Choose(p, []string{e.Name}); footnote.CodeOf(err) != footnote.InvalidRequest || strings.Contains(err.Error(), "are: shop, ") {
+		if _, err := c.Choose(p, []string{e.Name}); footnote.CodeOf(err) != footnote.InvalidRequest ||
+			strings.Contains(err.Error(), "are: shop, ") {
 			t.Errorf("%v chooses it: %v", p, err)
 		}
 		if err := c.Remove(p, e.Name); footnote.CodeOf(err) != footnote.NotFound {
@@ -223,9 +226,11 @@ func TestHostileNames(t *testing.T) {
 	folder := t.TempDir()
 	c := newCatalog(t, folder, func(o *catalog.Options) { o.Shared = false; o.MaxFiles = 100 })
 	for name, want := range map[string]string{
-		"../../etc/passwd.csv": "passwd", `..\..\boot.csv`: "boot", "a\x00b.csv": "a_b", ".csv": "data", "....csv": "data",
-		"a?b#c%2f:d.csv": "a_b_c_2f_d", strings.Repeat("x", 300) + ".csv": strings.Repeat("x", 48), "SHOP.csv": "shop_2",
-		"日本.csv": "日本", "\xff\xfe.csv": "data_2", "con fig.CSV": "con_fig", "-rf.csv": "rf", "about.json": "about",
+		"../../etc/passwd.csv": "passwd", `..\..\boot.csv`: "boot", "a\x00b.csv": "a_b", ".csv": "data",
+		"....csv":        "data",
+		"a?b#c%2f:d.csv": "a_b_c_2f_d", strings.Repeat("x", 300) + ".csv": strings.Repeat("x", 48),
+		"SHOP.csv": "shop_2",
+		"日本.csv":   "日本", "\xff\xfe.csv": "data_2", "con fig.CSV": "con_fig", "-rf.csv": "rf", "about.json": "about",
 	} {
 		e, err := c.Add(t.Context(), ada, name, strings.NewReader("1"))
 		if err != nil || e.Name != want && !strings.HasPrefix(e.Name, "data") {
@@ -238,7 +243,8 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "x", "x.exe", "x.csv.sh", "x.csv/"} {
-		if _, err := c.Add(t.Context(), ada, name, strings.NewReader("1")); footnote.CodeOf(err) != footnote.InvalidRequest {
+		if _, err := c.Add(t.Context(), ada, name,
+			strings.NewReader("1")); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -257,7 +263,9 @@ func TestNoFileReplacesItsDescription(t *testing.T) {
 
 func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
-	c := newCatalog(t, folder, func(o *catalog.Options) { o.MaxBytes, o.MaxTotal, o.MaxFiles, o.Shared = 10, 15, 2, false })
+	c := newCatalog(t, folder, func(o *catalog.Options) {
+		o.MaxBytes, o.MaxTotal, o.MaxFiles, o.Shared = 10, 15, 2, false
+	})
 	broken := errors.New("the client has gone")
 	for _, tc := range []struct {
 		what    string
@@ -272,12 +280,16 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		if footnote.CodeOf(err) != tc.want || tc.want == footnote.Internal && !errors.Is(err, broken) {
 			t.Errorf("%s: %v", tc.what, err)
 		}
+		if tc.what == "bad" && !strings.HasPrefix(err.Error(), "The file cannot be used: it is bad.") {
+			t.Errorf("a bad file is refused with %q", err)
+		}
 		if got := files(t, folder); got != "" || names(c, ada) != "shop" {
 			t.Errorf("%s leaves %s, %s", tc.what, got, names(c, ada))
 		}
 	}
 	add(t, c, ada, "a.csv", "1234567890")
-	if _, err := c.Add(t.Context(), ada, "b.csv", strings.NewReader("123456")); footnote.CodeOf(err) != footnote.TooLarge {
+	if _, err := c.Add(t.Context(), ada, "b.csv",
+		strings.NewReader("123456")); footnote.CodeOf(err) != footnote.TooLarge {
 		t.Errorf("beyond all that is kept: %v", err)
 	}
 	add(t, c, ada, "b.csv", "12345")
@@ -353,12 +365,17 @@ func TestOneOfAnOwnerAtOnce(t *testing.T) {
 func TestABusyServerIsNoFaultOfTheFile(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(context.Context, string, string, string) (source.Source, error) {
-			return nil, &footnote.Error{Code: footnote.RateLimited, Message: "database x: busy", RetryAfter: time.Second}
+			return nil, &footnote.Error{
+				Code:       footnote.RateLimited,
+				Message:    "database x: busy",
+				RetryAfter: time.Second,
+			}
 		}
 	})
 	_, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("x"))
 	e, ok := errors.AsType[*footnote.Error](err)
-	if !ok || e.Code != footnote.RateLimited || e.RetryAfter != time.Second || strings.Contains(e.Message, "database x") {
+	if !ok || e.Code != footnote.RateLimited || e.RetryAfter != time.Second ||
+		strings.Contains(e.Message, "database x") {
 		t.Errorf("%v", err)
 	}
 }
@@ -379,7 +396,8 @@ func TestAWritableUploadIsNoFaultOfTheFile(t *testing.T) {
 			return nil, fmt.Errorf("source x: %w", source.ErrWritable)
 		}
 	})
-	if _, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("1")); !errors.Is(err, source.ErrWritable) || footnote.CodeOf(err) != footnote.Internal {
+	if _, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("1")); !errors.Is(err, source.ErrWritable) ||
+		footnote.CodeOf(err) != footnote.Internal {
 		t.Error(err)
 	}
 }
@@ -390,11 +408,12 @@ func TestCloseEndsAnOpening(t *testing.T) {
 	first := newCatalog(t, folder)
 	name := add(t, first, ada, "slow.csv", "a,b").Name
 	begun := make(chan struct{})
-	c, err := catalog.New(catalog.Options{Folder: folder, Shared: true, Open: func(ctx context.Context, _, _, _ string) (source.Source, error) {
-		close(begun)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}})
+	c, err := catalog.New(catalog.Options{Folder: folder, Shared: true,
+		Open: func(ctx context.Context, _, _, _ string) (source.Source, error) {
+			close(begun)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,9 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 	}
 	base, ext := fileName(filename)
 	if !kinds[ext] {
-		return Entry{}, footnote.Errorf(footnote.InvalidRequest, "A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.", filename)
+		return Entry{}, footnote.Errorf(footnote.InvalidRequest,
+			"A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.",
+			filename)
 	}
 	u, err := c.reserve(p, base, ext)
 	if err != nil {
@@ -102,7 +104,8 @@ var notPlain = regexp.MustCompile(`[^\pL\pN_-]+`)
 func fileName(name string) (base, ext string) {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	ext = strings.ToLower(filepath.Ext(name))
-	base = strings.Trim(notPlain.ReplaceAllString(strings.ToValidUTF8(strings.TrimSuffix(name, filepath.Ext(name)), ""), "_"), "_-")
+	base = strings.Trim(notPlain.ReplaceAllString(strings.ToValidUTF8(strings.TrimSuffix(name, filepath.Ext(name)), ""),
+		"_"), "_-")
 	for len(base) > 48 {
 		base = base[:len(base)-1]
 	}
@@ -128,9 +131,11 @@ func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, erro
 	case c.closed:
 		return nil, footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down. Try again in a moment.")
 	case files >= c.opts.MaxFiles:
-		return nil, footnote.Errorf(footnote.Conflict, "You have %d uploaded files, which is as many as are kept. Delete one first.", files)
+		return nil, footnote.Errorf(footnote.Conflict,
+			"You have %d uploaded files, which is as many as are kept. Delete one first.", files)
 	case bytes >= c.opts.MaxTotal:
-		return nil, footnote.Errorf(footnote.Conflict, "Your uploaded files have %d MB, which is as much as is kept. Delete one first.", bytes>>20)
+		return nil, footnote.Errorf(footnote.Conflict,
+			"Your uploaded files have %d MB, which is as much as is kept. Delete one first.", bytes>>20)
 	}
 	u.size = min(u.size, c.opts.MaxTotal-bytes)
 	u.about.Name = c.freeName(u.owner, base)
@@ -181,12 +186,12 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 	defer cancel()
 	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
 	if err != nil {
-		return c.unreadable(ctx, err)
+		return c.unreadable(ctx, u.about.Name, err)
 	}
 	u.src = src
 	s, err := src.Schema(ctx)
 	if err != nil {
-		return c.unreadable(ctx, err)
+		return c.unreadable(ctx, u.about.Name, err)
 	}
 	u.describe(src, s)
 	data, err := json.Marshal(u.about)
@@ -285,7 +290,7 @@ func unwritable(err error) error {
 }
 
 // unreadable returns the error that tells the owner why a file cannot be opened.
-func (c *Catalog) unreadable(ctx context.Context, err error) error {
+func (c *Catalog) unreadable(ctx context.Context, name string, err error) error {
 	if errors.Is(err, source.ErrWritable) {
 		return err // not the file's fault
 	}
@@ -300,7 +305,7 @@ func (c *Catalog) unreadable(ctx context.Context, err error) error {
 	}
 	words := ""
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
-		words = e.Message
+		words = strings.TrimPrefix(e.Message, "database "+name+": ") // the owner knows it as a file
 	} else if e, ok := errors.AsType[*source.Error](err); ok {
 		words = e.Reason
 	} else {
@@ -328,7 +333,11 @@ func (u *upload) source(c *Catalog) (source.Source, error) {
 	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
 	if err != nil {
 		c.opts.Logger.Warn("upload not opened", "source", u.about.Name, "err", err)
-		return nil, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The uploaded file " + u.about.Name + " cannot be opened now.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The uploaded file " + u.about.Name + " cannot be opened now.",
+			Err:     err,
+		}
 	}
 	u.src = src
 	return src, nil

@@ -47,7 +47,8 @@ func TestReserve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := budget.Reserve(t.Context(), 101); footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(footnote.MessageOf(err), "limits.child_memory") {
+	if _, err := budget.Reserve(t.Context(), 101); footnote.CodeOf(err) != footnote.InvalidRequest ||
+		!strings.Contains(footnote.MessageOf(err), "limits.child_memory") {
 		t.Errorf("more than all: %v", err)
 	}
 	gone := errors.New("gone")

@@ -219,7 +219,9 @@ func TestManyBatches(t *testing.T) {
 	}
 	// A reader's error ends the query quickly and is returned unchanged.
 	enough := errors.New("seen enough")
-	if _, err := c.Query(t.Context(), source.Query{SQL: "rows 1000000"}, func([]any) error { return enough }); err != enough {
+	if _, err := c.Query(t.Context(), source.Query{
+		SQL: "rows 1000000",
+	}, func([]any) error { return enough }); err != enough {
 		t.Fatalf("error %v, want the reader's own", err)
 	}
 }
@@ -386,7 +388,10 @@ func TestConfinement(t *testing.T) {
 	if _, _, err := ask(t, c, "write temporary"); err != nil {
 		t.Fatalf("its own directory: %v", err)
 	}
-	for _, sql := range []string{"read " + outside, "read /etc/passwd", "read /proc/1/environ", "write " + inside, "write " + outside, "write " + dir + "/new"} {
+	for _, sql := range []string{
+		"read " + outside, "read /etc/passwd", "read /proc/1/environ", "write " + inside, "write " + outside,
+		"write " + dir + "/new",
+	} {
 		_, _, err := ask(t, c, sql)
 		wantKind(t, err, source.Failed)
 	}
@@ -545,7 +550,11 @@ func TestClosedSource(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	row, _ := appendRow(nil, []any{nil, true, int64(-5), 2.5, "text"})
 	f.Add(row)
-	q, _ := appendQuery(nil, source.Query{SQL: "SELECT 1", Args: []any{"a"}, Limits: source.DefaultLimits()}, []byte("who"))
+	q, _ := appendQuery(nil, source.Query{
+		SQL:    "SELECT 1",
+		Args:   []any{"a"},
+		Limits: source.DefaultLimits(),
+	}, []byte("who"))
 	f.Add(q)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if row, rest, err := takeRow(b); err == nil {
@@ -576,7 +585,9 @@ func BenchmarkRows(b *testing.B) {
 	c := newFake(b, Options{Limits: source.Limits{Rows: 1 << 30, Bytes: 1 << 40}})
 	ask(b, c, "rows 1")
 	for b.Loop() {
-		if _, err := c.Query(b.Context(), source.Query{SQL: "rows 100000"}, func([]any) error { return nil }); err != nil {
+		if _, err := c.Query(b.Context(), source.Query{
+			SQL: "rows 100000",
+		}, func([]any) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -589,7 +600,9 @@ func TestFramesAreBounded(t *testing.T) {
 			t.Errorf("a frame of length %x gave %d bytes, %v", head, len(f.payload), err)
 		}
 	}
-	for _, payload := range []string{"", "\x01", "\x01\x09", "\x01\x05\xff\xff\xff\xff\x0f", "\xff\xff\x7f", "\x01\x04\x00", "\x02\x00"} {
+	for _, payload := range []string{
+		"", "\x01", "\x01\x09", "\x01\x05\xff\xff\xff\xff\x0f", "\xff\xff\x7f", "\x01\x04\x00", "\x02\x00",
+	} {
 		if row, _, err := takeRow([]byte(payload)); err == nil {
 			t.Errorf("row %q was read as %v", payload, row)
 		}

@@ -227,7 +227,8 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 	q.Limits = q.Limits.Within(c.opts.Limits)
 	limit := q.Limits.Time
 	if _, err := appendRow(nil, q.Args); err != nil || len(q.Args) > maxWidth {
-		return source.Summary{}, &source.Error{Kind: source.Failed, Reason: "The arguments must be null, boolean, integer, number or text."}
+		return source.Summary{},
+			&source.Error{Kind: source.Failed, Reason: "The arguments must be null, boolean, integer, number or text."}
 	}
 	if len(q.SQL) > 1<<20 {
 		return source.Summary{}, source.Refusef("The statement is longer than 1 MB.")
@@ -280,11 +281,15 @@ func (c *Client) slot(ctx context.Context, limit time.Duration) (release func(),
 }
 
 func busy(limit time.Duration) *source.Error {
-	return &source.Error{Kind: source.Limited, Reason: "The database was busy with other queries for " + limit.String() + ". Try again."}
+	return &source.Error{
+		Kind:   source.Limited,
+		Reason: "The database was busy with other queries for " + limit.String() + ". Try again.",
+	}
 }
 
 // query makes one attempt. Limit is the time limit to report when it expires.
-func (c *Client) query(ctx context.Context, q source.Query, attached []byte, limit time.Duration, m *meter, each func(row []any) error) (source.Summary, error) {
+func (c *Client) query(ctx context.Context, q source.Query, attached []byte, limit time.Duration, m *meter,
+	each func(row []any) error) (source.Summary, error) {
 	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	p, err := c.acquire(actx)
 	stop()
@@ -386,9 +391,15 @@ func (r *reading) run() (source.Summary, error) {
 	}
 }
 
-var errGarbled = &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
+var errGarbled = &source.Error{
+	Kind:   source.Failed,
+	Reason: "The database engine answered with nonsense and was stopped. Run the query again.",
+}
 
-var errRestarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
+var errRestarted = &source.Error{
+	Kind:   source.Failed,
+	Reason: "The database engine was restarted because another query had to be stopped. Run the query again.",
+}
 
 // handleFrame handles a frame that comes before the reply.
 func (r *reading) handleFrame(f frame) error {

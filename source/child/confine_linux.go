@@ -87,7 +87,8 @@ func restrictPaths(l launch) error {
 		if dir, err := isDir(path); err == nil && dir {
 			rules = append(rules, landlock.PathAccess(writeDir, path))
 		} else if err == nil {
-			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSTruncate, path))
+			rules = append(rules,
+				landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSTruncate, path))
 		}
 	}
 	return landlock.V11.BestEffort().Restrict(rules...)

@@ -190,7 +190,9 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 
 func appendQuery(dst []byte, q source.Query, attached []byte) ([]byte, error) {
 	l := q.Limits
-	for _, v := range [...]uint64{uint64(l.Time), uint64(l.Rows), uint64(l.Bytes), uint64(l.Cell), uint64(l.Memory), uint64(len(q.SQL))} {
+	for _, v := range [...]uint64{
+		uint64(l.Time), uint64(l.Rows), uint64(l.Bytes), uint64(l.Cell), uint64(l.Memory), uint64(len(q.SQL)),
+	} {
 		dst = binary.AppendUvarint(dst, v)
 	}
 	dst = binary.AppendUvarint(append(dst, q.SQL...), uint64(len(attached)))

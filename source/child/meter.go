@@ -53,13 +53,15 @@ func (m *meter) summary(s source.Summary, elapsed time.Duration) source.Summary 
 }
 
 func cellTooLarge(size, limit int) *source.Error {
-	return &source.Error{Kind: source.Limited, Reason: "A cell has " + bytesText(int64(size)) + "; the limit is " + bytesText(int64(limit)) +
-		". Select fewer columns, or a part of the value with substr."}
+	return &source.Error{Kind: source.Limited,
+		Reason: "A cell has " + bytesText(int64(size)) + "; the limit is " + bytesText(int64(limit)) +
+			". Select fewer columns, or a part of the value with substr."}
 }
 
 func timedOut(limit time.Duration) *source.Error {
-	return &source.Error{Kind: source.Limited, TimedOut: true, Reason: "The query took longer than " + limit.Round(10*time.Millisecond).String() +
-		" and was stopped. Read less: filter earlier, aggregate, or join on keys."}
+	return &source.Error{Kind: source.Limited, TimedOut: true,
+		Reason: "The query took longer than " + limit.Round(10*time.Millisecond).String() +
+			" and was stopped. Read less: filter earlier, aggregate, or join on keys."}
 }
 
 func outOfMemory(p Profile, limit int64) *source.Error {

@@ -100,7 +100,8 @@ func (p *Pool) Len() int {
 // returns both with started.
 func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
 	if b.bytes > 0 && need > b.bytes {
-		return footnote.Errorf(footnote.InvalidRequest, "This needs %s of memory, and all child processes together may have %s. Raise limits.child_memory.",
+		return footnote.Errorf(footnote.InvalidRequest,
+			"This needs %s of memory, and all child processes together may have %s. Raise limits.child_memory.",
 			bytesText(need), bytesText(b.bytes))
 	}
 	b.mu.Lock()
@@ -230,6 +231,7 @@ func (b *Budget) wake() {
 func Crowded(err error) error {
 	return &footnote.Error{
 		Code: footnote.RateLimited, RetryAfter: retryDelay, Err: err,
-		Message: "The server is busy with other files and databases, and has no memory left for one more. Try again in a moment.",
+		Message: "The server is busy with other files and databases, and has no memory left for one more. Try again " +
+			"in a moment.",
 	}
 }

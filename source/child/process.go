@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/confine"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -131,7 +132,7 @@ func (p *process) removeTemp() {
 func (p *process) spawn(kind string) (out io.Reader, err error) {
 	p.cmd = exec.Command(self())
 	p.cmd.Args = []string{"footnote-engine " + kind}
-	p.cmd.Env = []string{marker + "=1", "TMPDIR=" + p.temp} // nothing of the server's own environment
+	p.cmd.Env = confine.Environment(marker+"=1", "TMPDIR="+p.temp)
 	p.cmd.Dir = p.temp
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second

@@ -197,7 +197,9 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 	s.mu.Unlock()
 	data, err := json.Marshal(r)
 	if err != nil || len(data) > maxRow {
-		data, _ = json.Marshal(reply{Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes, %v)", len(data), err)}})
+		data, _ = json.Marshal(reply{
+			Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes, %v)", len(data), err)},
+		})
 	}
 	s.write(appendFrame(tail, frameEnd, f.id, data))
 }

@@ -48,10 +48,22 @@ func Stat(path string) (os.FileInfo, error) {
 	case err == nil:
 		return info, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file is not there.",
+			Err:     err,
+		}
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be read: permission denied.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file cannot be read: permission denied.",
+			Err:     err,
+		}
 	default:
-		return nil, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be read.", Err: err}
+		return nil, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file cannot be read.",
+			Err:     err,
+		}
 	}
 }

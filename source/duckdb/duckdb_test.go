@@ -87,12 +87,17 @@ func openShop(t testing.TB) (source.Source, func() string) {
 	path := filepath.Join(dir, "shop.duckdb")
 	write(t, path, sourcetest.Setup...)
 	write(t, path, "CREATE MACRO twice(x) AS x * 2", "CREATE MACRO leak(f) AS (SELECT content FROM read_text(f))",
-		"CREATE VIEW leaky AS SELECT * FROM duckdb_settings()", "CREATE VIEW leaky2 AS SELECT * FROM leaky", "CREATE SEQUENCE seq", "CREATE TYPE mood AS ENUM ('sad', 'ok')",
-		"CREATE SCHEMA other", "CREATE MACRO other.count(x) AS current_setting('temp_directory')", "CREATE VIEW other.leaky AS SELECT count(name) AS n FROM main.customers")
+		"CREATE VIEW leaky AS SELECT * FROM duckdb_settings()", "CREATE VIEW leaky2 AS SELECT * FROM leaky",
+		"CREATE SEQUENCE seq", "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+		"CREATE SCHEMA other", "CREATE MACRO other.count(x) AS current_setting('temp_directory')",
+		"CREATE VIEW other.leaky AS SELECT count(name) AS n FROM main.customers")
 	if err := os.WriteFile(filepath.Join(dir, "secret.csv"), []byte("a,b\n1,2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), "shop", path, Options{TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s, err := Open(t.Context(), "shop", path, Options{
+		TempDir: t.TempDir(),
+		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

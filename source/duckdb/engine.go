@@ -90,9 +90,11 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 // driver does not escape path, so checkPath must have accepted it.
 func open(ctx context.Context, path string, memory int64, conns int, first ...string) (*sql.DB, error) {
 	params := url.Values{
-		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
-		"allow_persistent_secrets": {"false"}, "allow_unsigned_extensions": {"false"},
-		"memory_limit": {strconv.FormatInt(max(memory*7/10, 64<<20)>>20, 10) + "MiB"}, "threads": {strconv.Itoa(min(runtime.NumCPU(), 4))},
+		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"},
+		"allow_community_extensions": {"false"},
+		"allow_persistent_secrets":   {"false"}, "allow_unsigned_extensions": {"false"},
+		"memory_limit": {strconv.FormatInt(max(memory*7/10, 64<<20)>>20, 10) + "MiB"},
+		"threads":      {strconv.Itoa(min(runtime.NumCPU(), 4))},
 	}
 	if path != "" {
 		params.Set("access_mode", "READ_ONLY")
@@ -141,7 +143,8 @@ func (e *engine) Version(context.Context) (string, error) { return "", nil }
 // parse serializes the statements of a text. It uses the engine that holds no data.
 func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
 	var tree string
-	err := e.grammar.QueryRowContext(ctx, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", text).Scan(&tree)
+	err := e.grammar.QueryRowContext(ctx, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)",
+		text).Scan(&tree)
 	if err != nil {
 		return nil, e.explain(err)
 	}
@@ -184,13 +187,18 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 }
 
 // admitAndRun runs a statement that passes a gate.
-func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.Query, each func(row []any) error) (source.Summary, error) {
+func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.Query,
+	each func(row []any) error) (source.Summary, error) {
 	admitted, err := g.admit(ctx, q.SQL, q.Limits.Rows+1)
 	if err != nil {
 		return source.Summary{}, err
 	}
 	if len(q.Args) != admitted.params {
-		return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args))}
+		return source.Summary{},
+			&source.Error{
+				Kind:   source.Failed,
+				Reason: fmt.Sprintf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args)),
+			}
 	}
 	args := make([]any, len(q.Args))
 	for i, a := range q.Args {
@@ -198,7 +206,8 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 		case nil, bool, int64, float64, string:
 			args[i] = a
 		default:
-			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
+			return source.Summary{},
+				&source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
 		}
 	}
 	sum, err := e.run(ctx, on, admitted.text, args, each)
@@ -207,7 +216,8 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 }
 
 // run runs an admitted text.
-func (e *engine) run(ctx context.Context, on querier, text string, args []any, each func(row []any) error) (source.Summary, error) {
+func (e *engine) run(ctx context.Context, on querier, text string, args []any,
+	each func(row []any) error) (source.Summary, error) {
 	rows, err := on.QueryContext(ctx, text, args...)
 	if err != nil {
 		return source.Summary{}, e.explain(err)
@@ -239,11 +249,16 @@ func (e *engine) explain(err error) error {
 	}
 	d, ok := errors.AsType[*duckdb.Error](err)
 	if !ok {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, driver.ErrBadConn) {
 			return err
 		}
 		if strings.Contains(err.Error(), "empty name") {
-			return &source.Error{Kind: source.Failed, Reason: "A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, 'b': 2}."}
+			return &source.Error{
+				Kind: source.Failed,
+				Reason: "A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, " +
+					"'b': 2}.",
+			}
 		}
 		return &source.Error{Kind: source.Failed, Reason: e.redactMessage(err.Error())}
 	}
@@ -253,8 +268,13 @@ func (e *engine) explain(err error) error {
 		panic("the engine is broken: " + text) // ends the child, so that the next query gets a new one
 	case d.Type == duckdb.ErrorTypeInterrupt:
 		return &source.Error{Kind: source.Limited, Reason: "The query was stopped."}
-	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") || strings.Contains(d.Msg, "Out of Memory"):
-		return &source.Error{Kind: source.Limited, Reason: "The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer columns."}
+	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") ||
+		strings.Contains(d.Msg, "Out of Memory"):
+		return &source.Error{
+			Kind: source.Limited,
+			Reason: "The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer " +
+				"columns.",
+		}
 	case d.Type == duckdb.ErrorTypePermission:
 		return &source.Error{Kind: source.Refused, Reason: text}
 	}
@@ -293,7 +313,8 @@ func openError(err error) error {
 		message = "The database file is not there."
 	case strings.Contains(text, "Permission denied"):
 		message = "The database file cannot be read: permission denied."
-	case strings.Contains(text, "Corrupt"), strings.Contains(text, "Could not read enough bytes"), strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
+	case strings.Contains(text, "Corrupt"), strings.Contains(text, "Could not read enough bytes"),
+		strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
 		message = "The database file is damaged."
 	}
 	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: message, Err: err}

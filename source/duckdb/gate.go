@@ -32,17 +32,21 @@ var allowed = func() map[string]bool {
 
 // tableFunctions lists the functions allowed in FROM. Those that read the catalog describe only the open database.
 var tableFunctions = map[string]bool{
-	"range": true, "generate_series": true, "unnest": true, "json_each": true, "json_tree": true, "repeat": true, "repeat_row": true,
+	"range": true, "generate_series": true, "unnest": true, "json_each": true, "json_tree": true, "repeat": true,
+	"repeat_row":            true,
 	"regexp_split_to_table": true, "generate_subscripts": true, "icu_calendar_names": true, "pg_timezone_names": true,
-	"duckdb_tables": true, "duckdb_columns": true, "duckdb_constraints": true, "duckdb_views": true, "duckdb_indexes": true,
+	"duckdb_tables": true, "duckdb_columns": true, "duckdb_constraints": true, "duckdb_views": true,
+	"duckdb_indexes":   true,
 	"duckdb_functions": true, "duckdb_keywords": true, "duckdb_types": true,
 }
 
 // systemRelations lists relations that are readable in addition to the database's own.
 var systemRelations = map[string]bool{
 	"information_schema.tables": true, "information_schema.columns": true, "information_schema.schemata": true,
-	"information_schema.table_constraints": true, "information_schema.key_column_usage": true, "information_schema.referential_constraints": true,
-	".sqlite_master": true, ".sqlite_schema": true, "main.sqlite_master": true, ".duckdb_tables": true, ".duckdb_columns": true, ".duckdb_constraints": true, ".duckdb_views": true,
+	"information_schema.table_constraints": true, "information_schema.key_column_usage": true,
+	"information_schema.referential_constraints": true,
+	".sqlite_master": true, ".sqlite_schema": true, "main.sqlite_master": true, ".duckdb_tables": true,
+	".duckdb_columns": true, ".duckdb_constraints": true, ".duckdb_views": true,
 	".pg_tables": true, "pg_catalog.pg_tables": true, ".pg_views": true, "pg_catalog.pg_views": true,
 }
 
@@ -182,7 +186,10 @@ func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	case strings.HasPrefix(reply.Message, "Only SELECT"):
 		return nil, notSelect(sql)
 	case reply.Type == "parser" || reply.Type == "syntax":
-		return nil, &source.Error{Kind: source.Refused, Reason: "The statement cannot be parsed: " + withoutSet(reply.Message)}
+		return nil, &source.Error{
+			Kind:   source.Refused,
+			Reason: "The statement cannot be parsed: " + withoutSet(reply.Message),
+		}
 	default:
 		return nil, source.Refusef("The statement cannot be checked: %s", withoutSet(reply.Message))
 	}
@@ -202,11 +209,15 @@ func notSelect(sql string) error {
 	word := list[0].word
 	switch {
 	case word == "PIVOT" || word == "PIVOT_WIDER" || strings.Contains(strings.ToUpper(sql), "PIVOT"):
-		return source.Refusef("This PIVOT must name its values: PIVOT t ON column IN ('a', 'b') USING sum(x). Or use count(*) FILTER (WHERE …) with GROUP BY.")
+		return source.Refusef(
+			"This PIVOT must name its values: PIVOT t ON column IN ('a', 'b') USING sum(x). Or use count(*) FILTER " +
+				"(WHERE …) with GROUP BY.")
 	case word == "SET" || word == "RESET" || word == "PRAGMA" || word == "USE":
 		return source.Refusef("%s is not allowed: settings are fixed.", word)
 	case word != "" && len(word) <= 20:
-		return source.Refusef("%s is not allowed: the database is read-only. Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW TABLES or EXPLAIN.", word)
+		return source.Refusef(
+			"%s is not allowed: the database is read-only. Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW "+
+				"TABLES or EXPLAIN.", word)
 	default:
 		return source.Refusef("Only SELECT statements are allowed: the database is read-only.")
 	}
@@ -229,8 +240,10 @@ func (s *scope) has(name string) bool {
 
 // classes lists the kinds of expressions.
 var classes = map[string]bool{
-	"CONSTANT": true, "COLUMN_REF": true, "FUNCTION": true, "WINDOW": true, "OPERATOR": true, "COMPARISON": true, "CONJUNCTION": true, "CASE": true, "CAST": true,
-	"BETWEEN": true, "SUBQUERY": true, "STAR": true, "LAMBDA": true, "LAMBDA_REF": true, "PARAMETER": true, "COLLATE": true, "DEFAULT": true, "POSITIONAL_REFERENCE": true,
+	"CONSTANT": true, "COLUMN_REF": true, "FUNCTION": true, "WINDOW": true, "OPERATOR": true, "COMPARISON": true,
+	"CONJUNCTION": true, "CASE": true, "CAST": true,
+	"BETWEEN": true, "SUBQUERY": true, "STAR": true, "LAMBDA": true, "LAMBDA_REF": true, "PARAMETER": true,
+	"COLLATE": true, "DEFAULT": true, "POSITIONAL_REFERENCE": true,
 }
 
 // kinds lists the kinds of nodes that are not expressions and need no check beyond that of their contents.
@@ -359,7 +372,8 @@ func (g *gate) read(m map[string]any, s *scope) error {
 	}
 	declared := g.catalog.names[lower(name)]
 	switch {
-	case declared != "" && (schema == "" || strings.EqualFold(schema, "main") || strings.EqualFold(schema, g.catalog.database)):
+	case declared != "" &&
+		(schema == "" || strings.EqualFold(schema, "main") || strings.EqualFold(schema, g.catalog.database)):
 		name = declared
 	case schema != "":
 		name = schema + "." + name
@@ -376,16 +390,17 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 	schema, _ := m["schema_name"].(string)
 	database, _ := m["catalog_name"].(string)
 	low := lower(name)
-	switch {
-	case schema == "" && database == "" && s.has(low):
+	// recurring holds the earlier rows of a recursion with keys
+	if (schema == "" || strings.EqualFold(schema, "recurring")) && database == "" && s.has(low) {
 		return nil
-	case strings.EqualFold(schema, "recurring") && database == "" && s.has(low):
-		return nil // the earlier rows of a recursion with keys
+	}
+	switch {
 	case g.catalog.filtered:
 		if schema == "" && database == "" && g.catalog.relations["."+lower(name)] {
 			return nil
 		}
-		return source.Refusef("There is no table %q. Tables are named without schema or database. %s", name, g.catalog.hint())
+		return source.Refusef("There is no table %q. Tables are named without schema or database. %s", name,
+			g.catalog.hint())
 	case strings.EqualFold(database, g.catalog.database), database == "":
 		if g.catalog.has(schema, name) {
 			return nil
@@ -437,7 +452,11 @@ func (g *gate) show(m map[string]any, s *scope) error {
 		return nil
 	}
 	schema, _ := m["schema_name"].(string)
-	return g.read(map[string]any{"table_name": strings.Trim(name, `"`), "schema_name": schema, "catalog_name": m["catalog_name"]}, s)
+	return g.read(map[string]any{
+		"table_name":   strings.Trim(name, `"`),
+		"schema_name":  schema,
+		"catalog_name": m["catalog_name"],
+	}, s)
 }
 
 // function checks a call by name. Its schema does not matter: the engine's own functions are in the schema main.
@@ -477,10 +496,16 @@ func (g *gate) qualified(m map[string]any, name string) error {
 func (g *gate) unknown(name string) error {
 	if !g.catalog.functions[name] {
 		if instead := foreignFunctions[name]; instead != "" {
-			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. In DuckDB it is %s.", name, instead)}
+			return &source.Error{
+				Kind:   source.Failed,
+				Reason: fmt.Sprintf("There is no function %s. In DuckDB it is %s.", name, instead),
+			}
 		}
 		if near := nearest(name); near != "" {
-			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. Did you mean %s?", name, near)}
+			return &source.Error{
+				Kind:   source.Failed,
+				Reason: fmt.Sprintf("There is no function %s. Did you mean %s?", name, near),
+			}
 		}
 		return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s.", name)}
 	}
@@ -490,11 +515,14 @@ func (g *gate) unknown(name string) error {
 // foreignFunctions maps functions of other databases to DuckDB's equivalent.
 var foreignFunctions = map[string]string{
 	"to_char": "strftime(x, '%Y-%m')", "date_format": "strftime(x, '%Y-%m')", "format_datetime": "strftime(x, '%Y-%m')",
-	"to_date": "strptime(text, '%d.%m.%Y')::DATE", "str_to_date": "strptime(text, '%d.%m.%Y')", "parse_date": "strptime(text, '%d.%m.%Y')::DATE",
-	"isnull": "coalesce(x, y)", "nvl": "coalesce(x, y)", "iif": "if(condition, a, b)", "iff": "if(condition, a, b)",
-	"getdate": "now()", "sysdate": "now()", "curdate": "current_date", "dateadd": "date + INTERVAL 1 DAY", "adddate": "date + INTERVAL 1 DAY",
+	"to_date": "strptime(text, '%d.%m.%Y')::DATE", "str_to_date": "strptime(text, '%d.%m.%Y')",
+	"parse_date": "strptime(text, '%d.%m.%Y')::DATE",
+	"isnull":     "coalesce(x, y)", "nvl": "coalesce(x, y)", "iif": "if(condition, a, b)", "iff": "if(condition, a, b)",
+	"getdate": "now()", "sysdate": "now()", "curdate": "current_date", "dateadd": "date + INTERVAL 1 DAY",
+	"adddate":   "date + INTERVAL 1 DAY",
 	"charindex": "strpos(text, part)", "locate": "strpos(text, part)", "substring_index": "split_part(text, ',', 1)",
-	"unix_timestamp": "epoch(x)", "from_unixtime": "to_timestamp(x)", "safe_divide": "x / nullif(y, 0)", "julianday": "julian(x)", "convert": "CAST(x AS type)",
+	"unix_timestamp": "epoch(x)", "from_unixtime": "to_timestamp(x)", "safe_divide": "x / nullif(y, 0)",
+	"julianday": "julian(x)", "convert": "CAST(x AS type)",
 }
 
 // nearest returns an allowed function with a name similar to the given one.
@@ -558,7 +586,8 @@ func (g *gate) tableFunction(m map[string]any, s *scope) error {
 		if !g.catalog.functions[low] {
 			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no table function %s.", low)}
 		}
-		return source.Refusef("The table function %s is not allowed: files and settings cannot be read. %s", low, g.catalog.hint())
+		return source.Refusef("The table function %s is not allowed: files and settings cannot be read. %s", low,
+			g.catalog.hint())
 	}
 	if err := g.children(call, s); err != nil {
 		return err

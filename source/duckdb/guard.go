@@ -71,9 +71,12 @@ func (g *guard) redactTables(tables []source.Table) {
 	}
 	for i := range tables {
 		t := &tables[i]
-		t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(k source.ForeignKey) bool { return !listed[lower(k.RefTable)] })
+		t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(k source.ForeignKey) bool {
+			return !listed[lower(k.RefTable)]
+		})
 		for j := range t.Columns {
-			if c := &t.Columns[j]; g.types[lower(t.Name)+"\x00"+lower(c.Name)] || t.View && strings.Contains(c.Type, "ENUM(") {
+			if c := &t.Columns[j]; g.types[lower(t.Name)+"\x00"+lower(c.Name)] ||
+				t.View && strings.Contains(c.Type, "ENUM(") {
 				c.Type, c.Kind = "VARCHAR", footnote.KindText
 			}
 		}
@@ -95,7 +98,10 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 		return openError(err)
 	}
 	e.data.SetMaxIdleConns(0) // each connection is used only once
-	c := &catalog{relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{}, names: map[string]string{}, filtered: true}
+	c := &catalog{
+		relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{},
+		names: map[string]string{}, filtered: true,
+	}
 	for configured := range cfg.Filters {
 		c.relations["."+lower(configured)], c.names[lower(configured)] = true, configured
 	}
@@ -134,7 +140,8 @@ func makeEmpty(ctx context.Context, path string) error {
 func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	g := e.guard
 	ownTypes := map[string]bool{} // types that the database defines
-	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+e.database(), func(s []string) error {
+	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+
+		e.database(), func(s []string) error {
 		ownTypes[lower(s[0])] = true
 		return nil
 	})
@@ -143,7 +150,8 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	}
 	columns, casts := map[string][]string{}, map[string][]string{}
 	err = e.each(ctx, `SELECT table_name, column_name, data_type FROM duckdb_columns()
-		WHERE database_name = `+e.database()+` AND schema_name = 'main' AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
+		WHERE database_name = `+e.database()+
+		` AND schema_name = 'main' AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
 		cast := quote(s[1])
 		if listsValues(s[2], ownTypes) {
 			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
@@ -161,14 +169,16 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 			found = append(found, guardView{name: name, key: key, columns: columns[name], from: from})
 		}
 	}
-	err = e.each(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = "+e.database()+" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
+	err = e.each(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = "+e.database()+
+		" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
 		add(s[0], fmt.Sprintf("(SELECT %s FROM %s)", strings.Join(casts[s[0]], ", "), g.table(s[0])))
 		return nil
 	})
 	if err != nil {
 		return nil, openError(err)
 	}
-	err = e.each(ctx, "SELECT view_name, sql FROM duckdb_views() WHERE database_name = "+e.database()+" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
+	err = e.each(ctx, "SELECT view_name, sql FROM duckdb_views() WHERE database_name = "+e.database()+
+		" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
 		if g.configured(s[0]) == "" {
 			return nil
 		}
@@ -215,7 +225,8 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 	g := e.guard
 	for _, key := range slices.Sorted(maps.Keys(g.filters)) {
 		if !slices.ContainsFunc(found, func(v guardView) bool { return v.key == key }) {
-			return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: there is no such table in the schema main.", key)
+			return footnote.Errorf(footnote.DatabaseUnavailable,
+				"the filter of %s cannot be held: there is no such table in the schema main.", key)
 		}
 	}
 	conn, err := e.data.Conn(ctx)

@@ -23,16 +23,22 @@ func tenants(t testing.TB, variant int) string {
 	write(t, path,
 		fmt.Sprintf(`CREATE TYPE grades AS ENUM ('acme-grade', 'canary-grade-%d')`, variant),
 		`CREATE TABLE keyed (k VARCHAR PRIMARY KEY, org VARCHAR, grade grades, many grades[])`,
-		fmt.Sprintf(`INSERT INTO keyed VALUES ('a', 'acme', 'acme-grade', ['acme-grade']), ('b', 'globex', 'canary-grade-%[1]d', ['canary-grade-%[1]d'])`, variant),
+		fmt.Sprintf(`INSERT INTO keyed VALUES ('a', 'acme', 'acme-grade', ['acme-grade']), ('b', 'globex', `+
+			`'canary-grade-%[1]d', ['canary-grade-%[1]d'])`, variant),
 		`CREATE SCHEMA other`, `CREATE TABLE other.orders AS SELECT * FROM main.orders`,
-		`CREATE MACRO total_of_all() AS (SELECT sum(amount) FROM main.orders)`, `CREATE MACRO rows_of_all() AS TABLE SELECT * FROM main.orders`,
-		`CREATE MACRO hidden_name(i) AS (SELECT max(note) FROM main.orders WHERE id > i)`, `CREATE SEQUENCE seq`, `SELECT nextval('seq')`,
+		`CREATE MACRO total_of_all() AS (SELECT sum(amount) FROM main.orders)`,
+		`CREATE MACRO rows_of_all() AS TABLE SELECT * FROM main.orders`,
+		`CREATE MACRO hidden_name(i) AS (SELECT max(note) FROM main.orders WHERE id > i)`, `CREATE SEQUENCE seq`,
+		`SELECT nextval('seq')`,
 	)
 	return path
 }
 
 func guardedOpen(t testing.TB, path string, filters map[string]string) (source.Source, error) {
-	s, err := Open(t.Context(), "shop", path, Options{Dir: t.TempDir(), TempDir: t.TempDir(), Filters: filters, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s, err := Open(t.Context(), "shop", path, Options{
+		Dir: t.TempDir(), TempDir: t.TempDir(), Filters: filters,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
 	if err == nil {
 		t.Cleanup(func() { s.Close() })
 	}
@@ -54,9 +60,12 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 	path := tenants(t, 0)
 	write(t, path, `CREATE VIEW far AS SELECT * FROM main.orders`, `CREATE VIEW counting AS SELECT total_of_all() AS t`)
 	for table, c := range map[string][2]string{
-		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "orgg"}, "accounts": {`"orgg" = {org}`, "orgg"}, "other.orders": {"all", "no such table"},
-		"leaky": {"nowhere = {org}", "nowhere"}, "far": {"all", "without schema"}, "counting": {"all", "total_of_all"}, "products": {"{orgs}", "must be {org}"},
-		"payroll": {"org = {org} LIMIT 1", "syntax error"}, "tickets": {"person IN (SELECT person FROM members)", "members"},
+		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "orgg"},
+		"accounts": {`"orgg" = {org}`, "orgg"}, "other.orders": {"all", "no such table"},
+		"leaky": {"nowhere = {org}", "nowhere"}, "far": {"all", "without schema"}, "counting": {"all", "total_of_all"},
+		"products": {"{orgs}", "must be {org}"},
+		"payroll":  {"org = {org} LIMIT 1", "syntax error"},
+		"tickets":  {"person IN (SELECT person FROM members)", "members"},
 	} {
 		filters := map[string]string{"orders": "all"}
 		maps.Copy(filters, map[string]string{table: c[0]})
@@ -94,7 +103,8 @@ func TestFilteredFiles(t *testing.T) {
 	count("[[2 rocket]] <nil>")
 	// Without the column that the filter reads, nothing can be read.
 	put("who,product,amount\nacme,anvil,1\n")
-	if _, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT product FROM sales"}); err == nil || !strings.Contains(err.Error(), "cannot be held") {
+	if _, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT product FROM sales"}); err == nil ||
+		!strings.Contains(err.Error(), "cannot be held") {
 		t.Errorf("without the column: %v", err)
 	}
 }
@@ -109,7 +119,9 @@ func BenchmarkFilters(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, _, err := source.Collect(b.Context(), s, source.Query{SQL: "SELECT count(*) FROM orders WHERE amount > 10"}); err != nil {
+				if _, _, err := source.Collect(b.Context(), s, source.Query{
+					SQL: "SELECT count(*) FROM orders WHERE amount > 10",
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -51,7 +51,12 @@ type loader struct {
 	names map[string]bool
 }
 
-var loadColumns = []footnote.Column{{Name: "table", Kind: footnote.KindText}, {Name: "rows", Kind: footnote.KindInteger}, {Name: "done", Kind: footnote.KindBoolean}}
+var loadColumns = []footnote.Column{
+	{
+		Name: "table",
+		Kind: footnote.KindText,
+	}, {Name: "rows", Kind: footnote.KindInteger}, {Name: "done", Kind: footnote.KindBoolean},
+}
 
 func (l *loader) Schema(context.Context) (source.Schema, error) { return source.Schema{}, nil }
 func (l *loader) Version(context.Context) (string, error)       { return "", nil }
@@ -66,9 +71,11 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 	l.each = each
 	l.names = make(map[string]bool)
 	params := url.Values{
-		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
-		"memory_limit": {strconv.FormatInt(l.share()>>20, 10) + "MiB"}, "threads": {strconv.Itoa(l.threads())},
-		"preserve_insertion_order": {"true"},
+		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"},
+		"allow_community_extensions": {"false"},
+		"memory_limit":               {strconv.FormatInt(l.share()>>20, 10) + "MiB"},
+		"threads":                    {strconv.Itoa(l.threads())},
+		"preserve_insertion_order":   {"true"},
 	}
 	connector, err := duckdb.NewConnector(l.plan.Output+"?"+params.Encode(), nil)
 	if err != nil {
@@ -81,7 +88,9 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 		}
 	}
 	if _, err := l.db.ExecContext(ctx, "CHECKPOINT"); err != nil {
-		return source.Summary{Columns: loadColumns}, errors.Join(fmt.Errorf("write the database: %w", err), l.db.Close())
+		return source.Summary{
+			Columns: loadColumns,
+		}, errors.Join(fmt.Errorf("write the database: %w", err), l.db.Close())
 	}
 	return source.Summary{Columns: loadColumns}, l.db.Close()
 }
@@ -94,11 +103,19 @@ func loadError(f inputFile, err error) error {
 	}
 	if d, ok := errors.AsType[*duckdb.Error](err); ok {
 		if d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "Out of Memory") {
-			return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + " needs too much memory to be read. Split it, or save it as CSV or Parquet.", Err: err}
+			return &footnote.Error{
+				Code:    footnote.DatabaseUnavailable,
+				Message: base + " needs too much memory to be read. Split it, or save it as CSV or Parquet.",
+				Err:     err,
+			}
 		}
 		text := strings.NewReplacer(f.Path, base, filepath.Dir(f.Path), "…", os.TempDir(), "…").Replace(d.Msg)
 		text, _, _ = strings.Cut(text, "\n")
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text), Err: err}
+		return &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text),
+			Err:     err,
+		}
 	}
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + " cannot be read.", Err: err}
@@ -217,7 +234,8 @@ func (l *loader) store(ctx context.Context, name string, t *tidy.Table, comment 
 		if c.Comment == "" {
 			continue
 		}
-		if _, err := conn.ExecContext(ctx, "COMMENT ON COLUMN "+quote(name)+"."+quote(c.Name)+" IS "+literal(c.Comment)); err != nil {
+		if _, err := conn.ExecContext(ctx,
+			"COMMENT ON COLUMN "+quote(name)+"."+quote(c.Name)+" IS "+literal(c.Comment)); err != nil {
 			return err
 		}
 	}
@@ -258,7 +276,8 @@ func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
 	}
 	defer remove()
 	name := l.unique(f.Table)
-	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(path)+")"); err != nil {
+	if _, err := l.db.ExecContext(ctx,
+		"CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(path)+")"); err != nil {
 		return err
 	}
 	return l.finish(ctx, name, "read from Parquet")
@@ -270,7 +289,8 @@ func (l *loader) finish(ctx context.Context, name, comment string) error {
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil {
 		return err
 	}
-	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM duckdb_columns() WHERE table_name = ?", name).Scan(&columns); err != nil {
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM duckdb_columns() WHERE table_name = ?",
+		name).Scan(&columns); err != nil {
 		return err
 	}
 	limits := l.plan.Limits
@@ -336,7 +356,8 @@ func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 		return err
 	}
 	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(path)+
-		", sample_size = -1, maximum_object_size = "+strconv.FormatInt(object, 10)+", map_inference_threshold = -1)"); err != nil {
+		", sample_size = -1, maximum_object_size = "+strconv.FormatInt(object, 10)+
+		", map_inference_threshold = -1)"); err != nil {
 		return err
 	}
 	if _, err := l.db.ExecContext(ctx, "SET threads = "+strconv.Itoa(l.threads())); err != nil {
@@ -357,7 +378,8 @@ func (l *loader) unwrap(ctx context.Context, name string) (comment string, err e
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil || rows != 1 {
 		return comment, err
 	}
-	rs, err := l.db.QueryContext(ctx, "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", name)
+	rs, err := l.db.QueryContext(ctx,
+		"SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", name)
 	if err != nil {
 		return "", err
 	}
@@ -378,7 +400,8 @@ func (l *loader) unwrap(ctx context.Context, name string) (comment string, err e
 		return comment, err
 	}
 	for _, sql := range []string{
-		"CREATE TABLE footnote_unwrapped AS SELECT unnest(r, max_depth := 1) FROM (SELECT unnest(" + quote(lists[0]) + ") AS r FROM " + quote(name) + ")",
+		"CREATE TABLE footnote_unwrapped AS SELECT unnest(r, max_depth := 1) FROM (SELECT unnest(" + quote(lists[0]) +
+			") AS r FROM " + quote(name) + ")",
 		"DROP TABLE " + quote(name),
 		"ALTER TABLE footnote_unwrapped RENAME TO " + quote(name),
 	} {

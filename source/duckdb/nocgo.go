@@ -15,8 +15,9 @@ import (
 const Available = false
 
 var errUnavailable = &footnote.Error{
-	Code:    footnote.DatabaseUnavailable,
-	Message: "this binary was built without DuckDB (no C compiler): CSV, Parquet, JSON and XLSX files cannot be opened; SQLite can",
+	Code: footnote.DatabaseUnavailable,
+	Message: "this binary was built without DuckDB (no C compiler): CSV, Parquet, JSON and XLSX files cannot be " +
+		"opened; SQLite can",
 }
 
 // Open returns an error: DuckDB needs cgo.

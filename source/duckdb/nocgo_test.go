@@ -11,7 +11,8 @@ import (
 
 func TestUnavailable(t *testing.T) {
 	_, err := Open(t.Context(), "x", "x.csv", Options{})
-	if Available || footnote.CodeOf(err) != footnote.DatabaseUnavailable || !strings.Contains(footnote.MessageOf(err), "built without DuckDB") {
+	if Available || footnote.CodeOf(err) != footnote.DatabaseUnavailable ||
+		!strings.Contains(footnote.MessageOf(err), "built without DuckDB") {
 		t.Errorf("without cgo: %v", err)
 	}
 }

@@ -106,9 +106,11 @@ func (s *Source) open(ctx context.Context) error {
 	}
 	o := s.opts
 	opts := child.Options{
-		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger,
-		MaxFile: maxSpill, Read: system, Stamp: s.generation, Version: func(context.Context) (string, error) { return s.version() },
-		Attach: s.conditions,
+		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir,
+		Logger:  o.Logger,
+		MaxFile: maxSpill, Read: system, Stamp: s.generation,
+		Version: func(context.Context) (string, error) { return s.version() },
+		Attach:  s.conditions,
 	}
 	serve := func(path string) config {
 		cfg := config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
@@ -120,7 +122,11 @@ func (s *Source) open(ctx context.Context) error {
 	if database {
 		real, err := filepath.EvalSymlinks(s.path)
 		if err != nil {
-			return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
+			return &footnote.Error{
+				Code:    footnote.DatabaseUnavailable,
+				Message: "The database file is not there.",
+				Err:     err,
+			}
 		}
 		if err := checkPath(real); err != nil {
 			return err
@@ -146,7 +152,9 @@ func (s *Source) open(ctx context.Context) error {
 // named prefixes an error's message with the name of the source.
 func named(name string, err error) error {
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
-		return &footnote.Error{Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err}
+		return &footnote.Error{
+			Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err,
+		}
 	}
 	return fmt.Errorf("database %s: %w", name, err)
 }
@@ -173,7 +181,8 @@ func parseAddress(address string) (string, error) {
 // after a # or ?, including settings.
 func checkPath(path string) error {
 	if i := strings.IndexAny(path, "?#%"); i >= 0 || strings.Contains(filepath.Base(path), ":") {
-		return footnote.Errorf(footnote.DatabaseUnavailable, "The path of a database must not hold any of the characters ? # %% and :. Rename the file or its folder.")
+		return footnote.Errorf(footnote.DatabaseUnavailable,
+			"The path of a database must not hold any of the characters ? # %% and :. Rename the file or its folder.")
 	}
 	return nil
 }
@@ -231,7 +240,8 @@ type input struct{ path string }
 // formats maps file name extensions to formats.
 var formats = map[string]string{
 	".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".psv": "text",
-	".json": "json", ".ndjson": "json", ".jsonl": "json", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
+	".json": "json", ".ndjson": "json", ".jsonl": "json", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx",
+	".xlsm": "xlsx",
 }
 
 // files lists the files in the order in which they are loaded.
@@ -240,19 +250,26 @@ func (in *input) files() ([]inputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		if !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
-			return nil, unavailable("%s is not a regular file.", filepath.Base(in.path))
-		}
-		f, ok, err := recognize(in.path)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, unavailable("%s is not a kind of file that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet, .xlsx and DuckDB databases are.", filepath.Base(in.path))
-		}
-		return []inputFile{f}, nil
+	if info.IsDir() {
+		return in.folder()
 	}
+	if !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
+		return nil, unavailable("%s is not a regular file.", filepath.Base(in.path))
+	}
+	f, ok, err := recognize(in.path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, unavailable(
+			"%s is not a kind of file that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet, .xlsx and "+
+				"DuckDB databases are.", filepath.Base(in.path))
+	}
+	return []inputFile{f}, nil
+}
+
+// folder finds the files of a folder that can be loaded.
+func (in *input) folder() ([]inputFile, error) {
 	entries, err := os.ReadDir(in.path)
 	if err != nil {
 		return nil, unavailable("The folder cannot be read.")
@@ -262,7 +279,8 @@ func (in *input) files() ([]inputFile, error) {
 	for _, e := range entries {
 		path := filepath.Join(in.path, e.Name())
 		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "~$") {
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") ||
+			strings.HasPrefix(e.Name(), "~$") {
 			continue
 		}
 		if formats[strings.ToLower(filepath.Ext(path))] == "" {
@@ -282,9 +300,12 @@ func (in *input) files() ([]inputFile, error) {
 	}
 	switch {
 	case len(list) == 0 && outside > 0:
-		return nil, unavailable("The folder holds only links to files outside it, which are not followed. Copy the files, or open the folder they are in.")
+		return nil, unavailable(
+			"The folder holds only links to files outside it, which are not followed. Copy the files, or open the " +
+				"folder they are in.")
 	case len(list) == 0:
-		return nil, unavailable("The folder holds no files that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet or .xlsx.")
+		return nil, unavailable(
+			"The folder holds no files that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet or .xlsx.")
 	case len(list) > maxFiles:
 		return nil, unavailable("The folder holds %d files; at most %d can be loaded.", len(list), maxFiles)
 	}
@@ -309,7 +330,11 @@ func recognize(path string) (inputFile, bool, error) {
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
 	head, err := beginning(path)
 	if err != nil {
-		return f, false, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: filepath.Base(path) + " cannot be read.", Err: err}
+		return f, false, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: filepath.Base(path) + " cannot be read.",
+			Err:     err,
+		}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
@@ -347,9 +372,13 @@ func tableName(s string) string {
 // reserved lists DuckDB's words that cannot name a table without quotes.
 var reserved = func() map[string]bool {
 	m := make(map[string]bool)
-	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default deferrable desc describe
-		distinct do else end except false fetch for foreign from group having in initially intersect into lambda lateral leading limit not null offset on only or order pivot
-		pivot_longer pivot_wider placing primary qualify references returning select show some summarize symmetric table then to trailing true union unique unpivot using variadic
+	for _, w := range strings.Fields(
+		`all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
+		default deferrable desc describe
+		distinct do else end except false fetch for foreign from group having in initially intersect into lambda
+		lateral leading limit not null offset on only or order pivot
+		pivot_longer pivot_wider placing primary qualify references returning select show some summarize symmetric
+		table then to trailing true union unique unpivot using variadic
 		when where window with`) {
 		m[w] = true
 	}
@@ -417,7 +446,11 @@ func (s *Source) cacheDir() error {
 	}
 	s.opts.Dir = filepath.Join(dir, digest(s.path+fmt.Sprint(s.opts.Load)))
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The directory for loaded files cannot be made.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The directory for loaded files cannot be made.",
+			Err:     err,
+		}
 	}
 	return checkPath(s.opts.Dir)
 }
@@ -463,11 +496,16 @@ func (s *Source) refresh(ctx context.Context) error {
 
 // load runs a loading child and moves its result into place.
 func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, s.opts.LoadTime, unavailable("Loading the files took longer than %s.", s.opts.LoadTime))
+	ctx, stop := context.WithTimeoutCause(ctx, s.opts.LoadTime,
+		unavailable("Loading the files took longer than %s.", s.opts.LoadTime))
 	defer stop()
 	temp, err := os.MkdirTemp(s.opts.Dir, "load-")
 	if err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The directory for loaded files cannot be written.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The directory for loaded files cannot be written.",
+			Err:     err,
+		}
 	}
 	defer os.RemoveAll(temp)
 	output := filepath.Join(temp, "new.duckdb")
@@ -498,7 +536,11 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 		return unavailable("The files changed while they were being loaded. Try again.")
 	}
 	if err := os.Rename(output, path); err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The loaded file cannot be put into place.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The loaded file cannot be put into place.",
+			Err:     err,
+		}
 	}
 	return nil
 }
@@ -524,7 +566,8 @@ func checkSizes(files []inputFile, maxBytes int64) error {
 	}
 	for _, f := range files {
 		if info, err := os.Stat(f.Path); err == nil && info.Size() > maxBytes {
-			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20, maxBytes>>20)
+			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20,
+				maxBytes>>20)
 		}
 	}
 	return nil
@@ -536,7 +579,11 @@ func loadFailure(err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[*source.Error](err); ok {
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The files could not be loaded: " + e.Reason, Err: err}
+		return &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The files could not be loaded: " + e.Reason,
+			Err:     err,
+		}
 	}
 	return err
 }

@@ -80,17 +80,21 @@ func shape(t testing.TB, s source.Source) string {
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "Sales 2024.csv"), "day;amount\n31.12.2024;1.234,50\n01.01.2024;-2,25\nSumme;1.232,25\n")
+	writeFile(t, filepath.Join(dir, "Sales 2024.csv"),
+		"day;amount\n31.12.2024;1.234,50\n01.01.2024;-2,25\nSumme;1.232,25\n")
 	writeFile(t, filepath.Join(dir, "people.tsv"), "id\tname\n1\tAda\n")
 	writeFile(t, filepath.Join(dir, "2024.txt"), "a|b\n1|x\n")
 	writeFile(t, filepath.Join(dir, "order.csv"), "a,b\n1,x\n")
-	writeFile(t, filepath.Join(dir, "events.ndjson"), `{"id":1,"at":"2024-01-02T03:04:05","tags":["a","b"],"who":{"name":"x"}}`+"\n"+`{"id":2,"at":null,"tags":[],"who":null}`+"\n")
+	writeFile(t, filepath.Join(dir, "events.ndjson"),
+		`{"id":1,"at":"2024-01-02T03:04:05","tags":["a","b"],"who":{"name":"x"}}`+"\n"+
+			`{"id":2,"at":null,"tags":[],"who":null}`+"\n")
 	writeFile(t, filepath.Join(dir, "events.json"), `[{"id":1},{"id":2,"more":true}]`)
 	writeFile(t, filepath.Join(dir, "wrapped.json"), `{"count":2,"data":[{"id":1,"v":1.5},{"id":2,"v":2}]}`)
 	writeFile(t, filepath.Join(dir, "readme.md"), "# not data")
 	writeFile(t, filepath.Join(dir, "empty.csv"), "")
 	writeFile(t, filepath.Join(dir, ".hidden.csv"), "a\n1\n")
-	write(t, "", "COPY (SELECT range AS i, range * 1.5 AS x FROM range(1000)) TO "+literal(filepath.Join(dir, "numbers[1].parquet")))
+	write(t, "", "COPY (SELECT range AS i, range * 1.5 AS x FROM range(1000)) TO "+literal(filepath.Join(dir,
+		"numbers[1].parquet")))
 	var done atomic.Int64
 	s := openFiles(t, dir, Options{Progress: func(string, int64) { done.Add(1) }})
 	want := `events(2): id BIGINT, more BOOLEAN,
@@ -105,10 +109,13 @@ wrapped(2): id BIGINT, v DOUBLE,
 	if got := shape(t, s); got != want {
 		t.Errorf("schema:\n%s\nwant:\n%s", got, want)
 	}
-	if got := query(t, s, "SELECT sum(amount), min(day), max(day) FROM sales_2024"); got != `["1232.25","2024-01-01","2024-12-31"]` {
+	if got := query(t, s,
+		"SELECT sum(amount), min(day), max(day) FROM sales_2024"); got != `["1232.25","2024-01-01","2024-12-31"]` {
 		t.Error(got)
 	}
-	if got := query(t, s, "SELECT * FROM events_2 ORDER BY id"); got != `[1,"2024-01-02T03:04:05","[\"a\",\"b\"]","{\"name\":\"x\"}"][2,null,"[]",null]` {
+	if got := query(t, s,
+		"SELECT * FROM events_2 ORDER BY id"); got !=
+		`[1,"2024-01-02T03:04:05","[\"a\",\"b\"]","{\"name\":\"x\"}"][2,null,"[]",null]` {
 		t.Error(got)
 	}
 	schema, err := s.Schema(t.Context())
@@ -134,7 +141,11 @@ wrapped(2): id BIGINT, v DOUBLE,
 func TestEvaluationFiles(t *testing.T) {
 	const data = "../../model/offline/evalset/data"
 	s := openFiles(t, data, Options{})
-	for table, clean := range map[string]string{"store_sales_eu": "store_sales_eu.csv", "expense_report": "expense_report.csv", "hotel_bookings": "hotel_bookings.csv"} {
+	for table, clean := range map[string]string{
+		"store_sales_eu": "store_sales_eu.csv",
+		"expense_report": "expense_report.csv",
+		"hotel_bookings": "hotel_bookings.csv",
+	} {
 		f, err := os.Open(filepath.Join(data, "logical", clean))
 		if err != nil {
 			t.Fatal(err)
@@ -189,14 +200,21 @@ func TestWorkbook(t *testing.T) {
 	custom := "dd/mm/yyyy"
 	zip := "00000"
 	euro := `#,##0.00\ "€"`
-	day, stamp, percent, zeros, money := style(&excelize.Style{CustomNumFmt: &custom}), style(&excelize.Style{NumFmt: 22}), style(&excelize.Style{NumFmt: 10}),
+	day, stamp, percent, zeros, money := style(&excelize.Style{CustomNumFmt: &custom}),
+		style(&excelize.Style{NumFmt: 22}), style(&excelize.Style{NumFmt: 10}),
 		style(&excelize.Style{CustomNumFmt: &zip}), style(&excelize.Style{CustomNumFmt: &euro})
 	rows := [][]any{
 		{"Report of the first quarter"},
 		nil,
 		{"Day", "At", "Share", "Zip", "Amount", "Name", "Ok", "Float"},
-		{time.Date(2024, 2, 3, 0, 0, 0, 0, time.UTC), time.Date(2024, 2, 3, 10, 30, 0, 0, time.UTC), 0.125, 501, 1234.5, "Ada", true, 0.1 + 0.2},
-		{time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(2024, 2, 4, 0, 0, 0, 0, time.UTC), 0.5, 90210, -7.25, "Björn", false, 1e-5},
+		{
+			time.Date(2024, 2, 3, 0, 0, 0, 0, time.UTC), time.Date(2024, 2, 3, 10, 30, 0, 0, time.UTC), 0.125, 501,
+			1234.5, "Ada", true, 0.1 + 0.2,
+		},
+		{
+			time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(2024, 2, 4, 0, 0, 0, 0, time.UTC), 0.5, 90210,
+			-7.25, "Björn", false, 1e-5,
+		},
 		{"Total", nil, nil, nil, 1227.25},
 	}
 	for i, row := range rows {
@@ -220,11 +238,15 @@ func TestWorkbook(t *testing.T) {
 	check(f.SetSheetRow("Lookup", "A2", &[]any{1, "one"}))
 	check(f.SaveAs(path))
 	s := openFiles(t, path, Options{})
-	want := "lookup(1): code BIGINT, text VARCHAR,\nq1_sales(2): Day DATE, At TIMESTAMP, Share DOUBLE, Zip VARCHAR, Amount DECIMAL(18,2), Name VARCHAR, Ok BOOLEAN, Float DOUBLE,\n"
+	want := "lookup(1): code BIGINT, text VARCHAR,\nq1_sales(2): Day DATE, At TIMESTAMP, Share DOUBLE, Zip VARCHAR, " +
+		"Amount DECIMAL(18,2), Name VARCHAR, Ok BOOLEAN, Float DOUBLE,\n"
 	if got := shape(t, s); got != want {
 		t.Errorf("schema:\n%s\nwant:\n%s", got, want)
 	}
-	if got := query(t, s, "SELECT * FROM q1_sales"); got != `["2024-02-03","2024-02-03T10:30:00",12.5,"00501","1234.50","Ada",true,0.3]["2024-12-31","2024-02-04T00:00:00",50,"90210","-7.25","Björn",false,0.00001]` {
+	if got := query(t, s,
+		"SELECT * FROM q1_sales"); got !=
+		`["2024-02-03","2024-02-03T10:30:00",12.5,"00501","1234.50","Ada",true,0.3]["2024-12-31",`+
+			`"2024-02-04T00:00:00",50,"90210","-7.25","Björn",false,0.00001]` {
 		t.Error(got)
 	}
 }
@@ -317,21 +339,29 @@ func TestOpenErrors(t *testing.T) {
 		bad[i] ^= 0x5A
 	}
 	for name, text := range map[string]string{
-		"empty.csv": "", "blank.csv": "\n\n\n", "fake.duckdb": "this is not a database, but it is long enough", "lite.db": "SQLite format 3\x00 and so on",
-		"notes.md": "# hi", "broken.parquet": "PAR1 nothing else", "broken.json": `[{"a":1},{"b":`, "broken.xlsx": "PK\x03\x04 nothing else", "binary.csv": "\x00\x01\x02\x03\x04\x05\x06\x07",
-		"gz.csv": "\x1f\x8b\x08\x00", "text.xlsx": "a,b", "short.duckdb": string(good[:3000]), "bad.duckdb": string(bad), "hash#.duckdb": string(good), "old.xls": "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
+		"empty.csv": "", "blank.csv": "\n\n\n", "fake.duckdb": "this is not a database, but it is long enough",
+		"lite.db":  "SQLite format 3\x00 and so on",
+		"notes.md": "# hi", "broken.parquet": "PAR1 nothing else", "broken.json": `[{"a":1},{"b":`,
+		"broken.xlsx": "PK\x03\x04 nothing else", "binary.csv": "\x00\x01\x02\x03\x04\x05\x06\x07",
+		"gz.csv": "\x1f\x8b\x08\x00", "text.xlsx": "a,b", "short.duckdb": string(good[:3000]),
+		"bad.duckdb": string(bad), "hash#.duckdb": string(good), "old.xls": "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
 	} {
 		writeFile(t, in(name), text)
 	}
-	write(t, ":memory:", "SET force_mbedtls_unsafe = 'true'", "ATTACH "+literal(in("secret.duckdb"))+" AS s (ENCRYPTION_KEY 'k')", "CREATE TABLE s.t AS SELECT 1")
+	write(t, ":memory:", "SET force_mbedtls_unsafe = 'true'",
+		"ATTACH "+literal(in("secret.duckdb"))+" AS s (ENCRYPTION_KEY 'k')", "CREATE TABLE s.t AS SELECT 1")
 	for path, words := range map[string]string{
-		in("missing.csv"): "is not there", empty: "no files that can be loaded", in("empty.csv"): "empty", in("blank.csv"): "only blank lines", in("fake.duckdb"): "not a DuckDB database",
-		in("lite.db"): "SQLite", in("notes.md"): "not a kind of file", in("broken.parquet"): "broken.parquet", in("broken.json"): "broken.json", in("broken.xlsx"): "not a readable Excel workbook",
-		in("binary.csv"): "not text", in("gz.csv"): "gzip", in("text.xlsx"): "not a readable Excel workbook", in("short.duckdb"): "", in("bad.duckdb"): "", in("hash#.duckdb"): "Rename",
+		in("missing.csv"): "is not there", empty: "no files that can be loaded", in("empty.csv"): "empty",
+		in("blank.csv"): "only blank lines", in("fake.duckdb"): "not a DuckDB database",
+		in("lite.db"): "SQLite", in("notes.md"): "not a kind of file", in("broken.parquet"): "broken.parquet",
+		in("broken.json"): "broken.json", in("broken.xlsx"): "not a readable Excel workbook",
+		in("binary.csv"): "not text", in("gz.csv"): "gzip", in("text.xlsx"): "not a readable Excel workbook",
+		in("short.duckdb"): "", in("bad.duckdb"): "", in("hash#.duckdb"): "Rename",
 		in("old.xls"): "not a kind of file", in("secret.duckdb"): "encrypted", "duckdb:///" + empty[1:]: "no files",
 	} {
 		_, err := Open(t.Context(), "x", path, Options{Dir: t.TempDir()})
-		if footnote.CodeOf(err) != footnote.DatabaseUnavailable || !strings.Contains(footnote.MessageOf(err), words) || !strings.HasPrefix(footnote.MessageOf(err), "database x: ") {
+		if footnote.CodeOf(err) != footnote.DatabaseUnavailable || !strings.Contains(footnote.MessageOf(err), words) ||
+			!strings.HasPrefix(footnote.MessageOf(err), "database x: ") {
 			t.Errorf("%s: %v (%s), want %q", filepath.Base(path), err, footnote.CodeOf(err), words)
 		}
 		if strings.Contains(footnote.MessageOf(err), dir) {
@@ -339,7 +369,9 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"", ":memory:", "duckdb:///x?access_mode=read_write", "duckdb:%zz"} {
-		if _, err := Open(t.Context(), "x", address, Options{Dir: t.TempDir()}); footnote.CodeOf(err) != footnote.InvalidRequest {
+		if _, err := Open(t.Context(), "x", address, Options{
+			Dir: t.TempDir(),
+		}); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -423,7 +455,8 @@ func TestUnmergedLog(t *testing.T) {
 
 func TestTableName(t *testing.T) {
 	for in, want := range map[string]string{
-		"Store-Sales EU": "store_sales_eu", "2024": "t_2024", "Umsätze (neu)": "umsätze_neu", "": "t", "___": "t", "Select": "t_select", "a..b": "a_b", "Ünï": "ünï", "order": "t_order",
+		"Store-Sales EU": "store_sales_eu", "2024": "t_2024", "Umsätze (neu)": "umsätze_neu", "": "t", "___": "t",
+		"Select": "t_select", "a..b": "a_b", "Ünï": "ünï", "order": "t_order",
 	} {
 		if got := tableName(in); got != want {
 			t.Errorf("tableName(%q) = %q, want %q", in, got, want)
@@ -487,7 +520,8 @@ func TestReplacedByPipe(t *testing.T) {
 // TestSettingsInTables checks that columns of a database that read settings reveal nothing about this machine.
 func TestSettingsInTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.duckdb")
-	write(t, path, "CREATE TABLE curious (a INTEGER, dir VARCHAR GENERATED ALWAYS AS (current_setting('temp_directory')))", "INSERT INTO curious VALUES (1)")
+	write(t, path, "CREATE TABLE curious (a INTEGER, dir VARCHAR GENERATED ALWAYS AS "+
+		"(current_setting('temp_directory')))", "INSERT INTO curious VALUES (1)")
 	s := openFiles(t, path, Options{})
 	if got := query(t, s, "SELECT dir FROM curious"); got != `["spill"]` {
 		t.Errorf("the directory of temporary files is %s", got)

@@ -72,7 +72,8 @@ func (e *engine) Probe(ctx context.Context) error {
 		}
 	}
 	if e.guard != nil { // without the gate, the attached database can be named, and it must be read-only, too
-		list = append(writes(target, e.guard.table(table)), "CREATE TABLE "+e.guard.table("footnote_probe")+" (a INTEGER)")
+		list = append(writes(target, e.guard.table(table)),
+			"CREATE TABLE "+e.guard.table("footnote_probe")+" (a INTEGER)")
 	}
 	for _, text := range list {
 		_, err := e.data.ExecContext(ctx, text)

@@ -39,7 +39,8 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 
 // explainOptions counts the tokens of options in parentheses.
 func explainOptions(text string, list []token) int {
-	if len(list) < 3 || text[list[0].from:list[0].to] != "(" || (list[1].word != "FORMAT" && list[1].word != "ANALYZE") {
+	if len(list) < 3 || text[list[0].from:list[0].to] != "(" ||
+		(list[1].word != "FORMAT" && list[1].word != "ANALYZE") {
 		return 0
 	}
 	for i, t := range list[1:] {
@@ -67,7 +68,8 @@ func (g *gate) rewritePragma(text string, list []token) (string, error) {
 	if len(list) == 2 && (list[1].word == "SHOW_TABLES" || list[1].word == "SHOW_TABLES_EXPANDED") {
 		return "SHOW TABLES", nil
 	}
-	if len(list) >= 5 && (list[1].word == "TABLE_INFO" || list[1].word == "SHOW") && is(2, "(") && is(len(list)-1, ")") {
+	if len(list) >= 5 && (list[1].word == "TABLE_INFO" || list[1].word == "SHOW") && is(2, "(") &&
+		is(len(list)-1, ")") {
 		var parts []string
 		for i := 3; i < len(list)-1; i++ {
 			if i%2 == 0 {
@@ -93,7 +95,8 @@ func (g *gate) rewritePragma(text string, list []token) (string, error) {
 	return "", pragmaRefused
 }
 
-var pragmaRefused = source.Refusef("Of the pragmas only table_info('table') and show_tables are allowed. To describe a table use DESCRIBE.")
+var pragmaRefused = source.Refusef(
+	"Of the pragmas only table_info('table') and show_tables are allowed. To describe a table use DESCRIBE.")
 
 const (
 	maxPivots = 8   // per statement
@@ -208,7 +211,8 @@ func withClause(text string, list []token, pivot token) string {
 		case t.depth > 0:
 		case text[t.from:t.to] == ",":
 			before = text[:t.from]
-		case t.word == "SELECT" || t.word == "FROM" || t.word == "PIVOT" || t.word == "PIVOT_WIDER" || t.word == "VALUES":
+		case t.word == "SELECT" || t.word == "FROM" || t.word == "PIVOT" || t.word == "PIVOT_WIDER" ||
+			t.word == "VALUES":
 			return text[:t.from]
 		}
 	}
@@ -217,7 +221,8 @@ func withClause(text string, list []token, pivot token) string {
 
 // pivotValues queries the values of an expression and returns them as SQL literals.
 func (g *gate) pivotValues(ctx context.Context, text string, p pivot) (string, error) {
-	sql := fmt.Sprintf("%s SELECT DISTINCT CAST((%s) AS VARCHAR) AS v FROM %s WHERE (%s) IS NOT NULL ORDER BY 1 LIMIT %d",
+	sql := fmt.Sprintf("%s SELECT DISTINCT CAST((%s) AS VARCHAR) AS v FROM %s WHERE (%s) IS NOT NULL ORDER BY 1 "+
+		"LIMIT %d",
 		p.with, p.expression, p.source, p.expression, maxValues+1)
 	if _, err := g.admitOne(ctx, sql); err != nil {
 		return "", err
@@ -230,7 +235,8 @@ func (g *gate) pivotValues(ctx context.Context, text string, p pivot) (string, e
 	case len(values) == 0:
 		return "NULL", nil
 	case len(values) > maxValues:
-		return "", source.Refusef("The PIVOT would make more than %d columns. Name the values you want: ON %s IN (…).", maxValues, p.expression)
+		return "", source.Refusef("The PIVOT would make more than %d columns. Name the values you want: ON %s IN (…).",
+			maxValues, p.expression)
 	}
 	for i := range values {
 		values[i] = literal(values[i])

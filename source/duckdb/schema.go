@@ -21,12 +21,17 @@ const (
 
 // catalog reads the gate's knowledge of the database.
 func (e *engine) catalog(ctx context.Context) (*catalog, error) {
-	c := &catalog{relations: make(map[string]bool), macros: make(map[string]error), functions: make(map[string]bool), names: make(map[string]string)}
+	c := &catalog{
+		relations: make(map[string]bool), macros: make(map[string]error), functions: make(map[string]bool),
+		names: make(map[string]string),
+	}
 	if err := e.data.QueryRowContext(ctx, "SELECT current_database()").Scan(&c.database); err != nil {
 		return nil, err
 	}
-	err := e.each(ctx, `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
-		UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal`, func(s []string) error {
+	err := e.each(ctx, `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
+		AND NOT internal
+		UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = current_database()
+			AND NOT internal`, func(s []string) error {
 		c.add(s[0], s[1])
 		return nil
 	})
@@ -98,19 +103,21 @@ type definition struct {
 // ownDefinitions reads the views and macros of the database. Unreadable ones are left out and so cannot be used.
 func (e *engine) ownDefinitions(ctx context.Context) []definition {
 	var list []definition
-	e.each(ctx, "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = current_database() AND NOT internal", func(s []string) error {
+	e.each(ctx, "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = current_database() AND "+
+		"NOT internal", func(s []string) error {
 		list = append(list, definition{schema: s[0], name: s[1], view: true, sql: viewQuery(s[2])})
 		return nil
 	})
 	e.each(ctx, `SELECT schema_name, function_name, function_type, macro_definition FROM duckdb_functions()
-		WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL`, func(s []string) error {
-		d := definition{schema: s[0], name: s[1], sql: s[3]}
-		if s[2] == "macro" {
-			d.sql = "SELECT " + s[3]
-		}
-		list = append(list, d)
-		return nil
-	})
+		WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL`,
+		func(s []string) error {
+			d := definition{schema: s[0], name: s[1], sql: s[3]}
+			if s[2] == "macro" {
+				d.sql = "SELECT " + s[3]
+			}
+			list = append(list, d)
+			return nil
+		})
 	return list
 }
 
@@ -225,11 +232,16 @@ func schemaOf(name string) string {
 
 func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
 	var tables []source.Table
-	err := e.each(ctx, fmt.Sprintf(`SELECT schema_name, table_name, 'table', comment FROM duckdb_tables() WHERE database_name = %[1]s AND NOT internal
-		UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views() WHERE database_name = %[1]s AND NOT internal
+	err := e.each(ctx, fmt.Sprintf(
+		`SELECT schema_name, table_name, 'table', comment FROM duckdb_tables() WHERE database_name = %[1]s
+			AND NOT internal
+		UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views() WHERE database_name = %[1]s
+			AND NOT internal
 		ORDER BY 1, 2 LIMIT %[2]d`, e.database(), maxTables), func(s []string) error {
 		if schemaOf(s[0]) == "" && e.gate.catalog.has("", s[1]) || e.gate.catalog.has(s[0], s[1]) {
-			tables = append(tables, source.Table{Schema: schemaOf(s[0]), Name: s[1], View: s[2] == "view", Comment: s[3], Rows: -1})
+			tables = append(tables, source.Table{
+				Schema: schemaOf(s[0]), Name: s[1], View: s[2] == "view", Comment: s[3], Rows: -1,
+			})
 		}
 		return nil
 	})
@@ -238,26 +250,30 @@ func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
 
 func (e *engine) columns(ctx context.Context, index map[string]*source.Table) error {
 	var room source.Room
-	return e.each(ctx, `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
-		WHERE database_name = `+e.database()+` AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
-		if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
-			c := source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]}
-			if !room.Fits(c) {
-				t.Comment = source.NotListed
-				return nil
+	return e.each(ctx, `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment
+		FROM duckdb_columns()
+		WHERE database_name = `+e.database()+` AND NOT internal ORDER BY table_oid, column_index`,
+		func(s []string) error {
+			if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
+				c := source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]}
+				if !room.Fits(c) {
+					t.Comment = source.NotListed
+					return nil
+				}
+				t.Columns = append(t.Columns, c)
 			}
-			t.Columns = append(t.Columns, c)
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // keys reads primary and foreign keys. It joins names with a character that no name should contain.
 func (e *engine) keys(ctx context.Context, index map[string]*source.Table) error {
 	const sep = "\x1f"
-	return e.each(ctx, `SELECT schema_name, table_name, constraint_type, array_to_string(constraint_column_names, chr(31)),
+	return e.each(ctx, `SELECT schema_name, table_name, constraint_type, array_to_string(constraint_column_names,
+		chr(31)),
 			referenced_table, array_to_string(referenced_column_names, chr(31))
-		FROM duckdb_constraints() WHERE database_name = `+e.database()+` AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+		FROM duckdb_constraints() WHERE database_name = `+e.database()+
+		` AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
 		ORDER BY table_oid, constraint_index`, func(s []string) error {
 		t := index[schemaOf(s[0])+"\x00"+s[1]]
 		switch {
@@ -269,7 +285,11 @@ func (e *engine) keys(ctx context.Context, index map[string]*source.Table) error
 			if t.Schema != "" {
 				ref = t.Schema + "." + ref // DuckDB's keys stay within a schema
 			}
-			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{Columns: strings.Split(s[3], sep), RefTable: ref, RefColumns: strings.Split(s[5], sep)})
+			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{
+				Columns:    strings.Split(s[3], sep),
+				RefTable:   ref,
+				RefColumns: strings.Split(s[5], sep),
+			})
 		}
 		return nil
 	})

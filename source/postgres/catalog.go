@@ -24,6 +24,7 @@ const (
 type catalog struct {
 	read      time.Time
 	version   int // the server's server_version_num
+	encoding  string
 	role      string
 	super     []string // reasons why READ ONLY does not bind the role; normally none
 	remarks   []string
@@ -32,8 +33,7 @@ type catalog struct {
 	readable  map[string]bool // their names, as schema.name
 	system    map[string]bool // names in pg_catalog
 	types     map[uint32]pgType
-	personal  bool // rows differ between users
-	guarded   bool // some table has row-level security
+	personal  bool // users see different rows
 }
 
 type relation struct {
@@ -44,10 +44,10 @@ type relation struct {
 }
 
 type pgType struct {
-	name          string
-	kind          string // b, d, e, r, m, p
-	element, base uint32
-	array         bool
+	name                  string
+	kind                  string // b, d, e, r, m, p
+	element, base, arrays uint32 // arrays is the type of its arrays
+	array                 bool
 }
 
 // base returns the name of a type or, for a domain, of its base type.
@@ -103,7 +103,8 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	}
 	defer s.end()
 	c := &catalog{
-		read: time.Now(), path: s.path, readable: map[string]bool{}, system: map[string]bool{}, types: map[uint32]pgType{},
+		read: time.Now(), encoding: s.pc.ParameterStatus("server_encoding"), path: s.path, readable: map[string]bool{},
+		system: map[string]bool{}, types: map[uint32]pgType{},
 	}
 	visible, err := s.rows(ctx, visibleSQL)
 	if err == nil {
@@ -139,10 +140,13 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	return c, nil
 }
 
-const roleSQL = `SELECT current_setting('server_version_num'), r.rolname, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolreplication,
+const roleSQL = `SELECT current_setting('server_version_num'), r.rolname, r.rolsuper, r.rolbypassrls,
+	r.rolcreaterole, r.rolreplication,
 	current_setting('temp_file_limit'),
-	array_to_string(ARRAY(SELECT rolname FROM pg_roles m WHERE m.rolname IN ('pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program',
-		'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_write_all_data') AND pg_has_role(r.oid, m.oid, 'MEMBER') AND NOT r.rolsuper ORDER BY 1), ', ')
+	array_to_string(ARRAY(SELECT rolname FROM pg_roles m WHERE m.rolname IN ('pg_write_server_files',
+		'pg_read_server_files', 'pg_execute_server_program',
+		'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_write_all_data') AND pg_has_role(r.oid, m.oid,
+			'MEMBER') AND NOT r.rolsuper ORDER BY 1), ', ')
 	FROM pg_roles r WHERE r.rolname = current_user`
 
 func (c *catalog) takeRole(r []string) {
@@ -164,7 +168,9 @@ func (c *catalog) takeRole(r []string) {
 		c.super = append(c.super, "is a member of "+r[7])
 	}
 	if r[6] == "-1" {
-		c.remarks = append(c.remarks, "temp_file_limit is not set for the role, so a large sort may fill the server's disk: ALTER ROLE "+r[1]+" SET temp_file_limit = '1GB'")
+		c.remarks = append(c.remarks,
+			"temp_file_limit is not set for the role, so a large sort may fill the server's disk: ALTER ROLE "+r[1]+
+				" SET temp_file_limit = '1GB'")
 	}
 }
 
@@ -172,22 +178,33 @@ func (c *catalog) takeRole(r []string) {
 const visibleSQL = `SELECT c.oid FROM pg_catalog.pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid)`
 
 // The last column of relationsSQL tells whether counting a table's rows could read a foreign table or run a
-// function of the database; see planned.go.
-const relationsSQL = `WITH needs AS (SELECT d.classid, d.objid FROM pg_depend d
-		WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND d.refobjid >= 16384
+// function of the database: of an expression, see planned.go, or one that compares the bounds of partitions.
+const relationsSQL = `WITH RECURSIVE needs AS (SELECT d.classid, d.objid FROM pg_depend d
+		WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
+			AND d.refobjid >= 16384
 		AND d.objsubid = 0),
 	needy(oid) AS (SELECT objid FROM needs WHERE classid = 'pg_class'::regclass
 		UNION SELECT i.indrelid FROM needs JOIN pg_index i ON classid = 'pg_class'::regclass AND i.indexrelid = objid
 		UNION SELECT k.conrelid FROM needs JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
-		UNION SELECT s.stxrelid FROM needs JOIN pg_statistic_ext s ON classid = 'pg_statistic_ext'::regclass AND s.oid = objid)
+		UNION SELECT s.stxrelid FROM needs JOIN pg_statistic_ext s ON classid = 'pg_statistic_ext'::regclass
+			AND s.oid = objid
+		UNION SELECT p.partrelid FROM pg_partitioned_table p WHERE EXISTS (SELECT FROM unnest(p.partclass) u(class)
+				JOIN pg_opclass o ON o.oid = u.class JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
+					AND m.amproc::oid >= 16384)
+			OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = p.partrelid AND a.attnum > 0
+				AND a.atttypid >= 16384
+				AND (a.attnum = ANY (p.partattrs) OR p.partexprs IS NOT NULL))),
+	uncounted(oid) AS ((SELECT oid FROM needy UNION SELECT ftrelid FROM pg_foreign_table)
+		UNION SELECT i.inhparent FROM uncounted u JOIN pg_inherits i ON i.inhrelid = u.oid)
 	SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity,
 	row_security_active(c.oid), c.relpages,
 	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE'),
-	c.relhassubclass AND (EXISTS (SELECT FROM pg_foreign_table) OR EXISTS (SELECT FROM needy JOIN pg_inherits ON inhrelid = oid))
-		OR c.oid IN (SELECT oid FROM needy)
+	c.oid IN (SELECT oid FROM uncounted)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
-	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
+	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
+		AND n.nspname !~ '^pg_'
+	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT')
+		OR has_any_column_privilege(c.oid, 'SELECT'))
 	ORDER BY 2, 3 LIMIT 5000`
 
 func (c *catalog) takeRelation(r []string) {
@@ -197,30 +214,42 @@ func (c *catalog) takeRelation(r []string) {
 	c.relations = append(c.relations, rel)
 	c.readable[rel.schema+"."+rel.name] = true
 	if rel.guarded {
-		c.personal, c.guarded = true, true
+		c.personal = true
 	}
 	if rel.guarded && !rel.active {
-		c.super = append(c.super, fmt.Sprintf("is exempt from the row-level security of %s.%s: it owns the table. Use another role, or ALTER TABLE … FORCE ROW LEVEL SECURITY", rel.schema, rel.name))
+		c.super = append(c.super,
+			fmt.Sprintf("is exempt from the row-level security of %s.%s: it owns the table. Use another role, or "+
+				"ALTER TABLE … FORCE ROW LEVEL SECURITY", rel.schema, rel.name))
 	}
 	if r[8] == "t" && len(c.remarks) < 3 {
-		c.remarks = append(c.remarks, fmt.Sprintf("the role owns %s.%s: better is one that may only SELECT", rel.schema, rel.name))
+		c.remarks = append(c.remarks,
+			fmt.Sprintf("the role owns %s.%s: better is one that may only SELECT", rel.schema, rel.name))
 	}
 }
 
-const systemSQL = `SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v')`
+const systemSQL = `SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', ` +
+	`'v')`
 
-const typesSQL = `SELECT oid, typname, typtype, typelem, typbasetype, typcategory FROM pg_type WHERE typtype <> 'c'`
+const typesSQL = `SELECT oid, typname, typtype, typelem, typbasetype, typcategory, typarray FROM pg_type WHERE ` +
+	`typtype <> 'c'`
 
 func (c *catalog) takeType(r []string) {
 	number := func(s string) uint32 { n, _ := strconv.ParseUint(s, 10, 32); return uint32(n) }
-	c.types[number(r[0])] = pgType{name: r[1], kind: r[2], element: number(r[3]), base: number(r[4]), array: r[5] == "A"}
+	c.types[number(r[0])] = pgType{name: r[1], kind: r[2], element: number(r[3]), base: number(r[4]),
+		arrays: number(r[6]),
+		array:  r[5] == "A"}
 }
 
-// Rows also differ between users if a view or function reads a setting.
+// Rows also differ between users if a view or function reads a setting. A body that Postgres has parsed, and a default,
+// has the OIDs of current_setting.
 const personalSQL = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relrowsecurity)
-	OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v' AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+	OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'
+		AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 		AND pg_get_viewdef(c.oid) LIKE '%current_setting%')
-	OR EXISTS (SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND p.prosrc LIKE '%current_setting%')`
+	OR EXISTS (SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+		WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (p.prosrc LIKE '%current_setting%'
+		OR concat(p.proargdefaults, CASE
+			WHEN p.prolang = 14 THEN to_jsonb(p) ->> 'prosqlbody' END) ~ ':funcid (2077|3294) '))`
 
 func (c *catalog) takePersonal(r []string) { c.personal = c.personal || r[0] == "t" }
 
@@ -243,7 +272,9 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	index := map[string]*source.Table{}
 	full := map[string]string{} // oid → full name
 	for _, r := range cat.relations {
-		t := source.Table{Schema: r.schema, Name: r.name, View: r.kind == "v" || r.kind == "m", Comment: r.comment, Rows: -1}
+		t := source.Table{
+			Schema: r.schema, Name: r.name, View: r.kind == "v" || r.kind == "m", Comment: r.comment, Rows: -1,
+		}
 		if r.visible {
 			t.Schema = ""
 		}
@@ -261,7 +292,9 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	for _, r := range rows {
 		if t := index[r[0]]; t != nil {
 			oid, _ := strconv.ParseUint(r[4], 10, 32)
-			t.Columns = append(t.Columns, source.Column{Name: r[1], Type: r[2], Kind: kindOf(cat.base(uint32(oid))), Nullable: r[3] == "f", Comment: r[5]})
+			t.Columns = append(t.Columns, source.Column{
+				Name: r[1], Type: r[2], Kind: kindOf(cat.base(uint32(oid))), Nullable: r[3] == "f", Comment: r[5],
+			})
 		}
 	}
 	if rows, err = s.rows(ctx, keysSQL); err != nil {
@@ -275,20 +308,29 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		case r[1] == "p":
 			t.PrimaryKey = strings.Split(r[2], sep)
 		case full[r[3]] != "":
-			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{Columns: strings.Split(r[2], sep), RefTable: full[r[3]], RefColumns: strings.Split(r[4], sep)})
+			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{
+				Columns:    strings.Split(r[2], sep),
+				RefTable:   full[r[3]],
+				RefColumns: strings.Split(r[4], sep),
+			})
 		}
 	}
 	s.count(ctx, cat, tables)
 	return source.Schema{Tables: tables}, nil
 }
 
-const columnsSQL = `SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.atttypid, coalesce(col_description(a.attrelid, a.attnum), '')
+const columnsSQL = `SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.atttypid,
+	coalesce(col_description(a.attrelid, a.attnum), '')
 	FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
-	AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attrelid, a.attnum`
+	AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND has_column_privilege(a.attrelid, a.attnum,
+		'SELECT') ORDER BY a.attrelid, a.attnum`
 
-const keysSQL = `SELECT k.conrelid, k.contype, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.conkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i), chr(31)),
-	k.confrelid, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i), chr(31))
+const keysSQL = `SELECT k.conrelid, k.contype, array_to_string(ARRAY(SELECT a.attname
+	FROM unnest(k.conkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n
+	ORDER BY u.i), chr(31)),
+	k.confrelid, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
+		JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i), chr(31))
 	FROM pg_constraint k WHERE k.contype IN ('p', 'f') AND k.conrelid <> 0 ORDER BY k.conrelid, k.conname`
 
 // count counts the rows of tables that are small and look the same to everybody.

@@ -25,7 +25,9 @@ func newColumns(fields []pgconn.FieldDescription, cat *catalog) columns {
 	cols := make(columns, len(fields))
 	for i, f := range fields {
 		typ := cat.base(f.DataTypeOID)
-		cols[i] = column{name: strings.ToValidUTF8(f.Name, "\uFFFD"), typ: typ, kind: kindOf(typ), exact: f.TypeModifier >= 0}
+		cols[i] = column{
+			name: strings.ToValidUTF8(f.Name, "\uFFFD"), typ: typ, kind: kindOf(typ), exact: f.TypeModifier >= 0,
+		}
 	}
 	return cols
 }

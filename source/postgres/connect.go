@@ -29,9 +29,12 @@ const (
 
 // settings apply to every connection from the start and after each reset.
 var settings = map[string]string{
-	"application_name": "footnote", "default_transaction_read_only": "on", "statement_timeout": "5min", "lock_timeout": "3s",
-	"idle_in_transaction_session_timeout": "60s", "row_security": "on", "work_mem": "32MB", "hash_mem_multiplier": "1", "jit": "off",
-	"TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex", "extra_float_digits": "1",
+	"application_name": "footnote", "default_transaction_read_only": "on", "statement_timeout": "5min",
+	"lock_timeout":                        "3s",
+	"idle_in_transaction_session_timeout": "60s", "row_security": "on", "work_mem": "32MB", "hash_mem_multiplier": "1",
+	"jit":      "off",
+	"TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex",
+	"extra_float_digits":          "1",
 	"standard_conforming_strings": "on", "client_encoding": "UTF8", "xmloption": "content",
 	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
 }
@@ -52,7 +55,8 @@ type engine struct {
 // connect opens the pool and reads the catalog.
 func connect(ctx context.Context, name, url string, o Options) (*engine, error) {
 	bad := footnote.Errorf(footnote.InvalidRequest,
-		"database %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.", name)
+		"database %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with "+
+			"the special characters of the password written as %%XX.", name)
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, bad
 	}
@@ -105,7 +109,11 @@ func (e *engine) checkVersion(ctx context.Context) error {
 	if _, err := s.rows(ctx, e.version); err != nil {
 		s.broken = true
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-			return &footnote.Error{Code: footnote.InvalidRequest, Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message, Err: err}
+			return &footnote.Error{
+				Code:    footnote.InvalidRequest,
+				Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message,
+				Err:     err,
+			}
 		}
 		return e.unreachable(ctx, err)
 	}
@@ -125,6 +133,7 @@ type session struct {
 	mark   string   // comment before each statement: whom it runs for
 	broken bool     // the connection must not be reused
 	path   []string // schemas searched for unqualified names, including pg_catalog
+	taken  []string // functions that the statement calls by bare names, and that are read as Postgres's own; see settle
 }
 
 // begin starts a read-only transaction for the principal in ctx.
@@ -217,14 +226,19 @@ func claims(ctx context.Context) ([][2]string, error) {
 	}
 	for _, role := range p.Roles {
 		if strings.Contains(role, ",") { // a policy would read two roles, neither of which was given
-			return nil, source.Refusef("Your role %.40q cannot be told to the database: it has a comma.", role)
+			return nil, source.Refusef("The database cannot learn your role %.40q: it contains a comma.", role)
 		}
 	}
-	set := [][2]string{{"footnote.org", p.Org}, {"footnote.user", p.User}, {"footnote.roles", strings.Join(p.Roles, ",")}}
+	set := [][2]string{
+		{"footnote.org", p.Org}, {"footnote.user", p.User}, {"footnote.roles", strings.Join(p.Roles, ",")},
+	}
 	for k, v := range p.Attributes {
 		low := strings.ToLower(k)
-		if !attribute.MatchString(k) || low == "org" || low == "user" || low == "roles" || strings.IndexByte(v, 0) >= 0 {
-			return nil, source.Refusef("Your attribute %.40q cannot be told to the database: it must be of letters, digits and _, and none of org, user and roles.", k)
+		if !attribute.MatchString(k) || low == "org" || low == "user" || low == "roles" ||
+			strings.IndexByte(v, 0) >= 0 {
+			return nil, source.Refusef(
+				"The database cannot learn your attribute %.40q: a name consists of letters, digits and _, and is "+
+					"not org, user or roles.", k)
 		}
 		set = append(set, [2]string{"footnote." + low, v})
 	}
@@ -274,7 +288,10 @@ func (e *engine) unreachable(ctx context.Context, err error) error {
 			message = "The database is starting or stopping."
 		}
 	}
-	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "database " + e.name + ": " + message, RetryAfter: 5 * time.Second, Err: err}
+	return &footnote.Error{
+		Code: footnote.DatabaseUnavailable, Message: "database " + e.name + ": " + message, RetryAfter: 5 * time.Second,
+		Err: err,
+	}
 }
 
 // Version implements child.Engine. It returns the database's own count of writes (which lags by up to about a

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // facts holds what the gate must know about a statement. The child reads them off the syntax tree.
@@ -30,7 +32,12 @@ type facts struct {
 	Columns []string        `json:"columns,omitempty"` // possible names of columns
 	All     bool            `json:"all,omitempty"`     // it may use whole rows and all columns
 	User    bool            `json:"user,omitempty"`    // it reads the name of the user or the database
-	// Constant lists the functions and operators whose arguments contain no column: the planner may run them.
+	// Calls maps the names of functions written without a schema to where they are called, in bytes of the text.
+	Calls   map[string][]int `json:"calls,omitempty"`
+	Letters bool             `json:"letters,omitempty"` // a name has letters beyond ASCII
+	// … and is long, or has capitals: encodings other than UTF-8 change it
+	Odd bool `json:"odd,omitempty"`
+	// Constant lists the functions and operators whose arguments may all be constants: the planner may run them.
 	Constant []name `json:"constant,omitempty"`
 }
 
@@ -39,6 +46,7 @@ type rows struct {
 	Relations []name `json:"relations,omitempty"` // used with their own columns
 	Joined    bool   `json:"joined,omitempty"`    // a join, or a relation with renamed columns
 	Other     bool   `json:"other,omitempty"`     // a query or a function
+	Function  bool   `json:"function,omitempty"`  // a function: the row may be the value that it returns
 }
 
 // tables returns the names of the relations that a statement reads, in order.
@@ -58,7 +66,8 @@ func (n name) String() string { return strings.Join(n, ".") }
 
 // plainKinds lists the nodes that a statement may have. A statement with any other node is refused, because nobody
 // has examined what that node does.
-var plainKinds = set(`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
+var plainKinds = set(
+	`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
 	A_Indices A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr
 	MinMaxExpr FuncCall NamedArgExpr TypeCast TypeName CollateClause SubLink RowExpr SQLValueFunction
 	GroupingFunc GroupingSet RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr List SortBy
@@ -268,6 +277,7 @@ func (w *walker) note(n object, scope map[string]bool) {
 	w.noteNames(n)
 	w.noteOperators(n)
 	w.noteColumns(n)
+	w.noteLetters(n)
 	if p, ok := n["ParamRef"].(object); ok {
 		if v, _ := p["number"].(json.Number); v != "" {
 			k, _ := v.Int64()
@@ -335,15 +345,51 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 		named(from["alias"], joined)
 		named(from["join_using_alias"], joined)
 	}
-	for _, key := range []string{"RangeSubselect", "RangeFunction"} {
-		if from, ok := n[key].(object); ok {
-			named(from["alias"], func(r *rows, _ bool) { r.Other = true })
+	for _, key := range []string{"RangeSubselect", "JsonTable"} {
+		from, _ := n[key].(object)
+		named(from["alias"], func(r *rows, _ bool) { r.Other = true })
+	}
+	if from, ok := n["RangeFunction"].(object); ok {
+		is := func(r *rows, _ bool) { r.Other, r.Function = true, true }
+		if !named(from["alias"], is) {
+			w.unnamed(from["functions"], func(s string) { named(object{"aliasname": s}, is) })
 		}
+	}
+}
+
+// unnamed reports the names of functions in FROM that have no alias: each gives its name to its row. What takes its
+// name from a keyword (coalesce) or a type needs an alias.
+func (w *walker) unnamed(functions any, row func(name string)) {
+	list, _ := functions.([]any)
+	for _, f := range list {
+		pair, _ := f.(object) // a function and the columns it is said to have
+		items, _ := pair["List"].(object)["items"].([]any)
+		if len(items) == 0 {
+			continue
+		}
+		value, _ := items[0].(object)
+		call, _ := value["FuncCall"].(object)
+		n := parts(call["funcname"])
+		if len(n) == 0 {
+			w.refuse("A value in FROM needs a name: FROM current_date AS today.")
+			continue
+		}
+		row(n[len(n)-1])
 	}
 }
 
 // noteNames records what is called by name.
 func (w *walker) noteNames(n object) {
+	if call, ok := n["FuncCall"].(object); ok {
+		name := parts(call["funcname"])
+		at, _ := call["location"].(json.Number)
+		if i, err := at.Int64(); err == nil && len(name) == 1 && callable(name[0]) {
+			if w.f.Calls == nil {
+				w.f.Calls = map[string][]int{}
+			}
+			w.f.Calls[name[0]] = append(w.f.Calls[name[0]], int(i))
+		}
+	}
 	if v, ok := n["funcname"]; ok {
 		addName(&w.f.Functions, parts(v))
 	}
@@ -428,29 +474,119 @@ func (w *walker) noteColumns(n object) {
 	}
 }
 
-// constants notes what is applied to constants alone, and reports whether a part of the tree
-// holds a column.
-func (w *walker) constants(node any) (column bool) {
+// noteLetters notes names that a database may read otherwise than the parser does. Where its encoding is not UTF-8,
+// Postgres cuts names after another letter, and may make other capitals small.
+func (w *walker) noteLetters(n object) {
+	text, _ := n["String"].(object)
+	for _, v := range []any{text["sval"], n["relname"], n["schemaname"], n["aliasname"], n["ctename"]} {
+		s, _ := v.(string)
+		if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			w.f.Letters = true
+			capital := func(r rune) bool { return r >= utf8.RuneSelf && unicode.ToLower(r) != r }
+			w.f.Odd = w.f.Odd || len(s) > maxLetters || strings.ContainsFunc(s, capital)
+		}
+	}
+}
+
+// maxLetters is the length in UTF-8, in bytes, up to which names keep within Postgres's 63 bytes in any encoding.
+const maxLetters = 40
+
+// constants notes what may be applied to constants alone. It reports whether the value of an expression certainly
+// depends on a column after Postgres has simplified it. Most forms may lose their columns: COALESCE(1, id) is 1, and
+// id + NULL is NULL.
+func (w *walker) constants(node any) (varies bool) {
 	switch n := node.(type) {
 	case []any:
 		for _, e := range n {
-			column = w.constants(e) || column
+			w.constants(e)
 		}
 	case object:
-		for key, v := range n {
-			inside := w.constants(v) || key == "ColumnRef"
-			column = column || inside
-			body, _ := v.(object)
-			switch {
-			case inside:
-			case key == "FuncCall":
-				addName(&w.f.Constant, parts(body["funcname"]))
-			case key == "A_Expr":
-				addName(&w.f.Constant, parts(body["name"]))
+		for kind, v := range n {
+			if body, ok := v.(object); ok {
+				varies = w.expression(kind, body) && len(n) == 1
+			} else {
+				w.constants(v)
 			}
 		}
 	}
-	return column
+	return varies
+}
+
+// expression is constants for the body of a node of some kind.
+func (w *walker) expression(kind string, body object) bool {
+	var args []any
+	var vary []bool // for each of args
+	single := map[string]bool{}
+	for key, v := range body {
+		list, _ := v.([]any)
+		if key != "args" && key != "elements" {
+			single[key] = w.constants(v)
+			list = nil
+		}
+		for _, e := range list {
+			args, vary = append(args, e), append(vary, w.constants(e))
+		}
+	}
+	switch kind {
+	case "ColumnRef":
+		return true
+	case "FuncCall":
+		if !slices.Contains(vary, true) {
+			addName(&w.f.Constant, parts(body["funcname"]))
+		}
+		return kept(args, vary)
+	case "A_Expr":
+		args, vary = []any{body["lexpr"], body["rexpr"]}, []bool{single["lexpr"], single["rexpr"]}
+		if !slices.Contains(vary, true) {
+			addName(&w.f.Constant, parts(body["name"]))
+		}
+		form, _ := body["kind"].(string)
+		return plainForms[form] && kept(args, vary)
+	case "TypeCast", "CollateClause":
+		return single["arg"]
+	case "A_ArrayExpr":
+		return slices.Contains(vary, true)
+	case "BoolExpr":
+		return !slices.Contains(vary, false)
+	case "CoalesceExpr":
+		return len(vary) > 0 && vary[0]
+	case "CaseWhen":
+		return single["expr"]
+	case "CaseExpr": // whose first condition stays
+		return body["arg"] == nil && len(vary) > 0 && vary[0]
+	}
+	return false
+}
+
+// plainForms lists the forms of expressions that apply an operator to its operands and do nothing else.
+var plainForms = set("AEXPR_OP AEXPR_OP_ANY AEXPR_OP_ALL")
+
+// kept reports whether a function or operator keeps its columns: one of its arguments varies, and none can be NULL
+// before the columns are known.
+func kept(args []any, vary []bool) bool {
+	for i, a := range args {
+		if a != nil && !vary[i] && !literal(a) {
+			return false
+		}
+	}
+	return slices.Contains(vary, true)
+}
+
+// literal reports whether an expression is a literal, and not NULL.
+func literal(node any) bool {
+	n, _ := node.(object)
+	if c, ok := n["A_Const"].(object); ok {
+		return c["isnull"] == nil
+	}
+	if c, ok := n["TypeCast"].(object); ok {
+		arg, _ := c["arg"].(object)
+		return arg["A_Const"] != nil && literal(arg)
+	}
+	if c, ok := n["A_ArrayExpr"].(object); ok {
+		elements, _ := c["elements"].([]any)
+		return len(elements) > 0 && !slices.ContainsFunc(elements, func(e any) bool { return !literal(e) })
+	}
+	return false
 }
 
 // parts returns the texts in a list of String nodes.

@@ -32,8 +32,8 @@ var builtin = func() map[string]bool {
 	return set(strings.Join(words, " "))
 }()
 
-// sizes lists functions that return how much is stored, including hidden rows. They may be called only where no
-// table has row-level security.
+// sizes lists functions that return how much is stored, including hidden rows. They may be called only where all users
+// see the same rows.
 var sizes = set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
 
 // counts lists the columns of pg_class that count rows, including hidden ones; see sizes.
@@ -47,8 +47,14 @@ var described = map[string]map[string]bool{
 		pg_constraint pg_index pg_indexes`),
 }
 
-// badTypes lists types that would reveal the server's users and functions.
-var badTypes = set("regrole regproc regprocedure regoper regoperator aclitem refcursor")
+// badTypes maps the OIDs of types that would reveal the server's users and functions, and of their arrays, to the
+// names of the types.
+var badTypes = map[string]string{
+	"24": "regproc", "1033": "aclitem", "1790": "refcursor", "2202": "regprocedure", "2203": "regoper",
+	"2204": "regoperator", "4096": "regrole",
+	"1008": "regproc", "1034": "aclitem", "2201": "refcursor", "2207": "regprocedure", "2208": "regoper",
+	"2209": "regoperator", "4097": "regrole",
+}
 
 // admit checks a statement with args arguments against the catalog. It returns the facts of the statement and that
 // catalog. Checks that have to query the database are left to judge.
@@ -66,7 +72,8 @@ func (e *engine) admit(ctx context.Context, text string, args int) (facts, *cata
 	}
 	if err = cat.check(f); err == nil && f.Params != args {
 		err = &source.Error{
-			Kind: source.Failed, Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args),
+			Kind:   source.Failed,
+			Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args),
 		}
 	}
 	if err == nil || time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
@@ -117,9 +124,13 @@ func (c *catalog) check(f facts) error {
 			return source.Refusef("SHOW %.40s is not allowed.", f.Show)
 		}
 		return nil
-	case f.Root == "ExplainStmt" && (c.guarded || c.personal):
-		return source.Refusef("EXPLAIN is not allowed here: the tables have row-level security, " +
-			"and a plan tells of rows of others.")
+	case f.Root == "ExplainStmt" && c.personal:
+		return source.Refusef(
+			"EXPLAIN is not allowed here: users see different rows, and a plan reveals other users' rows.")
+	}
+	if f.Odd && c.encoding != "UTF8" || f.Letters && c.encoding == "SQL_ASCII" {
+		return source.Refusef("The database's encoding is %s. There, a name with letters beyond ASCII must be short "+
+			"and have no capitals beyond ASCII.", c.encoding)
 	}
 	for _, kind := range f.Kinds {
 		if c.version < newKinds[kind] {
@@ -134,13 +145,18 @@ func (c *catalog) check(f facts) error {
 	if err := c.private(f); err != nil {
 		return err
 	}
+	return checkNames(f)
+}
+
+// checkNames refuses names that are not written as name or schema.name.
+func checkNames(f facts) error {
 	for _, n := range slices.Concat(f.Functions, f.Operators, f.Collations) {
 		if len(n) > 2 {
 			return source.Refusef("%s is not allowed: a name is written as schema.name, without a database.", n)
 		}
 	}
 	for _, t := range f.Types {
-		if len(t) == 0 || len(t) > 2 || badTypes[t[len(t)-1]] {
+		if len(t) == 0 || len(t) > 2 {
 			return source.Refusef("The type %s is not allowed.", t)
 		}
 	}
@@ -150,27 +166,29 @@ func (c *catalog) check(f facts) error {
 // private refuses what would reveal the user's name, or how many rows there are that the user may not see.
 func (c *catalog) private(f facts) error {
 	if f.User {
-		return source.Refusef("The name of the user, or of the database, is not data: it may not be asked for.")
+		return source.Refusef("A statement may not read the name of the user or of the database.")
 	}
-	if !c.guarded {
+	if !c.personal {
 		return nil
 	}
-	const why = "is not allowed here: the tables have row-level security, and it tells of rows of others."
+	const why = "is not allowed here: users see different rows, and it reveals other users' rows."
 	for _, n := range f.Functions {
 		if len(n) > 0 && sizes[n[len(n)-1]] {
 			return source.Refusef("The function %s %s", n, why)
 		}
 	}
-	for _, a := range f.Fields {
+	for _, a := range slices.Concat(f.Fields, lasts(f.Attributes)) {
 		if sizes[a] {
 			return source.Refusef("The function %s %s", a, why)
 		}
 	}
+	if slices.Contains(f.Columns, "ctid") || slices.Contains(f.Fields, "ctid") {
+		return source.Refusef("The column ctid %s", why) // its last value tells how many rows there are
+	}
 	if slices.ContainsFunc(f.Relations, func(n name) bool { return n[len(n)-1] == "pg_class" }) &&
 		(f.All || slices.ContainsFunc(counts, func(column string) bool { return slices.Contains(f.Columns, column) })) {
-		return source.Refusef("Of pg_class, %s may not be read here, nor all columns at once: "+
-			"the tables have row-level security, and they tell of rows of others.",
-			strings.Join(counts, ", "))
+		return source.Refusef("The columns %s of pg_class may not be read here, so name the columns you need: "+
+			"users see different rows, and these columns reveal other users' rows.", strings.Join(counts, ", "))
 	}
 	return nil
 }
@@ -192,7 +210,7 @@ func (c *catalog) relation(n name) error {
 	own := slices.ContainsFunc(c.path, func(schema string) bool { return c.readable[schema+"."+n[0]] })
 	switch {
 	case c.system[n[0]] && own:
-		return source.Refusef("%s is the name of a table and of one of the system's own: write its schema before it.", n)
+		return source.Refusef("%s is the name of a table and of a system table: write its schema before it.", n)
 	case c.system[n[0]]:
 		return c.relation(name{"pg_catalog", n[0]})
 	case !own:

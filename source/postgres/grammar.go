@@ -74,15 +74,16 @@ const (
 	parseTime = 10 * time.Second
 )
 
-// GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and reading a definition of
-// 256 KB takes 310 MB; under the race detector, it is several times that.
+// GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and reading a text of 256 KB, four
+// times the longest that is read, takes 310 MB; under the race detector, it is several times that.
 const GrammarMemory = 512 << 20 * raceTimes
 
 // NewGrammar returns a Grammar. The first statement starts its child. The pool may be nil.
 func NewGrammar(pool *child.Pool, log *slog.Logger) *Grammar {
 	return &Grammar{
 		client: child.New(Kind, nil, child.Options{
-			Dialect: "postgres", Pool: pool, Logger: log, Idle: 24 * time.Hour, Limits: source.Limits{Memory: GrammarMemory},
+			Dialect: "postgres", Pool: pool, Logger: log, Idle: 24 * time.Hour,
+			Limits: source.Limits{Memory: GrammarMemory},
 		}),
 		turn: make(chan struct{}, 1),
 	}
@@ -117,7 +118,8 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 		return facts{}, err
 	case err != nil: // the child crashed, or did not answer and was killed
 		g.warm = false
-		return facts{}, source.Refusef("The statement is too deeply nested, or too large, to be read. Write it with fewer levels.")
+		return facts{}, source.Refusef(
+			"The statement is too deeply nested, or too large, to be read. Write it with fewer levels.")
 	}
 	return f, nil
 }

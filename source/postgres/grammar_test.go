@@ -45,7 +45,8 @@ func TestFacts(t *testing.T) {
 		Attributes: []name{{"x", "y"}},
 		Rows: map[string]rows{"a": {Other: true}, "later": {Relations: []name{{"later"}}}, "b": {Other: true},
 			"T t": {Relations: []name{{"T t"}}}, "w": {Relations: []name{{"v", "w"}}},
-			"inner1": {Relations: []name{{"inner1"}}}, "c": {Relations: []name{{"c"}}, Other: true}},
+			"inner1": {Relations: []name{{"inner1"}}}, "c": {Relations: []name{{"c"}}, Other: true},
+			"g": {Other: true, Function: true}, "h": {Other: true, Function: true}},
 		Fields:  []string{"z"},
 		Columns: []string{"r", "x", "y"},
 		All:     true,
@@ -68,9 +69,15 @@ func TestFacts(t *testing.T) {
 // TestFactsOfConstants checks what is applied only to constants, in expressions as Postgres writes them.
 func TestFactsOfConstants(t *testing.T) {
 	for sql, want := range map[string]string{
-		"(id > f(1))": "f", "lower(name), (id + f(id, 2))": "", "(f(g(1)) + id)": "f g", "((1 OPERATOR(s.+) 2) + id)": "s.+",
+		"(id > f(1))": "f", "lower(name), (id + f(id, 2))": "", "(f(g(1)) + id)": "f g",
+		"((1 OPERATOR(s.+) 2) + id)": "s.+",
 		"(id = ANY (ARRAY[1, f()]))": "f", "CASE WHEN (id > 1) THEN s.f('x'::text) ELSE NULL END": "s.f",
 		"((name)::text = 'a'::text)": "", "f(VARIADIC ARRAY[id])": "",
+		"f(COALESCE(1, id))": "f", "f(COALESCE(id, 1))": "", "f((id + NULL::integer))": "f", "f((id + g(1)))": "f g",
+		"f(CASE WHEN (id > 1) THEN 1 ELSE 2 END)": "", "f(CASE WHEN true THEN 1 ELSE id END)": "f",
+		"f(((id > 0) OR true))": "f", "f(((id > 0) OR (id < 9)))": "", "f((ROW(id, 1)).f2)": "f",
+		"f(NULLIF(id, 1))":            "f",
+		"f((id = ANY (ARRAY[1, 2])))": "", "f((id = ANY (NULL::integer[])))": "f",
 	} {
 		f := read(t, "SELECT "+sql)
 		sortNames(&f.Constant)

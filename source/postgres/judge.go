@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/footnotehq/footnote/source"
@@ -20,23 +21,28 @@ import (
 // statement may have: those it names, those of the columns it may read, those of the functions and operators it
 // calls, and the parts of all these. Each of them, and every cast between two of them, must be harmless.
 type judge struct {
-	ctx     context.Context
-	s       *session
-	e       *engine
-	f       facts
-	version int
+	ctx context.Context
+	s   *session
+	e   *engine
+	f   facts
+	cat *catalog
 
-	types    map[string]bool   // OIDs of the types that values may have, except most of Postgres's own
-	named    map[string]bool   // OIDs of the possible target types of explicit casts
-	looked   map[string]bool   // OIDs of the relations and operators that were looked up
-	runs     map[string]string // OIDs of functions that may run, with what runs them
-	casts    []cast
-	compares []comparison
-	typed    [][]string // operators with a name in the statement that take only values of their own types
-	rows     []string   // OIDs of the row types of the statement's relations
-	columns  [][]string // relations that have a column with the name of an attribute
-	text     bool       // the statement uses text search
-	refusal  error      // the first one
+	types       map[string]bool   // OIDs of the types that values may have, except most of Postgres's own
+	named       map[string]bool   // OIDs of the possible target types of explicit casts
+	columnTypes map[string]bool   // OIDs of the types of the columns that the statement reads
+	explicit    bool              // explicit casts may have any type as their target
+	looked      map[string]bool   // OIDs of the relations and operators that were looked up
+	runs        map[string]string // OIDs of functions that may run, with what runs them
+	casts       []cast
+	compares    []comparison
+	typed       [][]string      // operators with a name in the statement that take only values of their own types
+	rows        []string        // OIDs of the row types of the statement's relations
+	columns     [][]string      // relations that have a column with the name of an attribute
+	operators   map[string]bool // the names of operators in the statement and in definitions
+	text        bool            // the statement uses text search
+	taken       []string        // names of Postgres's own functions that the database has functions of, too
+	meant       []function      // of those, functions that may be called, and would be for values of their types
+	refusal     error           // the first one
 
 	newTypes, newRelations, newOperators []string
 }
@@ -48,7 +54,12 @@ type cast struct {
 	what, name               string // "source to target", and the function's name
 }
 
-type comparison struct{ left, right, function string }
+// comparison is a function that sorts, groups or compares values.
+type comparison struct {
+	left, right, function string
+	always                bool     // a statement need not name an operator
+	operators             []string // the names of those that bring it
+}
 
 // textSearch lists the functions that use text search configurations.
 var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
@@ -58,25 +69,50 @@ var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_ts
 // searches reports whether a text uses text search. Between texts, the operator @@ converts one to a tsvector.
 func searches(f facts) bool {
 	last := func(n name) string { return n[len(n)-1] }
-	return slices.ContainsFunc(f.Functions, func(n name) bool { return textSearch[last(n)] }) ||
+	return slices.ContainsFunc(called(f), func(s string) bool { return textSearch[s] }) ||
 		slices.ContainsFunc(f.Operators, func(n name) bool { return last(n) == "@@" || last(n) == "@@@" })
 }
+
+// rendering lists functions of Postgres's own that are written in SQL and cast an argument of any type to text; the
+// operator || runs two more. Postgres reads their bodies with the type that the argument has in the statement, so
+// casts to text run that must otherwise be written out.
+var rendering = set(`quote_literal quote_nullable textanycat anytextcat`)
+
+// renders reports whether a text uses such a function.
+func renders(f facts) bool {
+	return slices.ContainsFunc(called(f), func(s string) bool { return rendering[s] }) ||
+		slices.Contains(lasts(f.Operators), "||")
+}
+
+// called returns the names of all functions that a text may call.
+func called(f facts) []string {
+	return slices.Concat(lasts(f.Functions), lasts(f.Attributes), f.Fields)
+}
+
+// textType is the OID of text.
+const textType = "25"
 
 // convertible lists json and jsonb, because those of Postgres's own functions that produce JSON apply explicit
 // casts to them.
 var convertible = []string{"114", "3802"}
 
 // judge refuses a statement that could run a function of the database that the operator does not list.
-func (e *engine) judge(ctx context.Context, s *session, f facts, version int) error {
+func (e *engine) judge(ctx context.Context, s *session, f facts, cat *catalog) error {
 	if f.Root == "VariableShowStmt" {
 		return nil
 	}
 	j := &judge{
-		ctx: ctx, s: s, e: e, f: f, version: version,
-		types: map[string]bool{}, named: map[string]bool{}, looked: map[string]bool{}, runs: map[string]string{},
+		ctx: ctx, s: s, e: e, f: f, cat: cat,
+		types: map[string]bool{}, columnTypes: map[string]bool{}, named: map[string]bool{}, looked: map[string]bool{},
+		runs:      map[string]string{},
+		operators: map[string]bool{},
 	}
 	for _, oid := range convertible {
 		j.named[oid] = true
+	}
+	keyword := func(n name) bool { return slices.Equal(n, name{"pg_catalog", "json"}) }
+	if cat.version < newKinds["JsonIsPredicate"] && slices.ContainsFunc(f.Types, keyword) {
+		addName(&j.f.Types, name{"json"}) // there, the word is a name like others
 	}
 	if err := j.names(); err != nil {
 		return err
@@ -92,7 +128,15 @@ func (e *engine) judge(ctx context.Context, s *session, f facts, version int) er
 			return err
 		}
 	}
+	for oid, name := range badTypes {
+		if j.named[oid] {
+			j.refuse("The type %s is not allowed.", name)
+		}
+	}
 	j.convert()
+	if j.refusal == nil && len(j.taken) > 0 {
+		return j.readAsPostgres()
+	}
 	if j.refusal == nil && len(j.runs) > 0 {
 		if err := j.functions(); err != nil {
 			return err
@@ -131,12 +175,32 @@ func (j *judge) addType(oid string, named bool) {
 	if named && !j.named[oid] {
 		j.named[oid] = true
 		delete(j.types, oid) // examine it again, because its parts become named, too
+		j.nameParts(oid)
 	}
 	if !own(oid) || j.types[oid] {
 		return
 	}
 	j.types[oid] = true
 	j.newTypes = append(j.newTypes, oid)
+}
+
+// nameParts records that an explicit cast may have the parts of one of Postgres's own types as its target, and its
+// arrays: a statement writes text[] with the name of text.
+func (j *judge) nameParts(oid string) {
+	n, err := strconv.ParseUint(oid, 10, 32)
+	if err != nil || own(oid) {
+		return
+	}
+	t, ok := j.cat.types[uint32(n)]
+	if !ok { // a row of one of Postgres's own tables
+		j.explicit = true
+	}
+	add := func(part uint32) { j.addType(strconv.FormatUint(uint64(part), 10), true) }
+	add(t.base)
+	add(t.arrays)
+	if t.array {
+		add(t.element)
+	}
 }
 
 func (j *judge) addRelation(oid string) {
@@ -165,7 +229,7 @@ type found struct {
 // names looks up the names of the statement and judges what they stand for.
 func (j *judge) names() error {
 	found := found{types: map[string]map[string]string{}, collations: map[string]map[string]string{}}
-	j.text = searches(j.f)
+	j.imply(j.f)
 	if err := j.ask(j.questions(&found)); err != nil {
 		return err
 	}
@@ -182,10 +246,21 @@ func (j *judge) names() error {
 	}
 	for _, n := range j.f.Collations {
 		if oid, ok := j.resolve(n, found.collations); !ok || own(oid) && !j.listed(n, found.collations) {
-			j.refuse("The collation %s is not allowed: it is none of Postgres's own.", n)
+			j.refuse("The collation %s is not allowed: it is not built into Postgres.", n)
 		}
 	}
 	return nil
+}
+
+// imply records what the functions and operators of a statement or a definition use without naming it.
+func (j *judge) imply(f facts) {
+	j.text = j.text || searches(f)
+	for _, s := range lasts(f.Operators) {
+		j.operators[s] = true
+	}
+	if renders(f) {
+		j.named[textType] = true
+	}
 }
 
 // questions returns the queries about the names in the statement. Their answers go to found and j.
@@ -199,7 +274,9 @@ func (j *judge) questions(found *found) []question {
 		{castsSQL, nil, func(r []string) {
 			j.casts = append(j.casts, cast{r[0], r[1], r[2], r[3], r[4], r[5] == "t", r[6], r[7]})
 		}},
-		{comparisonsSQL, nil, func(r []string) { j.compares = append(j.compares, comparison{r[0], r[1], r[2]}) }},
+		{comparisonsSQL, nil, func(r []string) {
+			j.compares = append(j.compares, comparison{r[0], r[1], r[2], r[3] == "t", strings.Fields(r[4])})
+		}},
 	}
 	add := func(names []string, sql string, take func([]string), args ...any) {
 		if len(names) > 0 {
@@ -227,7 +304,7 @@ func (j *judge) questionsOfRelations(found *found, attributes []string) []questi
 	ask := []question{
 		{relationsByName, []any{relations, schemas, j.f.All, j.f.Columns}, j.takeRelation},
 		{storageByName, []any{relations}, func(r []string) { j.run(byIndex+r[1], r[0]) }},
-		{namedSQL + plannedSQL(j.version), []any{relations, schemas}, func(r []string) {
+		{namedSQL + plannedSQL(j.cat.version), []any{relations, schemas}, func(r []string) {
 			found.expressions = append(found.expressions, newPlanned(r))
 		}},
 	}
@@ -300,24 +377,22 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 			j.addType(oid, true)
 			known = true
 		}
-		for _, f := range functions {
-			switch {
-			case f.name != s || !may(f) || !j.in(name{s}, f.schema):
-			case !own(f.oid) && (callable(s) || f.conversion):
-				known = true
-			case !own(f.oid) || !j.e.callable(f):
-				j.refuse("%s is a function of the database and may not be called.", s)
-			default:
-				known = true
-				j.takes(f)
-			}
-		}
-		return known
+		return j.byAttribute(s, functions, may) || known
 	}
+	// A function takes a row if it has a parameter for one, or if a cast makes the parameter of a row.
+	takesRow := func(f function) bool {
+		return f.single && (f.row || slices.ContainsFunc(j.casts,
+			func(k cast) bool { return k.context == "i" && len(f.types) > 0 && k.target == f.types[0] }))
+	}
+	single := func(f function) bool { return f.single }
 	whole := false
 	for _, n := range j.f.Attributes {
-		if !j.column(n) && value(n[1], func(f function) bool { return f.single && f.row }) {
-			r := j.f.Rows[n[0]]
+		r, named := j.f.Rows[n[0]]
+		may := takesRow
+		if r.Function || !named { // a function without an alias gives its name to its row
+			may = single
+		}
+		if !j.column(n) && value(n[1], may) {
 			whole = whole || !r.Other || r.Joined || len(r.Relations) > 0 // all they use is known
 		}
 	}
@@ -327,8 +402,26 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 		}
 	}
 	for _, s := range j.f.Fields {
-		value(s, func(f function) bool { return f.single })
+		value(s, single)
 	}
+}
+
+// byAttribute judges the functions that the attribute notation calls by the name s: (row).s. It reports whether
+// there is one that may be called.
+func (j *judge) byAttribute(s string, functions []function, may func(function) bool) (known bool) {
+	for _, f := range functions {
+		switch {
+		case f.name != s || !may(f) || !j.in(name{s}, f.schema):
+		case !own(f.oid) && (callable(s) || f.conversion):
+			known = true
+		case !own(f.oid) || !j.callable(f):
+			j.refuse("%s is a function of the database and may not be called.", s)
+		default:
+			known = true
+			j.takes(f)
+		}
+	}
+	return known
 }
 
 // column reports whether an attribute is certainly a column, and so cannot call a function of that name: the row's
@@ -356,22 +449,29 @@ func (j *judge) column(attribute name) bool {
 func callable(name string) bool { return builtin[name] || sizes[name] }
 
 func (j *judge) call(n name, functions []function) {
-	known := false
+	var known []function
+	taken := false
 	for _, f := range functions {
 		switch {
 		case !own(f.oid) || f.name != n[len(n)-1] || !j.in(n, f.schema):
-		case j.e.callable(f):
-			known = true
-			j.takes(f)
+		case j.callable(f):
+			known = append(known, f)
 		case len(n) == 1 && callable(n[0]):
-			j.refuse("%s is also a function of the database itself, which may not be called. "+
-				"Write pg_catalog.%s for Postgres's own.", n, n)
+			taken, j.meant = true, append(j.meant, f)
 		default:
-			j.refuse("The function %s is the database's own, and not allowed. %s", n, j.e.allowance(f.schema+"."+f.name))
+			j.refuse("The function %s is the database's own, and not allowed. %s", n,
+				j.e.allowance(f.schema+"."+f.name))
 		}
 	}
+	if taken {
+		j.taken, j.meant = append(j.taken, n[0]), append(j.meant, known...)
+		return
+	}
+	for _, f := range known {
+		j.takes(f)
+	}
 	switch {
-	case known, len(n) == 1 && callable(n[0]), len(n) == 2 && n[0] == "pg_catalog" && callable(n[1]):
+	case len(known) > 0, len(n) == 1 && callable(n[0]), len(n) == 2 && n[0] == "pg_catalog" && callable(n[1]):
 	default:
 		j.refuse("The function %s is not allowed.", n)
 	}
@@ -422,7 +522,8 @@ func (j *judge) has(oid string) bool { return !own(oid) || j.types[oid] }
 func (j *judge) operator(r []string) {
 	what := "The operator " + r[1] + "." + r[2]
 	if !own(r[3]) && own(r[0]) && r[4] != "t" {
-		j.refuse("%s is not allowed: it is defined in the database, by a function of Postgres's that is not for it.", what)
+		j.refuse("%s is not allowed: the database defines it by a function of Postgres that is not meant for "+
+			"operators.", what)
 	}
 	j.run(what, r[3])
 	j.run(what, strings.Fields(r[5])...)
@@ -445,6 +546,7 @@ func (j *judge) takeRelation(r []string) {
 		j.addType(r[5], false)
 	}
 	for _, oid := range strings.Fields(r[6]) {
+		j.columnTypes[oid] = true
 		j.addType(oid, false)
 	}
 }
@@ -460,6 +562,7 @@ func (j *judge) expand() error {
 	var expressions []planned
 	var definitions [][2]string   // what, text
 	rows := map[string][]string{} // row types that a view reads, by the view's text
+	open := map[string]bool{}     // texts of views that are no security barriers
 	if len(types) > 0 {
 		add(typesByOID, types, func(r []string) {
 			j.run("The type "+r[1], strings.Fields(r[3])...)
@@ -470,7 +573,7 @@ func (j *judge) expand() error {
 			j.run("A type of ranges", strings.Fields(r[2])...)
 			j.parts(r[0], r[1])
 		})
-		if j.version >= 140000 {
+		if j.cat.version >= 140000 {
 			add(subscriptsByOID, types, func(r []string) { j.run("The subscript of a type", r[1]) })
 			add(multirangesByOID, types, func(r []string) { j.parts(r[0], r[1]) })
 		}
@@ -483,6 +586,7 @@ func (j *judge) expand() error {
 		texts := map[string]string{}
 		add(viewsByOID, relations, func(r []string) {
 			texts[r[0]] = r[2]
+			open[r[2]] = open[r[2]] || r[3] != "t"
 			definitions = append(definitions, [2]string{"The view " + r[1], r[2]})
 		})
 		add(viewsNeed, relations, func(r []string) {
@@ -490,7 +594,8 @@ func (j *judge) expand() error {
 			rows[texts[r[0]]] = append(rows[texts[r[0]]], r[4])
 		})
 		add(storageByOID, relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
-		add(treeSQL+plannedSQL(j.version), relations,
+		add(keysByOID, relations, func(r []string) { j.addType(r[0], false) })
+		add(treeSQL+plannedSQL(j.cat.version), relations,
 			func(r []string) { expressions = append(expressions, newPlanned(r)) })
 		add(foreignByOID, relations, func(r []string) { j.run("The foreign table "+r[1], r[2]) })
 	}
@@ -504,12 +609,17 @@ func (j *judge) expand() error {
 		return err
 	}
 	for _, d := range definitions {
-		all, err := j.define(d[0], d[1])
+		f, err := j.define(d[0], d[1])
 		if err != nil {
 			return err
 		}
+		if open[d[1]] && slices.Contains(lasts(f.Functions), "current_setting") {
+			j.refuse("%s is not allowed: it reads a setting but is no security barrier, so a statement's own "+
+				"conditions "+
+				"could see the rows that it hides. An operator can set it: ALTER VIEW … SET (security_barrier).", d[0])
+		}
 		for _, oid := range rows[d[1]] {
-			if all { // dependencies do not mention whole rows
+			if f.All { // dependencies do not mention whole rows
 				j.addType(oid, false)
 			}
 		}
@@ -547,7 +657,7 @@ func (j *judge) addNeeded(what string, r []string) {
 		j.addType(r[3], false)
 	case "pg_namespace", "pg_constraint", "pg_ts_config", "pg_ts_dict":
 	default: // only collations are known to get here
-		j.refuse("%s uses an object of %s that is none of Postgres's own.", what, class)
+		j.refuse("%s uses an object of %s that is not built into Postgres.", what, class)
 	}
 }
 
@@ -558,20 +668,12 @@ var definitionFunctions = set(`current_setting current_database pg_has_role has_
 	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
 
 // define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so an
-// unqualified name is Postgres's own. Qualified names are judged by pg_depend; see need. define reports whether the
-// text may use whole rows.
-func (j *judge) define(what, text string) (all bool, err error) {
-	if err := plain(text); err != nil {
-		j.refuse("%s is too large to be checked.", what)
-		return false, nil
-	}
-	f, err := j.e.definition(j.ctx, text)
-	if bad, ok := errors.AsType[*source.Error](err); ok {
-		j.refuse("%s cannot be checked. %s", what, bad.Reason)
-		return false, nil
-	}
-	if err != nil {
-		return false, err
+// unqualified name is Postgres's own. Qualified names are judged by pg_depend; see need. define returns the
+// facts of the text.
+func (j *judge) define(what, text string) (facts, error) {
+	f, err := j.read(what, text)
+	if err != nil || j.refusal != nil {
+		return f, err
 	}
 	switch {
 	case f.Bad != "":
@@ -581,11 +683,12 @@ func (j *judge) define(what, text string) (all bool, err error) {
 	}
 	for _, n := range f.Functions {
 		base := n[len(n)-1]
-		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !definitionFunctions[base] && !j.e.allows("pg_catalog", base, "") {
+		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !definitionFunctions[base] &&
+			!j.e.allows("pg_catalog", base, "") {
 			j.refuse("%s is not allowed: it calls %s.", what, base)
 		}
 	}
-	j.text = j.text || searches(f)
+	j.imply(f)
 	for _, n := range f.Relations {
 		schema := "pg_catalog"
 		if len(n) > 1 {
@@ -595,7 +698,21 @@ func (j *judge) define(what, text string) (all bool, err error) {
 			j.refuse("%s is not allowed: it reads %s.", what, n)
 		}
 	}
-	return f.All, nil
+	return f, nil
+}
+
+// read returns the facts of a definition's text. It refuses a text that cannot be read.
+func (j *judge) read(what, text string) (facts, error) {
+	if err := plain(text); err != nil {
+		j.refuse("%s cannot be checked: its definition is too large.", what)
+		return facts{}, nil
+	}
+	f, err := j.e.definition(j.ctx, text)
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		j.refuse("%s cannot be checked. %s", what, bad.Reason)
+		return facts{}, nil
+	}
+	return f, err
 }
 
 // maxDefinitions limits the cache of parsed definitions.
@@ -625,7 +742,8 @@ func (e *engine) definition(ctx context.Context, text string) (facts, error) {
 // convert judges the casts and comparisons between the types found.
 func (j *judge) convert() {
 	for _, k := range j.casts {
-		if !j.has(k.source) || !j.has(k.target) || k.method != "f" || k.context == "e" && !j.named[k.target] {
+		written := j.explicit || j.named[k.target]
+		if !j.has(k.source) || !j.has(k.target) || k.method != "f" || k.context == "e" && !written {
 			continue
 		}
 		what := "The cast from " + k.what
@@ -634,12 +752,14 @@ func (j *judge) convert() {
 		}
 		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
 			full := "pg_catalog." + k.name
-			j.refuse("%s runs %s, which is not made for it. %s", what, full, j.e.allowance(full))
+			j.refuse("%s runs %s, a function of Postgres that is not meant for casts. %s", what, full,
+				j.e.allowance(full))
 		}
 		j.run(what, k.function)
 	}
 	for _, c := range j.compares {
-		if j.has(c.left) && j.has(c.right) {
+		if j.has(c.left) && j.has(c.right) &&
+			(c.always || slices.ContainsFunc(c.operators, func(s string) bool { return j.operators[s] })) {
 			j.run("A comparison of values", c.function)
 		}
 	}
@@ -650,7 +770,7 @@ func (j *judge) functions() error {
 	left := maps.Clone(j.runs) // functions that are not found stay in left
 	err := j.ask([]question{{functionsByOID, []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
 		f := newFunction(r)
-		if j.e.trusts(f) || j.supports(f) {
+		if j.trusts(f) || j.supports(f) {
 			delete(left, f.oid)
 			return
 		}
@@ -697,15 +817,31 @@ var safeExtensions = map[string]map[string]bool{
 		st_srid st_touches st_transform st_union st_within st_x st_y`),
 }
 
+// scripted lists the functions of safe extensions that are written in SQL, unless safeExtensions lists them. Anyone who
+// owns an extension can add a function to it; one written in C only a superuser can make.
+var scripted = map[string]map[string]bool{
+	"citext": set(`regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table replace
+		split_part strpos translate`),
+	"earthdistance": set("earth earth_box earth_distance gc_to_sec latitude ll_to_earth longitude sec_to_gc"),
+}
+
 // callable reports whether a statement may call a function of the database by name.
-func (e *engine) callable(f function) bool {
+func (j *judge) callable(f function) bool {
 	names := safeExtensions[f.extension]
-	return e.trusts(f) && (names == nil || names[f.name] || f.constructor || e.allows(f.schema, f.name, f.extension))
+	return j.trusts(f) && (names == nil || names[f.name] || f.constructor || j.e.allows(f.schema, f.name, f.extension))
 }
 
 // trusts reports whether a function of the database may run behind a type, a cast, an operator or a view.
-func (e *engine) trusts(f function) bool {
-	_, safe := safeExtensions[f.extension]
-	return f.constructor || e.allows(f.schema, f.name, f.extension) ||
+func (j *judge) trusts(f function) bool {
+	names, safe := safeExtensions[f.extension]
+	safe = safe && (f.compiled || names[f.name] || scripted[f.extension][f.name] && j.bound(f))
+	return f.constructor || j.e.allows(f.schema, f.name, f.extension) ||
 		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // changes the session
+}
+
+// bound reports whether a function of an extension in SQL calls only what its extension meant. Postgres looks up the
+// names in a body that is a text when it runs: those of citext have no operators but Postgres's own, and those of
+// earthdistance call other functions by their bare names.
+func (j *judge) bound(f function) bool {
+	return f.parsed || f.name == "earth" || f.extension == "citext" && j.s.path[0] == "pg_catalog"
 }

@@ -78,6 +78,7 @@ type function struct {
 	oid, schema, name, extension string
 	volatile, definer            bool
 	compiled                     bool     // written in C
+	parsed                       bool     // written in SQL that was read when the function was made
 	constructor                  bool     // one of Postgres's own, created with a range type
 	conversion                   bool     // one of Postgres's own casts
 	single                       bool     // it can be called with a single argument
@@ -89,7 +90,8 @@ func newFunction(r []string) function {
 	return function{
 		oid: r[0], schema: r[1], name: r[2], extension: r[3], volatile: r[4] == "t", definer: r[5] == "t",
 		compiled: r[6] == "t", constructor: r[7] == "t",
-		conversion: r[8] == "t", single: r[9] == "t", row: r[10] == "t", types: strings.Fields(r[11]),
+		conversion: r[8] == "t", single: r[9] == "t", row: r[10] == "t", parsed: r[11] == "t",
+		types: strings.Fields(r[12]),
 	}
 }
 
@@ -100,12 +102,14 @@ const functionsSQL = `SELECT p.oid, n.nspname, p.proname,
 	AND p.prosrc ~ '^(multi)?range_constructor[0-3]$',
 	p.oid < 16384 AND EXISTS (SELECT FROM pg_cast k WHERE k.castfunc = p.oid AND k.oid < 16384),
 	p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1, p.pronargs > 0 AND t.typtype IN ('c', 'p', 'd'),
+	to_jsonb(p) ->> 'prosqlbody' IS NOT NULL,
 	concat_ws(' ', array_to_string(p.proargtypes::oid[], ' '), array_to_string(p.proallargtypes, ' '), p.prorettype)
 	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_type t ON t.oid = p.proargtypes[0] `
 
 const (
-	functionsByName = functionsSQL + `WHERE p.proname = ANY($1::name[]) AND p.oid >= 16384 OR p.proname = ANY($2::name[])`
-	functionsByOID  = functionsSQL + `WHERE p.oid = ANY($1::oid[])`
+	functionsByName = functionsSQL +
+		`WHERE p.proname = ANY($1::name[]) AND p.oid >= 16384 OR p.proname = ANY($2::name[])`
+	functionsByOID = functionsSQL + `WHERE p.oid = ANY($1::oid[])`
 
 	typesByName = `SELECT t.oid, n.nspname, t.typname FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
 		WHERE t.typname = ANY($1::name[])`
@@ -158,17 +162,39 @@ const castsSQL = `SELECT k.castsource, k.casttarget, k.castfunc, k.castcontext, 
 	format_type(k.castsource, NULL) || ' to ' || format_type(k.casttarget, NULL), p.proname
 	FROM pg_cast k LEFT JOIN pg_proc p ON p.oid = k.castfunc WHERE greatest(k.oid, k.castfunc) >= 16384`
 
-// comparisonsSQL selects the functions, except Postgres's own, that sort, group and compare values where a
-// statement names no operator: those of default operator classes, and those added to Postgres's own families.
-const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oid FROM pg_amproc m
-	JOIN pg_opfamily f ON f.oid = m.amprocfamily
-	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND (f.oid < 16384 OR EXISTS (SELECT FROM pg_opclass c
-		WHERE c.opcfamily = f.oid AND c.opcdefault AND c.opcintype IN (m.amproclefttype, m.amprocrighttype)))
-	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid
-	FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr
-	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND (m.amopfamily < 16384 OR EXISTS (
-		SELECT FROM pg_opclass c WHERE c.opcfamily = m.amopfamily AND c.opcdefault
-			AND c.opcintype IN (m.amoplefttype, m.amoprighttype)))`
+// comparisonsSQL selects the functions, except Postgres's own, that sort, group and compare values. Those of default
+// operator classes, and those added to Postgres's own families, may run where a statement names no operator. Those of
+// other families come with an operator of the family, unless one of Postgres's own families has that operator, too:
+// Postgres takes the family with the lowest OID.
+//
+// These operators are the family's and their commutators. NOT IN with a long list uses the hash function of the
+// negator, so in families for hashing, negators bring them, too.
+const comparisonsSQL = `WITH defaults AS MATERIALIZED (SELECT opcfamily, opcintype FROM pg_opclass WHERE opcdefault),
+	brought(family, operators, all_operators) AS MATERIALIZED (
+	SELECT f.oid, string_agg(x.oprname, ' ') FILTER (WHERE NOT x.negator), string_agg(x.oprname, ' ')
+		FROM pg_opfamily f JOIN pg_amop a ON a.amopfamily = f.oid JOIN pg_operator q ON q.oid = a.amopopr
+		LEFT JOIN pg_operator n ON n.oid = q.oprnegate CROSS JOIN LATERAL (
+			SELECT l.oprname, false FROM pg_operator l WHERE l.oid IN (q.oid, q.oprcom)
+				OR l.oid >= 16384 AND l.oprcom = q.oid
+			UNION SELECT l.oprname, true FROM pg_operator l WHERE l.oid IN (q.oprnegate, n.oprcom)
+				OR l.oid >= 16384 AND l.oprnegate = q.oid) x(oprname, negator)
+		WHERE f.opfmethod IN (403, 405) AND f.oid >= 16384
+		AND (EXISTS (SELECT FROM pg_opclass c WHERE c.opcfamily = f.oid AND NOT c.opcdefault)
+			OR NOT EXISTS (SELECT FROM pg_opclass c WHERE c.opcfamily = f.oid))
+		AND NOT EXISTS (SELECT FROM pg_amop b WHERE b.amopopr = a.amopopr AND b.amopmethod = a.amopmethod
+			AND b.amopfamily < 16384)
+		GROUP BY f.oid)
+	SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oid, f.oid < 16384
+			OR (f.oid, m.amproclefttype) IN (SELECT * FROM defaults) OR (f.oid, m.amprocrighttype) IN (SELECT *
+				FROM defaults),
+		CASE f.opfmethod WHEN 405 THEN w.all_operators ELSE w.operators END
+	FROM pg_amproc m JOIN pg_opfamily f ON f.oid = m.amprocfamily LEFT JOIN brought w ON w.family = f.oid
+	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384
+	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid, m.amopfamily < 16384
+			OR (m.amopfamily, m.amoplefttype) IN (SELECT * FROM defaults)
+			OR (m.amopfamily, m.amoprighttype) IN (SELECT * FROM defaults), w.all_operators
+	FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr LEFT JOIN brought w ON w.family = m.amopfamily
+	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384`
 
 // textSearchSQL selects the functions of parsers and templates that are not Postgres's own.
 const textSearchSQL = `SELECT concat_ws(' ', tmplinit::oid, tmpllexize::oid) FROM pg_ts_template WHERE oid >= 16384
@@ -191,17 +217,20 @@ const storageSQL = `SELECT DISTINCT m.function, c.relname FROM pg_class c
 const treeSQL = `WITH RECURSIVE tree(oid) AS (SELECT unnest($1::oid[]) UNION SELECT i.inhrelid
 	FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid) `
 
+// partsSQL follows treeSQL and adds the tables that the relations are parts of.
+const partsSQL = `, parts(oid) AS (SELECT oid FROM tree
+	UNION SELECT i.inhparent FROM pg_inherits i JOIN parts t ON i.inhrelid = t.oid)`
+
 // plannedSQL selects what the expressions of indexes, partitions, constraints and statistics need, for the
-// relations of a WITH query named tree and for the tables that they are parts of.
+// relations of a WITH query named tree and for the tables that they are parts of, and the types of the tables' columns
+// and rows.
 func plannedSQL(version int) string {
 	statistics := ""
 	if version >= 140000 {
 		statistics = `UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, s.stxexprs, NULL
 			FROM pg_statistic_ext s WHERE s.stxrelid = parts.oid AND s.stxexprs IS NOT NULL`
 	}
-	return `, parts(oid) AS (SELECT oid FROM tree
-		UNION SELECT i.inhparent FROM pg_inherits i JOIN parts t ON i.inhrelid = t.oid),
-	planned AS MATERIALIZED (SELECT parts.oid AS relation, x.* FROM parts CROSS JOIN LATERAL (
+	return partsSQL + `, planned AS MATERIALIZED (SELECT parts.oid AS relation, x.* FROM parts CROSS JOIN LATERAL (
 		SELECT 'pg_class'::regclass, i.indexrelid, i.indexprs, i.indpred
 			FROM pg_index i WHERE i.indrelid = parts.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
 		UNION ALL SELECT 'pg_class'::regclass, k.partrelid, k.partexprs, NULL
@@ -209,14 +238,22 @@ func plannedSQL(version int) string {
 		UNION ALL SELECT 'pg_constraint'::regclass, k.oid, k.conbin, NULL
 			FROM pg_constraint k WHERE k.conrelid = parts.oid AND k.contype = 'c' ` + statistics + `
 		) x(class, object, one, other))
-	SELECT c.relname, d.refclassid::regclass, d.refobjid, CASE d.refclassid
-			WHEN 'pg_proc'::regclass THEN (SELECT p.proname FROM pg_proc p WHERE p.oid = d.refobjid)
-			WHEN 'pg_operator'::regclass THEN (SELECT o.oprname FROM pg_operator o WHERE o.oid = d.refobjid) END,
-		EXISTS (SELECT FROM pg_cast k WHERE k.castfunc = d.refobjid),
+	SELECT c.relname, d.class::regclass, d.object, coalesce(o.oprname, p.proname),
+		EXISTS (SELECT FROM pg_cast k WHERE k.castfunc = d.object), d.value,
+		p.pronargdefaults > 0 OR p.prolang = 14 AND NOT p.prosecdef AND p.proconfig IS NULL
+			OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.relation AND a.attgenerated = 'v'),
 		concat_ws(', ', pg_get_expr(x.one, x.relation), pg_get_expr(x.other, x.relation))
 	FROM planned x JOIN pg_class c ON c.oid = x.relation CROSS JOIN LATERAL (
-		SELECT DISTINCT refclassid, refobjid FROM pg_depend WHERE classid = x.class AND objid = x.object AND objsubid = 0
-		AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND refobjid >= 16384) d`
+		SELECT DISTINCT refclassid, refobjid, false FROM pg_depend WHERE classid = x.class AND objid = x.object
+			AND objsubid = 0 AND refobjid >= 16384
+			AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
+		UNION SELECT 'pg_type'::regclass, a.atttypid, true FROM pg_attribute a
+			WHERE a.attrelid = x.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384
+		UNION SELECT 'pg_type'::regclass, c.reltype, true WHERE EXISTS (SELECT FROM pg_cast
+			WHERE castsource = c.reltype)
+		) d(class, object, value)
+	LEFT JOIN pg_operator o ON d.class = 'pg_operator'::regclass AND o.oid = d.object
+	LEFT JOIN pg_proc p ON p.oid = CASE WHEN d.class = 'pg_proc'::regclass THEN d.object ELSE o.oprcode END`
 }
 
 const (
@@ -224,8 +261,21 @@ const (
 	namedSQL = `WITH RECURSIVE tree(oid) AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384) `
 
+	// keysByOID selects the types of the values in partition keys. Postgres sorts the bounds of partitions when it
+	// opens
+	// a table, and compares arrays, rows and ranges by their elements.
+	keysByOID = treeSQL + partsSQL +
+		` SELECT DISTINCT v.type FROM parts t JOIN pg_partitioned_table p ON p.partrelid = t.oid
+		CROSS JOIN LATERAL (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum > 0
+			AND (a.attnum = ANY (p.partattrs) OR p.partexprs IS NOT NULL) AND NOT a.attisdropped
+		UNION SELECT coalesce(f.prorettype, o.oprresult) FROM pg_depend d
+			LEFT JOIN pg_proc f ON d.refclassid = 'pg_proc'::regclass AND f.oid = d.refobjid
+			LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+			WHERE d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.objsubid = 0) v(type)
+		WHERE v.type >= 16384`
+
 	storageByName = storageSQL + `AND c.relname = ANY($1::name[])`
-	storageByOID  = treeSQL + storageSQL + `AND c.oid IN (SELECT oid FROM tree)`
+	storageByOID  = treeSQL + partsSQL + ` ` + storageSQL + `AND c.oid IN (SELECT oid FROM parts)`
 )
 
 // Queries about types: what they consist of, and the functions that read and write them.
@@ -234,10 +284,12 @@ const (
 		concat_ws(' ', t.typinput::oid, t.typoutput::oid, t.typreceive::oid, t.typsend::oid, t.typmodin::oid,
 		t.typmodout::oid)
 		FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY($1::oid[])`
-	subscriptsByOID = `SELECT t.oid, t.typsubscript::oid FROM pg_type t WHERE t.oid = ANY($1::oid[])` // since Postgres 14
+	// since Postgres 14
+	subscriptsByOID = `SELECT t.oid, t.typsubscript::oid FROM pg_type t WHERE t.oid = ANY($1::oid[])`
 	fieldsByOID     = `SELECT DISTINCT t.oid, a.atttypid FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid
 		WHERE t.oid = ANY($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped`
-	rangesByOID = `SELECT r.rngtypid, concat_ws(' ', r.rngsubtype), concat_ws(' ', r.rngcanonical::oid, r.rngsubdiff::oid,
+	rangesByOID = `SELECT r.rngtypid, concat_ws(' ', r.rngsubtype), concat_ws(' ', r.rngcanonical::oid,
+		r.rngsubdiff::oid,
 		array_to_string(ARRAY(SELECT m.amproc::oid FROM pg_opclass o JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
 		WHERE o.oid = r.rngsubopc), ' '))
 		FROM pg_range r WHERE r.rngtypid = ANY($1::oid[])`
@@ -255,7 +307,9 @@ const (
 // Queries about relations: views, what they need, and foreign tables, including those among a table's partitions
 // and children.
 const (
-	viewsByOID = `SELECT c.oid, n.nspname || '.' || c.relname, pg_get_viewdef(c.oid) FROM pg_class c
+	viewsByOID = `SELECT c.oid, n.nspname || '.' || c.relname, pg_get_viewdef(c.oid), EXISTS (SELECT
+		FROM pg_options_to_table(c.reloptions) WHERE option_name = 'security_barrier' AND option_value::boolean)
+			FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.oid = ANY($1::oid[]) AND c.relkind = 'v'`
 	viewsNeed = `SELECT DISTINCT r.ev_class, d.refclassid::regclass, d.refobjid, coalesce(a.atttypid, 0),

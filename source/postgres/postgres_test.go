@@ -22,20 +22,26 @@ import (
 // more is setup that the statements need in addition to sourcetest.Setup.
 var more = []string{
 	`CREATE TYPE mood AS ENUM ('ok', 'bad')`, `CREATE DOMAIN score AS integer CHECK (VALUE < 10)`,
-	`CREATE SCHEMA other`, `CREATE TABLE other.things AS SELECT 1 AS a`, `CREATE TABLE secret AS SELECT 'hush' AS word`, `CREATE SEQUENCE seq`,
-	`CREATE TABLE parted (id integer) PARTITION BY RANGE (id)`, `CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (1) TO (10)`, `INSERT INTO parted VALUES (1), (2)`,
+	`CREATE SCHEMA other`, `CREATE TABLE other.things AS SELECT 1 AS a`, `CREATE TABLE secret AS SELECT 'hush' AS word`,
+	`CREATE SEQUENCE seq`,
+	`CREATE TABLE parted (id integer) PARTITION BY RANGE (id)`,
+	`CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (1) TO (10)`, `INSERT INTO parted VALUES (1), (2)`,
 	`CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM orders`,
 	`CREATE FUNCTION twice(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1 * 2'`,
 	`CREATE FUNCTION wipe() RETURNS bigint LANGUAGE sql AS 'DELETE FROM orders; SELECT 1::bigint'`,
 	`CREATE FUNCTION peek() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM secret'`,
-	`CREATE FUNCTION other.peek() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM public.secret'`,
+	`CREATE FUNCTION other.peek() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM ` +
+		`public.secret'`,
 	`CREATE FUNCTION leak(customers) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM secret'`,
 	`CREATE FUNCTION upper(integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM secret'`,
-	`CREATE FUNCTION pair(integer, integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM secret'`,
+	`CREATE FUNCTION pair(integer, integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT word FROM ` +
+		`secret'`,
 	`CREATE OPERATOR @@@ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = pair)`,
 	`CREATE PROCEDURE tidy() LANGUAGE sql AS 'DELETE FROM orders'`,
-	`CREATE EXTENSION pg_trgm SCHEMA public`, `CREATE EXTENSION unaccent SCHEMA public`, `CREATE EXTENSION dblink SCHEMA public`, `CREATE EXTENSION tablefunc SCHEMA public`,
-	`GRANT USAGE ON SCHEMA public, other TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA public, other TO reader`, `GRANT USAGE, UPDATE ON SEQUENCE seq TO reader`,
+	`CREATE EXTENSION pg_trgm SCHEMA public`, `CREATE EXTENSION unaccent SCHEMA public`,
+	`CREATE EXTENSION dblink SCHEMA public`, `CREATE EXTENSION tablefunc SCHEMA public`,
+	`GRANT USAGE ON SCHEMA public, other TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA public, other TO reader`,
+	`GRANT USAGE, UPDATE ON SEQUENCE seq TO reader`,
 	`REVOKE ALL ON secret FROM reader`,
 }
 
@@ -43,7 +49,7 @@ var more = []string{
 func database(t testing.TB, statements ...string) (owner, reader string) {
 	t.Helper()
 	owner = pgtest.Database(t)
-	do(t, owner, `DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`)
+	do(t, owner, makeReader)
 	do(t, owner, statements...)
 	u, err := url.Parse(owner)
 	if err != nil {
@@ -99,7 +105,8 @@ type watched struct {
 // Working is called by sourcetest.
 func (w watched) Working() bool {
 	var n int
-	err := w.admin.QueryRow(context.Background(), `SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'`).Scan(&n)
+	err := w.admin.QueryRow(context.Background(),
+		`SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'`).Scan(&n)
 	return err != nil || n > 0
 }
 
@@ -170,12 +177,17 @@ func TestLayersAlone(t *testing.T) {
 func TestRolesThatReadOnlyDoesNotHold(t *testing.T) {
 	owner, _ := shop(t)
 	err := open(t, owner, Options{}).Probe(t.Context())
-	if !errors.Is(err, source.ErrWritable) || !strings.HasPrefix(err.Error(), "Database is not read-only. Refusing to start. The role footnote is a superuser") {
+	if !errors.Is(err, source.ErrWritable) ||
+		!strings.HasPrefix(err.Error(),
+			"Database is not read-only. Refusing to start. The role footnote is a superuser") {
 		t.Errorf("a superuser: %v", err)
 	}
-	do(t, owner, `DO $$ BEGIN CREATE ROLE writer LOGIN; EXCEPTION WHEN duplicate_object THEN END $$`, `GRANT pg_execute_server_program TO writer`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO writer`, `GRANT ALL ON SCHEMA public TO writer`)
+	do(t, owner, `DO $$ BEGIN CREATE ROLE writer LOGIN; EXCEPTION WHEN duplicate_object THEN END $$`,
+		`GRANT pg_execute_server_program TO writer`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO writer`,
+		`GRANT ALL ON SCHEMA public TO writer`)
 	writer := strings.Replace(owner, "footnote@", "writer@", 1)
-	if err := open(t, writer, Options{}).Probe(t.Context()); !errors.Is(err, source.ErrWritable) || !strings.Contains(err.Error(), "is a member of pg_execute_server_program") {
+	if err := open(t, writer, Options{}).Probe(t.Context()); !errors.Is(err, source.ErrWritable) ||
+		!strings.Contains(err.Error(), "is a member of pg_execute_server_program") {
 		t.Errorf("a role that may run programs: %v", err)
 	}
 	do(t, owner, `REVOKE pg_execute_server_program FROM writer`)
@@ -206,11 +218,15 @@ func TestBackendThatIsKilled(t *testing.T) {
 	admin, src := dial(t, owner), open(t, reader, Options{})
 	failed := make(chan error, 1)
 	go func() {
-		_, _, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b"})
+		_, _, err := source.Collect(t.Context(), src, source.Query{
+			SQL: "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+		})
 		failed <- err
 	}()
 	for n := 0; n == 0; {
-		if err := admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active' AND query LIKE 'SELECT count(*)%'`).Scan(&n); err != nil {
+		if err := admin.QueryRow(t.Context(),
+			`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'reader' AND state = `+
+				`'active' AND query LIKE 'SELECT count(*)%'`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,7 +251,9 @@ func TestSchemaTells(t *testing.T) {
 	if c.Comment != "who buys" || since.Comment != "first order" || since.Type != "date" || c.Rows != 4 {
 		t.Errorf("customers: %+v", c)
 	}
-	for name, want := range map[string]bool{"other.things": true, "secret": false, "parted": true, "parted_1": false, "counted": true, "seq": false} {
+	for name, want := range map[string]bool{
+		"other.things": true, "secret": false, "parted": true, "parted_1": false, "counted": true, "seq": false,
+	} {
 		if _, ok := s.Table(name); ok != want {
 			t.Errorf("the schema has %s: %v", name, ok)
 		}
@@ -258,7 +276,8 @@ func TestThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := pgtest.Database(t)
-	do(t, owner, `CREATE TABLE sales (org text, n integer)`, `INSERT INTO sales VALUES ('acme', 1), ('globex', 2), ('globex', 3)`)
+	do(t, owner, `CREATE TABLE sales (org text, n integer)`,
+		`INSERT INTO sales VALUES ('acme', 1), ('globex', 2), ('globex', 3)`)
 	blocks := strings.Split(string(page), "```sql\n")[1:]
 	for _, block := range blocks {
 		sql, _, _ := strings.Cut(block, "```")
@@ -278,7 +297,11 @@ func TestThePage(t *testing.T) {
 	for org, want := range map[string]int64{"acme": 1, "globex": 2, "": 0, "other": 0} {
 		ctx := t.Context()
 		if org != "" {
-			ctx = footnote.WithPrincipal(ctx, footnote.Principal{Org: org, User: "ada", Attributes: map[string]string{"team": "a'b"}})
+			ctx = footnote.WithPrincipal(ctx, footnote.Principal{
+				Org:        org,
+				User:       "ada",
+				Attributes: map[string]string{"team": "a'b"},
+			})
 		}
 		r, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT count(*) FROM sales"})
 		if err != nil || r.Rows[0][0] != want {
@@ -291,12 +314,18 @@ func TestThePage(t *testing.T) {
 		versions[v] = true
 	}
 	for _, name := range []string{"org", "User", "a b", "x;y", "", "ö"} {
-		ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme", Attributes: map[string]string{name: "globex"}})
+		ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{
+			Org:        "acme",
+			Attributes: map[string]string{name: "globex"},
+		})
 		if _, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT 1"}); err == nil {
 			t.Errorf("an attribute may be called %q", name)
 		}
 	}
-	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme", Roles: []string{"reader", "guest,admin"}})
+	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{
+		Org:   "acme",
+		Roles: []string{"reader", "guest,admin"},
+	})
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT 1"}); err == nil {
 		t.Error("a role may be told as two")
 	}
@@ -317,12 +346,16 @@ func TestStatementsSayForWhomTheyRun(t *testing.T) {
 	const sql = "SELECT name FROM customers ORDER BY name -- by name"
 	var seen string
 	_, err := src.Query(ctx, source.Query{SQL: sql}, func([]any) error {
-		return admin.QueryRow(t.Context(), "SELECT query FROM pg_stat_activity WHERE usename = 'reader' AND datname = current_database()").Scan(&seen)
+		return admin.QueryRow(t.Context(),
+			"SELECT query FROM pg_stat_activity WHERE usename = 'reader' AND datname = current_database()").Scan(&seen)
 	})
 	if want := "/* footnote run=run_7 request=req_9 */ " + sql; err != nil || seen != want {
 		t.Errorf("pg_stat_activity has %q, want %q (%v)", seen, want, err)
 	}
-	for _, bad := range []string{"SELECT nowhere FROM customers", "DELETE FROM customers", "/* footnote run=x */ DROP TABLE customers", "SELECT 1; SELECT 2"} {
+	for _, bad := range []string{
+		"SELECT nowhere FROM customers", "DELETE FROM customers", "/* footnote run=x */ DROP TABLE customers",
+		"SELECT 1; SELECT 2",
+	} {
 		_, with := src.Query(ctx, source.Query{SQL: bad}, func([]any) error { return nil })
 		_, without := src.Query(t.Context(), source.Query{SQL: bad}, func([]any) error { return nil })
 		if with == nil || without == nil || with.Error() != without.Error() {

@@ -69,7 +69,9 @@ func (e *engine) Probe(ctx context.Context) error {
 		return err
 	}
 	if len(cat.super) > 0 {
-		return fmt.Errorf("%w The role %s %s. Make one that may only read:\n  CREATE ROLE footnote_reader LOGIN PASSWORD '…' NOSUPERUSER NOINHERIT;\n  GRANT USAGE ON SCHEMA public TO footnote_reader;\n  GRANT SELECT ON ALL TABLES IN SCHEMA public TO footnote_reader;",
+		return fmt.Errorf("%w The role %s %s. Make one that may only read:\n  CREATE ROLE footnote_reader LOGIN "+
+			"PASSWORD '…' NOSUPERUSER NOINHERIT;\n  GRANT USAGE ON SCHEMA public TO footnote_reader;\n  GRANT SELECT "+
+			"ON ALL TABLES IN SCHEMA public TO footnote_reader;",
 			source.ErrWritable, cat.role, strings.Join(cat.super, "; it "))
 	}
 	table := "footnote_none"

@@ -35,17 +35,19 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, err
 	}
 	defer s.end()
-	if err := e.judge(ctx, s, f, cat.version); err != nil {
+	sql, err := e.settle(ctx, s, q.SQL, f, cat)
+	if err != nil {
 		return source.Summary{}, err
 	}
-	sum, err := s.query(ctx, q.SQL, values, types, cat, each)
+	sum, err := s.query(ctx, sql, values, types, cat, each)
 	sum.Tables = f.tables()
 	return sum, err
 }
 
 // query runs a single statement: the extended protocol accepts no more. The gate has accepted exactly this text,
 // and only then is our mark put before it.
-func (s *session) query(ctx context.Context, sql string, values [][]byte, types []uint32, cat *catalog, each func(row []any) error) (source.Summary, error) {
+func (s *session) query(ctx context.Context, sql string, values [][]byte, types []uint32, cat *catalog,
+	each func(row []any) error) (source.Summary, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := s.pc.ExecParams(ctx, s.mark+sql, values, types, nil, nil)
@@ -69,6 +71,10 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	if ctx.Err() != nil || s.pc.IsClosed() {
 		s.broken = true
 	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && len(s.taken) > 0 &&
+		(pg.Code == "42883" || pg.Code == "42725") {
+		return sum(), source.Refusef("%s %s.", takenReason(strings.Join(s.taken, ", ")), pg.Message)
+	}
 	return sum(), explain(ctx, err)
 }
 
@@ -90,11 +96,17 @@ func arguments(args []any) (values [][]byte, types []uint32, err error) {
 			values, types = append(values, strconv.AppendFloat(nil, v, 'g', -1, 64)), append(types, float8OID)
 		case string:
 			if !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0 {
-				return nil, nil, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is not text that Postgres can keep.", i+1)}
+				return nil, nil, &source.Error{
+					Kind:   source.Failed,
+					Reason: fmt.Sprintf("Argument %d is not text that Postgres can keep.", i+1),
+				}
 			}
 			values, types = append(values, []byte(v)), append(types, inferred)
 		default:
-			return nil, nil, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d has a type that no database knows.", i+1)}
+			return nil, nil, &source.Error{
+				Kind:   source.Failed,
+				Reason: fmt.Sprintf("Argument %d has a type that no database knows.", i+1),
+			}
 		}
 	}
 	return values, types, nil
@@ -107,7 +119,9 @@ func explain(ctx context.Context, err error) error {
 	}
 	fault := func(kind, text string) error { return &source.Error{Kind: kind, Reason: text} }
 	if _, ok := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); ok {
-		return fault(source.Limited, fmt.Sprintf("A row is larger than %d MB. Select fewer columns, or a part of the value with substr.", maxMessage>>20))
+		return fault(source.Limited,
+			fmt.Sprintf("A row is larger than %d MB. Select fewer columns, or a part of the value with substr.",
+				maxMessage>>20))
 	}
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -121,7 +135,11 @@ func explain(ctx context.Context, err error) error {
 	case pg.Code == "57014":
 		// The server's own time limit equals ours. An administrator who stops a statement does so earlier.
 		end, ok := ctx.Deadline()
-		return &source.Error{Kind: source.Limited, TimedOut: ok && time.Until(end) < time.Second, Reason: "The query was stopped: " + text + "."}
+		return &source.Error{
+			Kind:     source.Limited,
+			TimedOut: ok && time.Until(end) < time.Second,
+			Reason:   "The query was stopped: " + text + ".",
+		}
 	case pg.Code == "55P03":
 		return fault(source.Limited, "A table is locked by another program. Try again later.")
 	case strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "54"):
@@ -131,7 +149,11 @@ func explain(ctx context.Context, err error) error {
 	case strings.HasPrefix(pg.Code, "57P"):
 		return fault(source.Failed, "The database ended the connection. Run the query again.")
 	case strings.HasPrefix(pg.Code, "58"), strings.HasPrefix(pg.Code, "F0"):
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database reports a fault of its own.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database reports a fault of its own.",
+			Err:     err,
+		}
 	}
 	return fault(source.Failed, text)
 }

@@ -13,7 +13,8 @@ import (
 func TestConfiguredVersion(t *testing.T) {
 	owner := pgtest.Database(t)
 	do(t, owner, `CREATE TABLE loads (at int)`, `INSERT INTO loads VALUES (1)`, `CREATE TABLE noise (x int)`,
-		`CREATE ROLE footnote_versions LOGIN`, `GRANT USAGE ON SCHEMA public TO footnote_versions`, `GRANT SELECT ON loads TO footnote_versions`)
+		`CREATE ROLE footnote_versions LOGIN`, `GRANT USAGE ON SCHEMA public TO footnote_versions`,
+		`GRANT SELECT ON loads TO footnote_versions`)
 	t.Cleanup(func() { do(t, owner, `DROP OWNED BY footnote_versions`, `DROP ROLE footnote_versions`) })
 	reader := strings.Replace(owner, "footnote@", "footnote_versions@", 1)
 	src := open(t, reader, Options{VersionSQL: "SELECT max(at) FROM loads -- newest\n;\n"})
@@ -39,9 +40,12 @@ func TestConfiguredVersion(t *testing.T) {
 	if v := version(); v == second {
 		t.Errorf("the version stayed %q when a column came", second)
 	}
-	for _, wrong := range []string{"SELECT 1, 2", "SELECT nothing", "DELETE FROM loads RETURNING 1", "SELECT generate_series(1, 2)"} {
+	for _, wrong := range []string{
+		"SELECT 1, 2", "SELECT nothing", "DELETE FROM loads RETURNING 1", "SELECT generate_series(1, 2)",
+	} {
 		s, err := Open(t.Context(), "shop", reader, Options{VersionSQL: wrong})
-		if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(footnote.MessageOf(err), "must give one value") {
+		if footnote.CodeOf(err) != footnote.InvalidRequest ||
+			!strings.Contains(footnote.MessageOf(err), "must give one value") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 		if err == nil {

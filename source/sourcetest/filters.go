@@ -34,8 +34,10 @@ func FilterSetup(variant int) []string {
 	list := []string{
 		`CREATE TABLE products (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL)`,
 		`INSERT INTO products VALUES (1, 'lamp'), (2, 'pen')`,
-		`CREATE TABLE accounts (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, region VARCHAR(80), name VARCHAR(80), age INTEGER)`,
-		`CREATE TABLE orders (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, account_id INTEGER, product_id INTEGER, amount INTEGER, note VARCHAR(200))`,
+		`CREATE TABLE accounts (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, region VARCHAR(80), name ` +
+			`VARCHAR(80), age INTEGER)`,
+		`CREATE TABLE orders (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, account_id INTEGER, product_id ` +
+			`INTEGER, amount INTEGER, note VARCHAR(200))`,
 		`CREATE TABLE members (account INTEGER, person VARCHAR(80))`,
 		`CREATE TABLE tickets (id INTEGER PRIMARY KEY, account INTEGER, person VARCHAR(80), note VARCHAR(80))`,
 		`CREATE TABLE payroll (org VARCHAR(80), person VARCHAR(80), salary INTEGER)`,
@@ -59,13 +61,16 @@ func FilterSetup(variant int) []string {
 	list = append(list,
 		`INSERT INTO accounts VALUES (1, 'acme', 'north', 'Ada', 5), (2, 'acme', 'south', 'Bob', 6)`,
 		fmt.Sprintf(`INSERT INTO accounts VALUES (3, 'acme', 'asia', '%s-of-asia-%d', %d)`, canary, variant, variant),
-		`INSERT INTO orders VALUES (1, 'acme', 1, 1, 10, 'own note 1'), (2, 'acme', 2, 1, 20, 'own note 2'), (3, 'acme', 1, 1, 30, 'own note 3'), (4, 'acme', 9, 2, 40, 'own note 4')`,
-		`INSERT INTO tickets VALUES (1, 1, 'ada', 'own'), (2, 1, 'canary-bob', 'canary'), (3, 2, 'ada', 'own'), (4, 3, 'ada', 'canary')`,
+		`INSERT INTO orders VALUES (1, 'acme', 1, 1, 10, 'own note 1'), (2, 'acme', 2, 1, 20, 'own note 2'), (3, `+
+			`'acme', 1, 1, 30, 'own note 3'), (4, 'acme', 9, 2, 40, 'own note 4')`,
+		`INSERT INTO tickets VALUES (1, 1, 'ada', 'own'), (2, 1, 'canary-bob', 'canary'), (3, 2, 'ada', 'own'), (4, `+
+			`3, 'ada', 'canary')`,
 		`INSERT INTO members VALUES (1, 'ada'), (2, 'ada')`,
 	)
 	foreign(900+variant, 9-7*variant)
 	return append(list,
-		`CREATE VIEW totals AS SELECT a.region, sum(o.amount) AS total FROM orders o JOIN accounts a ON a.id = o.account_id GROUP BY a.region`,
+		`CREATE VIEW totals AS SELECT a.region, sum(o.amount) AS total FROM orders o JOIN accounts a ON a.id = `+
+			`o.account_id GROUP BY a.region`,
 		`CREATE VIEW large AS SELECT id, org, amount, note FROM orders`,
 		`CREATE VIEW leaky AS SELECT * FROM orders`,
 		`CREATE INDEX orders_note ON orders (note)`,
@@ -92,12 +97,14 @@ func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant in
 				seen = append(seen, visibleTo(t, src, ada, st.SQL, len(st.Want) == 0))
 			}
 			if seen[0] != seen[1] {
-				t.Errorf("pass %d, %s: it depends on the rows of others:\n%.600s\n%.600s", pass, st.Name, seen[0], seen[1])
+				t.Errorf("pass %d, %s: it depends on the rows of others:\n%.600s\n%.600s", pass, st.Name, seen[0],
+					seen[1])
 			}
 			if hit := strings.ReplaceAll(seen[0], "canary-globex-1-note-901", ""); strings.Contains(hit, canary) {
 				t.Errorf("pass %d, %s: it shows rows of others:\n%.600s", pass, st.Name, seen[0])
 			}
-			if len(st.Want) > 0 && !strings.HasPrefix(seen[0], st.Want[0]) || st.Rows != "" && !strings.HasSuffix(seen[0], " "+Compact(st.Rows)) {
+			if len(st.Want) > 0 && !strings.HasPrefix(seen[0], st.Want[0]) ||
+				st.Rows != "" && !strings.HasSuffix(seen[0], " "+Compact(st.Rows)) {
 				t.Errorf("pass %d, %s: %.600s, want %s", pass, st.Name, seen[0], Compact(st.Rows))
 			}
 		}
@@ -141,10 +148,31 @@ func filteredByWhom(t *testing.T, src source.Source) {
 		{footnote.Principal{Org: "x') OR (1=1) --"}, all, `[[0,0,null]]`},
 		{footnote.Principal{Org: `x\' OR 1=1 --`}, all, `[[0,0,null]]`},
 		{footnote.Principal{Org: "acme"}, "SELECT count(*) FROM accounts", `[[0]]`},
-		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": "south"}}, "SELECT name FROM accounts", `[["Bob"]]`},
-		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": "north') OR ('1'='1"}}, "SELECT count(*) FROM accounts", `[[0]]`},
-		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": ""}}, "SELECT count(*) FROM accounts", `[[0]]`},
-		{footnote.Principal{Org: "acme", User: "bob", Attributes: map[string]string{"regions": "north"}}, "SELECT count(*) FROM tickets", `[[0]]`},
+		{
+			footnote.Principal{
+				Org:        "acme",
+				Attributes: map[string]string{"regions": "south"},
+			}, "SELECT name FROM accounts", `[["Bob"]]`,
+		},
+		{
+			footnote.Principal{
+				Org:        "acme",
+				Attributes: map[string]string{"regions": "north') OR ('1'='1"},
+			}, "SELECT count(*) FROM accounts", `[[0]]`,
+		},
+		{
+			footnote.Principal{
+				Org:        "acme",
+				Attributes: map[string]string{"regions": ""},
+			}, "SELECT count(*) FROM accounts", `[[0]]`,
+		},
+		{
+			footnote.Principal{
+				Org:        "acme",
+				User:       "bob",
+				Attributes: map[string]string{"regions": "north"},
+			}, "SELECT count(*) FROM tickets", `[[0]]`,
+		},
 	} {
 		if got := visibleTo(t, src, c.p, c.sql, false); !strings.HasSuffix(got, " "+c.rows) {
 			t.Errorf("%+v: %s gave %s, want %s", c.p, c.sql, got, c.rows)

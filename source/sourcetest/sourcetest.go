@@ -50,7 +50,8 @@ type suite struct {
 
 // Outcome runs a statement and returns the name of its outcome. For an error that is not a *source.Error, that is
 // "error: " and the error's text.
-func Outcome(ctx context.Context, src source.Source, sql string, limits source.Limits) (outcome string, rows [][]any, err error) {
+func Outcome(ctx context.Context, src source.Source, sql string,
+	limits source.Limits) (outcome string, rows [][]any, err error) {
 	r, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
 	if err == nil {
 		return Executed, r.Rows, nil
@@ -224,8 +225,10 @@ func (s suite) limits(t *testing.T) {
 		{source.Limits{Rows: 1 << 40}, 5000, ""}, // cut to the source's own limit
 	} {
 		r, sum, err := source.Collect(t.Context(), src, source.Query{SQL: rows, Limits: tc.limits})
-		if err != nil || len(r.Rows) != tc.rows || sum.Rows != tc.rows || sum.Limit != tc.limit || sum.Truncated != (tc.limit != "") || len(sum.Columns) != 1 {
-			t.Errorf("limits %+v gave %d rows, %+v, %v; want %d, %q", tc.limits, len(r.Rows), sum, err, tc.rows, tc.limit)
+		if err != nil || len(r.Rows) != tc.rows || sum.Rows != tc.rows || sum.Limit != tc.limit ||
+			sum.Truncated != (tc.limit != "") || len(sum.Columns) != 1 {
+			t.Errorf("limits %+v gave %d rows, %+v, %v; want %d, %q", tc.limits, len(r.Rows), sum, err, tc.rows,
+				tc.limit)
 			continue
 		}
 		if last := r.Rows[tc.rows-1][0]; last != int64(tc.rows) || sum.Columns[0].Kind != footnote.KindInteger {
@@ -248,7 +251,9 @@ func (s suite) limits(t *testing.T) {
 	if !errors.Is(err, own) || n != 3 {
 		t.Errorf("a reader that ended the query after %d rows got %v", n, err)
 	}
-	if _, sum, err := source.Collect(t.Context(), src, source.Query{SQL: "SELECT id, name FROM customers WHERE id < 0"}); err != nil || sum.Rows != 0 || len(sum.Columns) != 2 {
+	if _, sum, err := source.Collect(t.Context(), src, source.Query{
+		SQL: "SELECT id, name FROM customers WHERE id < 0",
+	}); err != nil || sum.Rows != 0 || len(sum.Columns) != 2 {
 		t.Errorf("a query without rows: %+v, %v", sum, err)
 	}
 }
@@ -256,7 +261,10 @@ func (s suite) limits(t *testing.T) {
 func (s suite) args(t *testing.T) {
 	src, _ := s.open(t)
 	echo := s.common(t, "echo")
-	for _, arg := range []any{nil, int64(7), int64(9007199254740993), int64(-9223372036854775808), 2.5, "", "it's; DROP TABLE customers --", "字"} {
+	for _, arg := range []any{
+		nil, int64(7), int64(9007199254740993), int64(-9223372036854775808), 2.5, "", "it's; DROP TABLE customers --",
+		"字",
+	} {
 		r, _, err := source.Collect(t.Context(), src, source.Query{SQL: echo, Args: []any{arg}})
 		if err != nil || len(r.Rows) != 1 || r.Rows[0][0] != arg {
 			t.Errorf("argument %#v came back as %#v, %v", arg, r.Rows, err)
@@ -300,7 +308,9 @@ func (s suite) busy(t *testing.T) {
 	for i := range 12 {
 		wg.Go(func() {
 			if i%4 == 0 {
-				if outcome, _, err := Outcome(t.Context(), src, endless, source.Limits{Time: 300 * time.Millisecond}); outcome != Limited {
+				if outcome, _, err := Outcome(t.Context(), src, endless, source.Limits{
+					Time: 300 * time.Millisecond,
+				}); outcome != Limited {
 					t.Errorf("endless: %s, %v", outcome, err)
 				}
 				return
@@ -369,6 +379,16 @@ func (s suite) schema(t *testing.T) {
 			t.Errorf("%s is said to be a view", name)
 		}
 	}
+	s.keys(t, schema)
+	v1, err1 := src.Version(t.Context())
+	v2, err2 := src.Version(t.Context())
+	if err1 != nil || err2 != nil || v1 != v2 || schema.Version != v1 {
+		t.Errorf("versions %q and %q, of the schema %q; %v, %v", v1, v2, schema.Version, err1, err2)
+	}
+}
+
+// keys checks the view, and the keys of a table.
+func (s suite) keys(t *testing.T, schema source.Schema) {
 	view, ok := schema.Table("revenue")
 	if !ok || !view.View || len(view.Columns) != 3 {
 		t.Errorf("view revenue: %+v", view)
@@ -377,16 +397,12 @@ func (s suite) schema(t *testing.T) {
 	if strings.Join(lines.PrimaryKey, ",") != "order_id,line" {
 		t.Errorf("primary key of order lines: %v", lines.PrimaryKey)
 	}
-	if len(lines.ForeignKeys) != 1 || lines.ForeignKeys[0].RefTable != "orders" || strings.Join(lines.ForeignKeys[0].RefColumns, ",") != "id" {
+	if len(lines.ForeignKeys) != 1 || lines.ForeignKeys[0].RefTable != "orders" ||
+		strings.Join(lines.ForeignKeys[0].RefColumns, ",") != "id" {
 		t.Errorf("foreign keys of order lines: %+v", lines.ForeignKeys)
 	}
 	if customers, _ := schema.Table("CUSTOMERS"); customers.Rows != 4 && customers.Rows != -1 {
 		t.Errorf("customers has %d rows", customers.Rows)
-	}
-	v1, err1 := src.Version(t.Context())
-	v2, err2 := src.Version(t.Context())
-	if err1 != nil || err2 != nil || v1 != v2 || schema.Version != v1 {
-		t.Errorf("versions %q and %q, of the schema %q; %v, %v", v1, v2, schema.Version, err1, err2)
 	}
 }
 

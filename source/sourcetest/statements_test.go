@@ -32,7 +32,9 @@ SELECT {{repeat 3 "("}}1{{repeat 3 ")"}}
 	if Compact(want[3].Rows) != `[[1,"a b"]]` {
 		t.Fatalf("compact gave %s", Compact(want[3].Rows))
 	}
-	for _, bad := range []string{"==== a\nx\n==== a\ny", "==== a | failed | odd\nx", "==== a\nx\n----\nnot json", "==== a || quoted\nx"} {
+	for _, bad := range []string{
+		"==== a\nx\n==== a\ny", "==== a | failed | odd\nx", "==== a\nx\n----\nnot json", "==== a || quoted\nx",
+	} {
 		if _, err := parse(bad, nil); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}

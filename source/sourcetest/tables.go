@@ -17,10 +17,17 @@ func (s suite) tables(t *testing.T) {
 	}
 	for sql, want := range map[string][]string{
 		"SELECT 1": nil,
-		`SELECT name FROM customers c, "order lines" AS l WHERE c.id = l.line`:                                                {"customers", "order lines"},
-		"WITH orders AS (SELECT id FROM customers), big AS (SELECT id FROM orders) SELECT id FROM big":                        {"customers"},
-		"WITH RECURSIVE customers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM customers WHERE n < 3) SELECT n FROM customers": nil,
-		"SELECT id FROM customers UNION ALL SELECT id FROM orders":                                                            {"customers", "orders"},
+		`SELECT name FROM customers c, "order lines" AS l WHERE c.id = l.line`: {
+			"customers", "order lines",
+		},
+		"WITH orders AS (SELECT id FROM customers), big AS (SELECT id FROM orders) SELECT id FROM big": {
+			"customers",
+		},
+		"WITH RECURSIVE customers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM customers WHERE n < 3) SELECT n FROM " +
+			"customers": nil,
+		"SELECT id FROM customers UNION ALL SELECT id FROM orders": {
+			"customers", "orders",
+		},
 		"SELECT count(*) FROM orders":                                           {"orders"},
 		"SELECT id FROM customers WHERE id IN (SELECT customer_id FROM orders)": {"customers", "orders"},
 		"SELECT id FROM customers JOIN orders USING (id)":                       {"customers", "orders"},
@@ -54,7 +61,8 @@ func (s suite) tables(t *testing.T) {
 	ctx, ran := footnote.WithStatements(t.Context())
 	_, _, _ = source.Collect(ctx, src, source.Query{SQL: "SELECT id FROM customers", Limits: source.Limits{Rows: 1}})
 	_, _, _ = source.Collect(ctx, src, source.Query{SQL: s.common(t, "endless"), Limits: source.Limits{Time: 1}})
-	if noted := ran.All(); len(noted) != 2 || noted[0].Outcome != footnote.StatementTruncated || noted[0].RowCount != 1 ||
+	if noted := ran.All(); len(noted) != 2 || noted[0].Outcome != footnote.StatementTruncated ||
+		noted[0].RowCount != 1 ||
 		noted[1].Outcome != footnote.StatementTimedOut && noted[1].Outcome != footnote.StatementLimited {
 		t.Errorf("at limits: %+v", noted)
 	}

@@ -77,7 +77,8 @@ var connConfig = []struct{ option, value int32 }{
 }
 
 // session runs on every new connection, before the authorizer is installed.
-const session = `PRAGMA query_only=1; PRAGMA temp_store=1; PRAGMA cache_size=-16000; PRAGMA mmap_size=0; PRAGMA cell_size_check=1;`
+const session = `PRAGMA query_only=1; PRAGMA temp_store=1; PRAGMA cache_size=-16000; PRAGMA mmap_size=0; PRAGMA ` +
+	`cell_size_check=1;`
 
 const busyTimeout = 2 * time.Second
 
@@ -97,7 +98,8 @@ func (c *conn) open(uri string, authorize bool) error {
 		return err
 	}
 	defer libc.Xfree(c.tls, name)
-	const flags = sqlite3.SQLITE_OPEN_READONLY | sqlite3.SQLITE_OPEN_URI | sqlite3.SQLITE_OPEN_FULLMUTEX | sqlite3.SQLITE_OPEN_EXRESCODE
+	const flags = sqlite3.SQLITE_OPEN_READONLY | sqlite3.SQLITE_OPEN_URI | sqlite3.SQLITE_OPEN_FULLMUTEX |
+		sqlite3.SQLITE_OPEN_EXRESCODE
 	rc := sqlite3.Xsqlite3_open_v2(c.tls, name, c.scratch, flags, 0)
 	c.db = libc.AtomicLoadNUintptr(c.scratch, 0)
 	if rc != sqlite3.SQLITE_OK {
@@ -147,7 +149,8 @@ func (c *conn) prepareTables() error {
 			c.modules[name] = true
 		}
 	}
-	rows, err = c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+	rows, err = c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql LIKE 'CREATE " +
+		"VIRTUAL TABLE%'")
 	if err != nil {
 		return err
 	}
@@ -227,12 +230,14 @@ func (c *conn) prepare(sql string) (_ *stmt, tail string, err error) {
 	}
 	defer libc.Xfree(c.tls, text)
 	c.denied, c.reads = "", nil
-	rc := sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), 0, c.scratch, c.scratch+unsafe.Sizeof(uintptr(0)))
+	rc := sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), 0, c.scratch,
+		c.scratch+unsafe.Sizeof(uintptr(0)))
 	if rc != sqlite3.SQLITE_OK {
 		return nil, "", c.err(rc)
 	}
 	p := libc.AtomicLoadNUintptr(c.scratch, 0)
-	if end := libc.AtomicLoadNUintptr(c.scratch+unsafe.Sizeof(uintptr(0)), 0); end >= text && end-text <= uintptr(len(sql)) {
+	if end := libc.AtomicLoadNUintptr(c.scratch+unsafe.Sizeof(uintptr(0)), 0); end >= text &&
+		end-text <= uintptr(len(sql)) {
 		tail = sql[end-text:]
 	}
 	if p == 0 {
@@ -416,7 +421,8 @@ func authorizer(_ *libc.TLS, db uintptr, action int32, a1, a2, database, accesso
 	if c.guard == nil {
 		reason = c.judge(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database))
 	} else {
-		reason = c.judgeGuarded(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database), libc.GoString(accessor))
+		reason = c.judgeGuarded(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database),
+			libc.GoString(accessor))
 	}
 	if reason == "" {
 		if action == sqlite3.SQLITE_READ {
@@ -436,7 +442,8 @@ func (c *conn) noteRead(table string) {
 	if c.guard != nil && (c.guard.trusted || c.guard.tableReaders[table]) {
 		return
 	}
-	if table == "" || c.modules[lower(table)] || strings.HasPrefix(lower(table), "pragma_") || slices.Contains(c.reads, table) {
+	if table == "" || c.modules[lower(table)] || strings.HasPrefix(lower(table), "pragma_") ||
+		slices.Contains(c.reads, table) {
 		return
 	}
 	c.reads = append(c.reads, table)

@@ -58,14 +58,18 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 			return nil, err
 		}
 	}
-	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters, blank: cfg.Blank}
+	e := &engine{
+		way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters,
+		blank: cfg.Blank,
+	}
 	c, err := e.take(ctx)
 	if err != nil {
 		return nil, openError(err)
 	}
 	defer e.give(c)
 	// The file is first read here, so a wrong or damaged one fails here.
-	if err := c.runTrusted(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err != nil {
+	if err := c.runTrusted(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err !=
+		nil {
 		return nil, openError(err)
 	}
 	if c.guard != nil {
@@ -161,11 +165,16 @@ func (c *conn) query(q source.Query, each func(row []any) error) (source.Summary
 }
 
 // read runs a prepared statement; its last three arguments are the results of prepare.
-func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail string, err error) (source.Summary, error) {
+func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail string,
+	err error) (source.Summary, error) {
 	if err != nil {
 		if e, ok := errors.AsType[*sqliteError](err); ok && e.primary() == sqlite3.SQLITE_NOMEM {
 			// This is SQLite's message for a program with more steps than its limit.
-			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: "The statement is too large to be compiled. Shorten its lists, unions and joins."}
+			return source.Summary{},
+				&source.Error{
+					Kind:   source.Failed,
+					Reason: "The statement is too large to be compiled. Shorten its lists, unions and joins.",
+				}
 		}
 		return source.Summary{}, c.explain(err)
 	}
@@ -174,7 +183,8 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 	}
 	defer st.close()
 	if !blank(tail) {
-		return source.Summary{}, source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
+		return source.Summary{},
+			source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
 	}
 	if c.guard != nil && st.explains() {
 		return source.Summary{}, source.Refusef("EXPLAIN is not allowed here: plans tell of rows that you may not see.")
@@ -183,7 +193,8 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 		return source.Summary{}, source.Refusef("The statement is not allowed: the database is read-only.")
 	}
 	if err := st.bind(q.Args); err != nil {
-		return source.Summary{}, &source.Error{Kind: source.Failed, Reason: "Binding the arguments: " + err.Error() + "."}
+		return source.Summary{},
+			&source.Error{Kind: source.Failed, Reason: "Binding the arguments: " + err.Error() + "."}
 	}
 	r := newReader(st, q.Limits.Cell)
 	for {
@@ -218,24 +229,38 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_INTERRUPT:
 		return limited("The query was stopped.")
 	case sqlite3.SQLITE_TOOBIG:
-		return limited(fmt.Sprintf("A text or blob became larger than %d MB. Read or build less at once.", maxValue>>20))
+		return limited(fmt.Sprintf("A text or blob became larger than %d MB. Read or build less at once.",
+			maxValue>>20))
 	case sqlite3.SQLITE_NOMEM:
 		return limited("The query ran out of memory. Aggregate or filter before sorting and joining.")
 	case sqlite3.SQLITE_FULL:
-		return limited("The query needed more temporary space than it may use. Aggregate or filter before sorting and joining.")
+		return limited("The query needed more temporary space than it may use. Aggregate or filter before sorting " +
+			"and joining.")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return errLocked
 	case sqlite3.SQLITE_READONLY:
 		return source.Refusef("The database is read-only: %s.", e.text)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return &source.Error{Kind: source.Failed, Reason: "The database file is damaged: " + e.text + ". Tables not affected can still be read."}
+		return &source.Error{
+			Kind:   source.Failed,
+			Reason: "The database file is damaged: " + e.text + ". Tables not affected can still be read.",
+		}
 	case sqlite3.SQLITE_IOERR:
 		if e.code == sqlite3.SQLITE_IOERR_WRITE {
-			return limited("The query needed more temporary space than it may use. Aggregate or filter before sorting and joining.")
+			return limited("The query needed more temporary space than it may use. Aggregate or filter before " +
+				"sorting and joining.")
 		}
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be read.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file cannot be read.",
+			Err:     err,
+		}
 	case sqlite3.SQLITE_CANTOPEN:
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be opened.", Err: err}
+		return &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file cannot be opened.",
+			Err:     err,
+		}
 	default:
 		return &source.Error{Kind: source.Failed, Reason: c.redact(e.text) + equivalent(e.text)}
 	}
@@ -257,25 +282,37 @@ func equivalent(text string) string {
 	return ""
 }
 
-const medianHint = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+const medianHint = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) " +
+	"OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
 
 var foreignFunctions = map[string]string{
-	"median": medianHint, "percentile": medianHint, "percentile_cont": medianHint, "percentile_disc": medianHint, "quantile": medianHint,
-	"stddev": "sqrt(avg(x * x) - avg(x) * avg(x))", "stddev_pop": "sqrt(avg(x * x) - avg(x) * avg(x))", "variance": "avg(x * x) - avg(x) * avg(x)",
-	"regexp": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_like": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_replace": "replace(text, old, new)",
-	"date_trunc": "strftime('%Y-%m-01', x)", "to_char": "strftime('%Y-%m', x)", "date_format": "strftime('%Y-%m', x)",
-	"year": "CAST(strftime('%Y', x) AS INTEGER)", "month": "CAST(strftime('%m', x) AS INTEGER)", "day": "CAST(strftime('%d', x) AS INTEGER)",
-	"now": "datetime('now')", "curdate": "date('now')", "getdate": "datetime('now')", "datediff": "julianday(a) - julianday(b)", "dateadd": "date(x, '+1 day')",
-	"left": "substr(x, 1, n)", "right": "substr(x, -n)", "len": "length(x)", "greatest": "max(a, b)", "least": "min(a, b)", "nvl": "coalesce(x, y)", "isnull": "coalesce(x, y)",
+	"median": medianHint, "percentile": medianHint, "percentile_cont": medianHint, "percentile_disc": medianHint,
+	"quantile": medianHint,
+	"stddev":   "sqrt(avg(x * x) - avg(x) * avg(x))", "stddev_pop": "sqrt(avg(x * x) - avg(x) * avg(x))",
+	"variance": "avg(x * x) - avg(x) * avg(x)",
+	"regexp":   "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_like": "LIKE '%part%' or GLOB '[A-Z]*'",
+	"regexp_replace": "replace(text, old, new)",
+	"date_trunc":     "strftime('%Y-%m-01', x)", "to_char": "strftime('%Y-%m', x)",
+	"date_format": "strftime('%Y-%m', x)",
+	"year":        "CAST(strftime('%Y', x) AS INTEGER)", "month": "CAST(strftime('%m', x) AS INTEGER)",
+	"day": "CAST(strftime('%d', x) AS INTEGER)",
+	"now": "datetime('now')", "curdate": "date('now')", "getdate": "datetime('now')",
+	"datediff": "julianday(a) - julianday(b)", "dateadd": "date(x, '+1 day')",
+	"left": "substr(x, 1, n)", "right": "substr(x, -n)", "len": "length(x)", "greatest": "max(a, b)",
+	"least": "min(a, b)", "nvl": "coalesce(x, y)", "isnull": "coalesce(x, y)",
 	"split_part": "substr and instr", "listagg": "group_concat(x, ', ')", "array_agg": "json_group_array(x)",
 	"generate_series": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
 }
 
-var errLocked = &source.Error{Kind: source.Failed, Reason: "The database is locked: another program is writing to it. Try again in a moment."}
+var errLocked = &source.Error{
+	Kind:   source.Failed,
+	Reason: "The database is locked: another program is writing to it. Try again in a moment.",
+}
 
 // takeError returns the error of a query that got no connection.
 func takeError(err error) error {
-	if e, ok := errors.AsType[*sqliteError](err); ok && (e.primary() == sqlite3.SQLITE_BUSY || e.primary() == sqlite3.SQLITE_LOCKED) {
+	if e, ok := errors.AsType[*sqliteError](err); ok &&
+		(e.primary() == sqlite3.SQLITE_BUSY || e.primary() == sqlite3.SQLITE_LOCKED) {
 		return errLocked
 	}
 	return openError(err)
@@ -298,7 +335,8 @@ func openError(err error) error {
 	case sqlite3.SQLITE_CANTOPEN:
 		text = "The database file cannot be opened."
 	case sqlite3.SQLITE_READONLY:
-		text = "The database was not closed properly by its last writer and must be opened once by a program that may write, to be repaired."
+		text = "The database was not closed properly by its last writer and must be opened once by a program that " +
+			"may write, to be repaired."
 	case sqlite3.SQLITE_IOERR:
 		text = "The database file cannot be read."
 	default:

@@ -30,7 +30,8 @@ import (
 //
 // For columns that USING and NATURAL merge, SQLite does not call the authorizer, or names another table. A
 // statement with one of these words must therefore not be able to name a hidden table at all. It is refused if it
-// has main before a dot. For each name in the statement that belongs to a table without a filter, a temporary view of the
+// has main before a dot. For each name in the statement that belongs to a table without a filter, a temporary view of
+// the
 // same name, which nobody can read, hides the table.
 //
 // Views of the database are recreated as temporary ones, so that names inside them resolve as in the statement.
@@ -130,7 +131,8 @@ func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any)
 	}
 	w := wordsOf(q.SQL)
 	if w.main && !w.pragma {
-		return source.Summary{}, source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
+		return source.Summary{},
+			source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
 	}
 	defer c.dropViews()
 	stop := c.interruptOn(ctx)
@@ -159,7 +161,9 @@ func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
 				condition = rowfilter.Nothing
 			}
 			secret := g.secret()
-			if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE (%s) LIMIT -1 OFFSET 0; CREATE TEMP VIEW %s AS SELECT * FROM temp.%s",
+			if err := c.exec(fmt.Sprintf(
+				"CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE (%s) LIMIT -1 OFFSET 0; CREATE TEMP VIEW %s AS "+
+					"SELECT * FROM temp.%s",
 				quote(secret), quote(name), condition, quote(name), quote(secret))); err != nil {
 				return err
 			}
@@ -229,7 +233,8 @@ func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) err
 			condition = rowfilter.Nothing
 		}
 		name = g.secret()
-		if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM temp.%s AS %s WHERE (%s) LIMIT -1 OFFSET 0", quote(v.name), quote(name), quote(v.name), condition)); err != nil {
+		if err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM temp.%s AS %s WHERE (%s) LIMIT -1 OFFSET 0",
+			quote(v.name), quote(name), quote(v.name), condition)); err != nil {
 			return err
 		}
 		g.views[name] = true
@@ -285,8 +290,12 @@ func (c *conn) loadLayout() error {
 	if c.guard.layout != nil && c.guard.version == version {
 		return nil
 	}
-	l := &layout{tables: map[string]string{}, bodies: map[string]view{}, open: map[string]bool{}, hidden: map[string]bool{}, named: map[string]bool{}}
-	rows, err = c.all("SELECT t.name, t.type, s.sql FROM pragma_table_list AS t LEFT JOIN main.sqlite_schema AS s ON s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main'")
+	l := &layout{
+		tables: map[string]string{}, bodies: map[string]view{}, open: map[string]bool{}, hidden: map[string]bool{},
+		named: map[string]bool{},
+	}
+	rows, err = c.all("SELECT t.name, t.type, s.sql FROM pragma_table_list AS t LEFT JOIN main.sqlite_schema AS s ON " +
+		"s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main'")
 	if err != nil {
 		return err
 	}
@@ -439,7 +448,9 @@ func (g *guard) list() string {
 func (g *guard) visible(tables []source.Table) []source.Table {
 	tables = slices.DeleteFunc(tables, func(t source.Table) bool { return g.named(t.Name) == "" })
 	for i := range tables {
-		tables[i].ForeignKeys = slices.DeleteFunc(tables[i].ForeignKeys, func(k source.ForeignKey) bool { return g.named(k.RefTable) == "" })
+		tables[i].ForeignKeys = slices.DeleteFunc(tables[i].ForeignKeys, func(k source.ForeignKey) bool {
+			return g.named(k.RefTable) == ""
+		})
 	}
 	return tables
 }
@@ -457,7 +468,8 @@ func (c *conn) redact(message string) string {
 }
 
 func cannotHold(table, format string, args ...any) error {
-	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, fmt.Sprintf(format, args...))
+	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table,
+		fmt.Sprintf(format, args...))
 }
 
 // checkFilters returns an error that names the first filter that cannot be enforced.
@@ -472,7 +484,9 @@ func (c *conn) checkFilters() error {
 		switch {
 		case l.open[low], isView, l.tables[low] != "":
 		case l.hidden[low]:
-			return cannotHold(table, "it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.", rowfilter.Open)
+			return cannotHold(table,
+				"it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.",
+				rowfilter.Open)
 		default:
 			return cannotHold(table, "there is no such table.")
 		}

@@ -20,14 +20,21 @@ func tenants(t testing.TB, variant int) string {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	write(t, path, sourcetest.FilterSetup(variant)...)
 	write(t, path,
-		`CREATE TABLE keyed (k TEXT PRIMARY KEY, org TEXT, name TEXT, shout TEXT GENERATED ALWAYS AS (upper(name))) WITHOUT ROWID`,
+		`CREATE TABLE keyed (k TEXT PRIMARY KEY, org TEXT, name TEXT, shout TEXT GENERATED ALWAYS AS (upper(name))) `+
+			`WITHOUT ROWID`,
 		`INSERT INTO keyed (k, org, name) VALUES ('m', 'acme', 'own')`,
-		fmt.Sprintf(`INSERT INTO keyed (k, org, name) SELECT note, org, note FROM orders WHERE org <> 'acme' AND %d = 0`, variant),
-		`CREATE TABLE "ÖFFENTLICH" (id INTEGER, org TEXT)`, `INSERT INTO "ÖFFENTLICH" SELECT id, note FROM orders WHERE org <> 'acme'`,
-		`CREATE VIRTUAL TABLE docs USING fts5(body)`, `INSERT INTO docs SELECT note FROM orders`, `CREATE VIRTUAL TABLE docs_words USING fts5vocab('docs', 'row')`,
-		`CREATE VIRTUAL TABLE searched USING fts5(note, content='orders', content_rowid='id')`, `INSERT INTO searched (searched) VALUES ('rebuild')`,
-		`CREATE VIRTUAL TABLE places USING rtree(id, x0, x1)`, `INSERT INTO places SELECT abs(id), 0, amount FROM orders WHERE id > 900`,
-		`CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, n)`, `INSERT INTO counted (n) SELECT id FROM orders`,
+		fmt.Sprintf(`INSERT INTO keyed (k, org, name) SELECT note, org, note FROM orders WHERE org <> 'acme' AND %d `+
+			`= 0`, variant),
+		`CREATE TABLE "ÖFFENTLICH" (id INTEGER, org TEXT)`,
+		`INSERT INTO "ÖFFENTLICH" SELECT id, note FROM orders WHERE org <> 'acme'`,
+		`CREATE VIRTUAL TABLE docs USING fts5(body)`, `INSERT INTO docs SELECT note FROM orders`,
+		`CREATE VIRTUAL TABLE docs_words USING fts5vocab('docs', 'row')`,
+		`CREATE VIRTUAL TABLE searched USING fts5(note, content='orders', content_rowid='id')`,
+		`INSERT INTO searched (searched) VALUES ('rebuild')`,
+		`CREATE VIRTUAL TABLE places USING rtree(id, x0, x1)`,
+		`INSERT INTO places SELECT abs(id), 0, amount FROM orders WHERE id > 900`,
+		`CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, n)`,
+		`INSERT INTO counted (n) SELECT id FROM orders`,
 		`ANALYZE`,
 	)
 	return path
@@ -43,9 +50,12 @@ func TestFilters(t *testing.T) {
 func TestFiltersThatCannotBeHeld(t *testing.T) {
 	path := tenants(t, 0)
 	for table, c := range map[string][2]string{
-		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "no such column"}, "accounts": {`"orgg" = {org}`, "no such column"},
-		"docs": {"body = {org}", "neither a table nor a view"}, "searched": {"note = {org}", "neither a table"}, "sqlite_stat1": {"all", "neither a table"},
-		"leaky": {"nowhere = {org}", "no such column"}, "payroll": {"load_extension({org})", "load_extension"}, "products": {"{orgs}", "must be {org}"}, "tickets": {"org = {org", "brace"},
+		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "no such column"},
+		"accounts": {`"orgg" = {org}`, "no such column"},
+		"docs":     {"body = {org}", "neither a table nor a view"}, "searched": {"note = {org}", "neither a table"},
+		"sqlite_stat1": {"all", "neither a table"},
+		"leaky":        {"nowhere = {org}", "no such column"}, "payroll": {"load_extension({org})", "load_extension"},
+		"products": {"{orgs}", "must be {org}"}, "tickets": {"org = {org", "brace"},
 		"keyed": {"org = {org} LIMIT 1", "syntax error"},
 	} {
 		filters := map[string]string{"orders": "all"}
@@ -58,10 +68,13 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 			t.Errorf("%s: %q gave %v, want %q", table, c[0], err, c[1])
 		}
 	}
-	write(t, path, `CREATE VIEW far AS SELECT note FROM main.orders FULL JOIN (SELECT '' AS note) USING (note)`, `CREATE VIEW beside AS SELECT person FROM payroll FULL JOIN (SELECT '' AS person) USING (person)`,
-		`CREATE VIEW pages AS SELECT name FROM dbstat FULL JOIN (SELECT '' AS name) USING (name)`, `CREATE VIEW spoken AS SELECT id, "own" AS word FROM orders`)
+	write(t, path, `CREATE VIEW far AS SELECT note FROM main.orders FULL JOIN (SELECT '' AS note) USING (note)`,
+		`CREATE VIEW beside AS SELECT person FROM payroll FULL JOIN (SELECT '' AS person) USING (person)`,
+		`CREATE VIEW pages AS SELECT name FROM dbstat FULL JOIN (SELECT '' AS name) USING (name)`,
+		`CREATE VIEW spoken AS SELECT id, "own" AS word FROM orders`)
 	for table, c := range map[string][2]string{
-		"far": {"all", "with its schema"}, "beside": {"all", "Reading payroll"}, "pages": {"all", "dbstat"}, "spoken": {`"wrod" <> 'x'`, "no such column"},
+		"far": {"all", "with its schema"}, "beside": {"all", "Reading payroll"}, "pages": {"all", "dbstat"},
+		"spoken": {`"wrod" <> 'x'`, "no such column"},
 	} {
 		s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"orders": "all", table: c[0]}})
 		if err == nil {
@@ -72,7 +85,9 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 		}
 	}
 	// Nor can a filter on a view over a table without a filter.
-	if s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"totals": "all", "accounts": "all"}}); err == nil || !strings.Contains(err.Error(), "totals") {
+	if s, err := Open(t.Context(), "shop", path, Options{
+		Filters: map[string]string{"totals": "all", "accounts": "all"},
+	}); err == nil || !strings.Contains(err.Error(), "totals") {
 		s.Close()
 		t.Errorf("a view over a hidden table: %v", err)
 	}
@@ -88,8 +103,10 @@ func TestFilteredChange(t *testing.T) {
 	if got := fmt.Sprint(r.Rows, err); got != "[[10]] <nil>" {
 		t.Fatal(got)
 	}
-	write(t, path, `DROP VIEW totals`, `DROP VIEW large`, `DROP VIEW leaky`, `ALTER TABLE orders RENAME COLUMN org TO owner`)
-	if r, _, err := source.Collect(ctx, s, source.Query{SQL: ask}); err == nil || !strings.Contains(err.Error(), "cannot be held") {
+	write(t, path, `DROP VIEW totals`, `DROP VIEW large`, `DROP VIEW leaky`,
+		`ALTER TABLE orders RENAME COLUMN org TO owner`)
+	if r, _, err := source.Collect(ctx, s, source.Query{SQL: ask}); err == nil ||
+		!strings.Contains(err.Error(), "cannot be held") {
 		t.Errorf("without its column: %v, %v", r.Rows, err)
 	}
 }
@@ -112,7 +129,10 @@ func TestFilteredParameters(t *testing.T) {
 		}
 	}
 	for _, sql := range []string{"SELECT ?", "SELECT ?1", "SELECT :a", "SELECT $a::b(c)", "SELECT @a(')"} {
-		if r, _, err := source.Collect(ctx, s, source.Query{SQL: sql, Args: []any{int64(7)}}); fmt.Sprint(r.Rows, err) != "[[7]] <nil>" {
+		if r, _, err := source.Collect(ctx, s, source.Query{
+			SQL:  sql,
+			Args: []any{int64(7)},
+		}); fmt.Sprint(r.Rows, err) != "[[7]] <nil>" {
 			t.Errorf("%s gave %v, %v", sql, r.Rows, err)
 		}
 	}
@@ -120,8 +140,11 @@ func TestFilteredParameters(t *testing.T) {
 
 // TestOpenSearch checks that an unfiltered search index works beside filters.
 func TestOpenSearch(t *testing.T) {
-	s := open(t, tenants(t, 0), Options{Filters: map[string]string{"docs": "all", "orders": "org = {org}", "places": "all"}})
-	rows, _ := collect(t, s, "SELECT snippet(docs, 0, '[', ']', '…', 5) FROM docs WHERE docs MATCH 'own' ORDER BY rank LIMIT 1")
+	s := open(t, tenants(t, 0), Options{
+		Filters: map[string]string{"docs": "all", "orders": "org = {org}", "places": "all"},
+	})
+	rows, _ := collect(t, s,
+		"SELECT snippet(docs, 0, '[', ']', '…', 5) FROM docs WHERE docs MATCH 'own' ORDER BY rank LIMIT 1")
 	if len(rows) != 1 || !strings.Contains(rows[0][0].(string), "[own]") {
 		t.Error(rows)
 	}

@@ -129,7 +129,9 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 // named prefixes an error's message with the name of the database.
 func named(name string, err error) error {
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
-		return &footnote.Error{Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err}
+		return &footnote.Error{
+			Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err,
+		}
 	}
 	return fmt.Errorf("database %s: %w", name, err)
 }
@@ -154,7 +156,8 @@ func parseAddress(address string) (path string, immutable bool, err error) {
 			case key == "immutable" && len(v) == 1 && (v[0] == "0" || v[0] == "1"):
 				immutable = v[0] == "1"
 			default:
-				return "", false, fmt.Errorf("the parameter %s=%s is not allowed; mode=ro and immutable=1 are", key, strings.Join(v, ","))
+				return "", false, fmt.Errorf("the parameter %s=%s is not allowed; mode=ro and immutable=1 are", key,
+					strings.Join(v, ","))
 			}
 		}
 	}
@@ -196,7 +199,11 @@ func (f file) stat() (state, error) {
 	}
 	real, err := f.real()
 	if err != nil {
-		return s, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
+		return s, &footnote.Error{
+			Code:    footnote.DatabaseUnavailable,
+			Message: "The database file is not there.",
+			Err:     err,
+		}
 	}
 	return state{info: info, wal: beside(real + "-wal"), shm: beside(real + "-shm")}, nil
 }

@@ -77,12 +77,14 @@ func (c *conn) judge(action int32, a1, a2, database string) string {
 		if pragmas[strings.ToLower(a1)] {
 			return ""
 		}
-		return fmt.Sprintf("PRAGMA %s is not allowed. Allowed are table_list, table_info, table_xinfo, index_list, index_info and foreign_key_list.", a1)
+		return fmt.Sprintf("PRAGMA %s is not allowed. Allowed are table_list, table_info, table_xinfo, index_list, "+
+			"index_info and foreign_key_list.", a1)
 	case sqlite3.SQLITE_READ:
 		return c.judgeRead(strings.ToLower(a1), a1, database)
 	case sqlite3.SQLITE_CREATE_TEMP_TABLE, sqlite3.SQLITE_CREATE_TEMP_VIEW, sqlite3.SQLITE_CREATE_TEMP_INDEX,
 		sqlite3.SQLITE_CREATE_TEMP_TRIGGER, sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_VIEW:
-		return "Temporary tables and views are not allowed: the database is read-only. Use a common table expression (WITH) instead."
+		return "Temporary tables and views are not allowed: the database is read-only. Use a common table expression " +
+			"(WITH) instead."
 	default:
 		what, ok := statements[action]
 		if !ok {

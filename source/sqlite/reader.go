@@ -122,7 +122,8 @@ func (r *reader) row() ([]any, error) {
 func (r *reader) text(i int) (string, error) {
 	if n := r.st.size(i); n > r.cell {
 		return "", &source.Error{Kind: source.Limited, Reason: fmt.Sprintf(
-			"A value of the column %s has %d bytes; the limit for a cell is %d. Leave the column out, or select a part of it with substr.", r.cols[i].name, n, r.cell)}
+			"A value of the column %s has %d bytes; the limit for a cell is %d. Leave the column out, or select a "+
+				"part of it with substr.", r.cols[i].name, n, r.cell)}
 	}
 	return cleanText(r.st.text(i)), nil
 }

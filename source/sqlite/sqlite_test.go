@@ -129,16 +129,20 @@ func TestAddresses(t *testing.T) {
 	}
 	write("x.db")
 	t.Chdir(dir)
-	for _, address := range []string{odd, "x.db", "./x.db", "sqlite:x.db", "sqlite://" + dir + "/x.db", "sqlite:" + dir + "/x.db",
-		"file:x.db", "file://" + dir + "/x.db?mode=ro", "sqlite:x.db?immutable=1", "file:" + strings.NewReplacer("%", "%25", "?", "%3f", " ", "%20").Replace(odd)} {
+	for _, address := range []string{odd, "x.db", "./x.db", "sqlite:x.db", "sqlite://" + dir + "/x.db",
+		"sqlite:" + dir + "/x.db",
+		"file:x.db", "file://" + dir + "/x.db?mode=ro", "sqlite:x.db?immutable=1",
+		"file:" + strings.NewReplacer("%", "%25", "?", "%3f", " ", "%20").Replace(odd)} {
 		s := open(t, address, Options{})
 		if rows, _ := collect(t, s, "SELECT count(*) FROM customers"); rows[0][0] != int64(4) {
 			t.Errorf("%s: %v", address, rows)
 		}
 		s.Close()
 	}
-	for _, address := range []string{"", ":memory:", "sqlite::memory:", "sqlite:", "file:x.db?mode=rw", "file:x.db?mode=rwc", "sqlite:x.db?mode=ro&mode=rw",
-		"file:x.db?cache=shared", "file:x.db?_pragma=query_only(0)", "file:x.db?vfs=unix-none", "sqlite:%zz", "x\x00.db"} {
+	for _, address := range []string{"", ":memory:", "sqlite::memory:", "sqlite:", "file:x.db?mode=rw",
+		"file:x.db?mode=rwc", "sqlite:x.db?mode=ro&mode=rw",
+		"file:x.db?cache=shared", "file:x.db?_pragma=query_only(0)", "file:x.db?vfs=unix-none", "sqlite:%zz",
+		"x\x00.db"} {
 		s, err := Open(t.Context(), "shop", address, Options{})
 		if err == nil {
 			s.Close()
@@ -175,7 +179,8 @@ func TestOpenErrors(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if footnote.CodeOf(err) != footnote.DatabaseUnavailable || !strings.Contains(footnote.MessageOf(err), want) || !strings.Contains(footnote.MessageOf(err), "shop") {
+		if footnote.CodeOf(err) != footnote.DatabaseUnavailable || !strings.Contains(footnote.MessageOf(err), want) ||
+			!strings.Contains(footnote.MessageOf(err), "shop") {
 			t.Errorf("%s: %v, want words %q", path, err, want)
 		}
 	}
@@ -218,7 +223,8 @@ func TestLockedByWriter(t *testing.T) {
 	}
 	begun := time.Now()
 	_, _, err = source.Collect(t.Context(), s, source.Query{SQL: "SELECT * FROM customers"})
-	if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Failed || !strings.Contains(e.Reason, "locked") || time.Since(begun) > 5*time.Second {
+	if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Failed ||
+		!strings.Contains(e.Reason, "locked") || time.Since(begun) > 5*time.Second {
 		t.Errorf("a locked database: %v after %v", err, time.Since(begun))
 	}
 	other, err := Open(t.Context(), "shop", path, Options{})
@@ -382,15 +388,24 @@ func TestVanishedAndReplaced(t *testing.T) {
 func TestCells(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cells.db")
 	write(t, path,
-		`CREATE TABLE c (i INTEGER, b BOOLEAN, d DATE, ts DATETIME, epoch TIMESTAMP, dec DECIMAL(10,2), r REAL, j JSON, bl BLOB, txt TEXT, day TEXT, mix, p POINT, none TEXT)`,
-		`INSERT INTO c VALUES (1, 1, '2024-01-02', '2024-01-02 03:04:05', 1700000000, 1.50, 2, '{"a":1}', x'0011', 'x', '2024-05-06', 1, 1, NULL)`,
-		`INSERT INTO c VALUES (9007199254740993, 0, '2024-01-03', '2024-01-02T03:04:05.25+02:00', 1700000001, 3, 9e999, '[]', x'', CAST(x'61ff62' AS TEXT), '2024-05-07', 'two', 2, NULL)`,
+		`CREATE TABLE c (i INTEGER, b BOOLEAN, d DATE, ts DATETIME, epoch TIMESTAMP, dec DECIMAL(10,2), r REAL, j `+
+			`JSON, bl BLOB, txt TEXT, day TEXT, mix, p POINT, none TEXT)`,
+		`INSERT INTO c VALUES (1, 1, '2024-01-02', '2024-01-02 03:04:05', 1700000000, 1.50, 2, '{"a":1}', x'0011', `+
+			`'x', '2024-05-06', 1, 1, NULL)`,
+		`INSERT INTO c VALUES (9007199254740993, 0, '2024-01-03', '2024-01-02T03:04:05.25+02:00', 1700000001, 3, `+
+			`9e999, '[]', x'', CAST(x'61ff62' AS TEXT), '2024-05-07', 'two', 2, NULL)`,
 	)
 	s := open(t, path, Options{})
 	rows, sum := collect(t, s, "SELECT * FROM c")
 	want := [][]any{
-		{int64(1), true, "2024-01-02", "2024-01-02T03:04:05", int64(1700000000), 1.5, 2.0, `{"a":1}`, "blob, 2 bytes", "x", "2024-05-06", int64(1), int64(1), nil},
-		{int64(9007199254740993), false, "2024-01-03", "2024-01-02T03:04:05.25+02:00", int64(1700000001), int64(3), nil, "[]", "blob, 0 bytes", "a\uFFFDb", "2024-05-07", "two", int64(2), nil},
+		{
+			int64(1), true, "2024-01-02", "2024-01-02T03:04:05", int64(1700000000), 1.5, 2.0, `{"a":1}`,
+			"blob, 2 bytes", "x", "2024-05-06", int64(1), int64(1), nil,
+		},
+		{
+			int64(9007199254740993), false, "2024-01-03", "2024-01-02T03:04:05.25+02:00", int64(1700000001), int64(3),
+			nil, "[]", "blob, 0 bytes", "a\uFFFDb", "2024-05-07", "two", int64(2), nil,
+		},
 	}
 	if !reflect.DeepEqual(rows, want) {
 		t.Errorf("rows\n%#v, want\n%#v", rows, want)
@@ -399,7 +414,8 @@ func TestCells(t *testing.T) {
 	for _, c := range sum.Columns {
 		kinds = append(kinds, c.Kind)
 	}
-	if got, want := strings.Join(kinds, " "), "integer boolean date timestamp integer number number json blob text date  integer text"; got != want {
+	if got, want := strings.Join(kinds, " "),
+		"integer boolean date timestamp integer number number json blob text date  integer text"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
 	// Without rows, the declared types decide.
@@ -408,7 +424,8 @@ func TestCells(t *testing.T) {
 	for _, c := range sum.Columns {
 		kinds = append(kinds, c.Name+":"+c.Kind)
 	}
-	if got, want := strings.Join(kinds, " "), "i:integer b:boolean d:date ts:timestamp dec:number r:number j:json bl:blob txt:text p: e:"; got != want {
+	if got, want := strings.Join(kinds, " "),
+		"i:integer b:boolean d:date ts:timestamp dec:number r:number j:json bl:blob txt:text p: e:"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
 	// From the first text that does not look like a timestamp, texts stay as they are.
@@ -416,18 +433,24 @@ func TestCells(t *testing.T) {
 	if rows[2][0] != "2024-01-02 03:04:05" || sum.Columns[0].Kind != footnote.KindText {
 		t.Errorf("mixed text: %v, %+v", rows, sum)
 	}
-	_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT hex(zeroblob(600))", Limits: source.Limits{Cell: 1000}})
-	if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Limited || !strings.Contains(e.Reason, "1200 bytes") {
+	_, _, err := source.Collect(t.Context(), s, source.Query{
+		SQL:    "SELECT hex(zeroblob(600))",
+		Limits: source.Limits{Cell: 1000},
+	})
+	if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Limited ||
+		!strings.Contains(e.Reason, "1200 bytes") {
 		t.Errorf("a large cell: %v", err)
 	}
 }
 
 func TestTimeKind(t *testing.T) {
 	for s, want := range map[string]string{
-		"2024-01-02": footnote.KindDate, "2024-13-02": footnote.KindText, "2024-01-32": footnote.KindText, "20240102": footnote.KindText,
+		"2024-01-02": footnote.KindDate, "2024-13-02": footnote.KindText, "2024-01-32": footnote.KindText,
+		"20240102": footnote.KindText,
 		"12:30:45": footnote.KindTime, "24:00:00": footnote.KindText, "2024-01-02 12:30:45": footnote.KindTimestamp,
 		"2024-01-02T12:30:45Z": footnote.KindTimestamp, "2024-01-02T12:30:45.123456789-07:00": footnote.KindTimestamp,
-		"2024-01-02 12:30": footnote.KindText, "2024-01-02 12:30:45 UTC": footnote.KindText, "2024-01-02x12:30:45": footnote.KindText,
+		"2024-01-02 12:30": footnote.KindText, "2024-01-02 12:30:45 UTC": footnote.KindText,
+		"2024-01-02x12:30:45":  footnote.KindText,
 		"2024-01-02T12:30:45.": footnote.KindText, "": footnote.KindText, "2024-01-0é": footnote.KindText,
 	} {
 		if got := timeKind(s); got != want {
@@ -440,7 +463,8 @@ func TestSchemaOfOddTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd.db")
 	write(t, path,
 		`CREATE TABLE "Parent" (a INTEGER, b TEXT, PRIMARY KEY (b, a)) WITHOUT ROWID`,
-		`CREATE TABLE child (x INTEGER, y TEXT, z INTEGER REFERENCES gone (id), w AS (x + 1) STORED, FOREIGN KEY (y, x) REFERENCES parent)`,
+		`CREATE TABLE child (x INTEGER, y TEXT, z INTEGER REFERENCES gone (id), w AS (x + 1) STORED, FOREIGN KEY (y, `+
+			`x) REFERENCES parent)`,
 		`CREATE TABLE "quo""te; DROP TABLE child" (a)`,
 		`CREATE VIRTUAL TABLE docs USING fts5(title, body)`,
 		`INSERT INTO docs VALUES ('one', 'the quick fox'), ('two', 'lazy dog')`,
@@ -462,7 +486,8 @@ func TestSchemaOfOddTables(t *testing.T) {
 	for _, table := range schema.Tables {
 		names = append(names, fmt.Sprintf("%s:%d", table.Name, table.Rows))
 	}
-	if got, want := strings.Join(names, " "), `Parent:0 boxes:2 child:0 docs:2 quo"te; DROP TABLE child:0 seq:1`; got != want {
+	if got, want := strings.Join(names, " "),
+		`Parent:0 boxes:2 child:0 docs:2 quo"te; DROP TABLE child:0 seq:1`; got != want {
 		t.Errorf("tables %s, want %s", got, want)
 	}
 	c, _ := schema.Table("child")
@@ -473,11 +498,14 @@ func TestSchemaOfOddTables(t *testing.T) {
 		t.Errorf("foreign keys %+v", c.ForeignKeys)
 	}
 	for _, k := range c.ForeignKeys {
-		if k.RefTable == "Parent" && (strings.Join(k.Columns, ",") != "y,x" || strings.Join(k.RefColumns, ",") != "b,a") {
+		if k.RefTable == "Parent" &&
+			(strings.Join(k.Columns, ",") != "y,x" || strings.Join(k.RefColumns, ",") != "b,a") {
 			t.Errorf("implicit reference %+v", k)
 		}
 	}
-	if rows, _ := collect(t, s, "SELECT title, highlight(docs, 1, '<', '>') FROM docs WHERE docs MATCH 'fox' ORDER BY bm25(docs)"); len(rows) != 1 || rows[0][1] != "the quick <fox>" {
+	if rows, _ := collect(t, s,
+		"SELECT title, highlight(docs, 1, '<', '>') FROM docs WHERE docs MATCH 'fox' ORDER BY bm25(docs)"); len(rows) !=
+		1 || rows[0][1] != "the quick <fox>" {
 		t.Errorf("full text: %v", rows)
 	}
 	if rows, _ := collect(t, s, "SELECT id FROM boxes WHERE x0 <= 4"); len(rows) != 1 {
@@ -485,7 +513,9 @@ func TestSchemaOfOddTables(t *testing.T) {
 	}
 	collect(t, s, "SELECT * FROM sqlite_sequence")
 	collect(t, s, "SELECT tbl, stat FROM sqlite_stat1")
-	for _, sql := range []string{"INSERT INTO docs(docs) VALUES ('rebuild')", "INSERT INTO boxes VALUES (3, 1, 2)", "DELETE FROM boxes_node"} {
+	for _, sql := range []string{
+		"INSERT INTO docs(docs) VALUES ('rebuild')", "INSERT INTO boxes VALUES (3, 1, 2)", "DELETE FROM boxes_node",
+	} {
 		_, _, err := source.Collect(t.Context(), s, source.Query{SQL: sql})
 		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Refused {
 			t.Errorf("%s: %v", sql, err)
@@ -523,7 +553,9 @@ func TestReasons(t *testing.T) {
 func TestSortBeyondCache(t *testing.T) {
 	temp := t.TempDir()
 	s := open(t, shop(t), Options{TempDir: temp, Limits: source.Limits{Memory: 128 << 20, Time: 5 * time.Minute}})
-	rows, _ := collect(t, s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT hex(i) || '................................................................' FROM n ORDER BY 1 LIMIT 1")
+	rows, _ := collect(t, s,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT hex(i) || "+
+			"'................................................................' FROM n ORDER BY 1 LIMIT 1")
 	if len(rows) != 1 {
 		t.Fatalf("rows %v", rows)
 	}
@@ -550,7 +582,8 @@ func TestProbeSeesWrites(t *testing.T) {
 	if err := os.WriteFile(target, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); !errors.Is(err, source.ErrWritable) {
+	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); !errors.Is(err,
+		source.ErrWritable) {
 		t.Errorf("a write that left a file: %v", err)
 	}
 }
@@ -673,7 +706,8 @@ func BenchmarkOneRow(b *testing.B) {
 
 func BenchmarkRows(b *testing.B) {
 	path := shop(b)
-	const query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i, 'some text ' || i, i * 0.5 FROM n"
+	const query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i, 'some " +
+		"text ' || i, i * 0.5 FROM n"
 	b.Run("driver", func(b *testing.B) {
 		db := openDriver(b, path)
 		for b.Loop() {
@@ -728,12 +762,14 @@ func TestFunctionsOfOtherDatabases(t *testing.T) {
 		"SELECT generate_series FROM orders WHERE placed > 'a'": "no such column",
 	} {
 		_, _, err := source.Collect(t.Context(), s, source.Query{SQL: sql})
-		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Failed || !strings.Contains(e.Reason, want) {
+		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Failed ||
+			!strings.Contains(e.Reason, want) {
 			t.Errorf("%s: %v, want %s", sql, err, want)
 		}
 	}
 	// The suggested statement runs.
-	const advice = "WITH n AS (SELECT total AS x, row_number() OVER (ORDER BY total) AS i, count(*) OVER () AS n FROM orders) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+	const advice = "WITH n AS (SELECT total AS x, row_number() OVER (ORDER BY total) AS i, count(*) OVER () AS n " +
+		"FROM orders) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
 	r, _, err := source.Collect(t.Context(), s, source.Query{SQL: advice})
 	if err != nil || len(r.Rows) != 1 || r.Rows[0][0] != 80.0 {
 		t.Errorf("the median: %v, %v", r.Rows, err)

@@ -90,7 +90,8 @@ func copyHere(ctx context.Context, path string) (string, error) {
 	}
 	if size > maxTemp {
 		return "", footnote.Errorf(footnote.DatabaseUnavailable,
-			"The database has a write-ahead log that was not merged and is too large to be copied. Open it once with a program that may write, to merge the log.")
+			"The database has a write-ahead log that was not merged and is too large to be copied. Open it once with "+
+				"a program that may write, to merge the log.")
 	}
 	to, err := filepath.Abs("copy.db")
 	if err != nil {

@@ -63,7 +63,11 @@ func appendAll(b *testing.B, all []*Store, streams, each int, last int64) {
 		wg.Go(func() {
 			s := all[i%len(all)]
 			for n := range int64(each) {
-				if _, err := s.Append(context.Background(), store.Append{Stream: fmt.Sprint("c", i), After: last + n, Bodies: []footnote.Body{benchBody}}); err != nil {
+				if _, err := s.Append(context.Background(), store.Append{
+					Stream: fmt.Sprint("c", i),
+					After:  last + n,
+					Bodies: []footnote.Body{benchBody},
+				}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -80,7 +84,9 @@ func rawPool(b *testing.B, target string, conns int32) *pgxpool.Pool {
 	pool, err := pgxpool.NewWithConfig(b.Context(), c)
 	must(b, err)
 	b.Cleanup(pool.Close)
-	_, err = pool.Exec(b.Context(), `CREATE TABLE raw (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, stream text, seq bigint, time timestamptz, run text, kind text, body text)`)
+	_, err = pool.Exec(b.Context(),
+		`CREATE TABLE raw (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, stream text, seq bigint, time `+
+			`timestamptz, run text, kind text, body text)`)
 	must(b, err)
 	return pool
 }
@@ -93,7 +99,8 @@ func rawInserts(b *testing.B, pool *pgxpool.Pool, conns, n int) {
 		wg.Go(func() {
 			err := pool.AcquireFunc(context.Background(), func(c *pgxpool.Conn) error {
 				for i := range n / conns {
-					if _, err := c.Exec(context.Background(), `INSERT INTO raw (stream, seq, time, run, kind, body) VALUES ($1, $2, $3, $4, $5, $6)`,
+					if _, err := c.Exec(context.Background(),
+						`INSERT INTO raw (stream, seq, time, run, kind, body) VALUES ($1, $2, $3, $4, $5, $6)`,
 						"c0", i, time.Now(), "", kind, string(body)); err != nil {
 						return err
 					}

@@ -53,7 +53,7 @@ func (s *Store) Blobs(ctx context.Context, stream string) (sizes map[footnote.Di
 }
 
 // DropBlobs implements store.Store. The bytes stay in the database's files until VACUUM
-// has used their place again.
+// has used their place again. A blob on a damaged page is reported and stays.
 func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -61,6 +61,11 @@ func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote
 	if !text(stream) || !text(digests...) {
 		return store.ErrNoStream(stream)
 	}
+	r := store.Removal{Damaged: damaged}
+	return r.Blobs(&s.damage, stream, digests, func(part []footnote.Digest) error { return s.drop(ctx, stream, part) })
+}
+
+func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Digest) error {
 	err := s.do(ctx, "drop blobs of "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
 		var n int64
 		if err := c.QueryRow(ctx, sqlNumber, stream).Scan(&n); err != nil {

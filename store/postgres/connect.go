@@ -28,7 +28,8 @@ const (
 // errURL says nothing of the URL, which may hold a password.
 func errURL() error {
 	return footnote.Errorf(footnote.InvalidRequest,
-		"The store is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.")
+		"The store is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special "+
+			"characters of the password written as %%XX.")
 }
 
 // parse reads a URL and sets what it leaves open.
@@ -50,7 +51,8 @@ func parse(url string) (*pgxpool.Config, error) {
 		"application_name": "footnote", "statement_timeout": statementTime, "lock_timeout": lockTime,
 		"idle_in_transaction_session_timeout": idleTime, "TimeZone": "UTC",
 		// What a machine held that is suddenly away is free again after 30 s, not 2 h.
-		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "30000",
+		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+		"tcp_user_timeout": "30000",
 	} {
 		if _, set := c.ConnConfig.RuntimeParams[name]; !set {
 			c.ConnConfig.RuntimeParams[name] = value
@@ -67,7 +69,8 @@ func parse(url string) (*pgxpool.Config, error) {
 // prepareSession makes sure that a commit means what the store promises, whatever
 // the database's default is.
 func prepareSession(ctx context.Context, c *pgconn.PgConn) error {
-	return c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`).Close()
+	return c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE `+
+		`current_setting('synchronous_commit') = 'off'`).Close()
 }
 
 // dial opens one connection beside the pool, to a server that takes writes, where there

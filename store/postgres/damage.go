@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,14 +14,21 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// This file reads around damaged pages of the database: what a query cannot read in one go
-// is read row by row, and a row that cannot be read becomes a stand-in.
+// This file works around damaged pages of the database. What a query cannot read in one go is
+// read row by row, and a row that cannot be read becomes a stand-in; what cannot be deleted in
+// one go is deleted row by row.
 
 const (
-	sqlRowPlace = `SELECT time, run, kind FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq = $2`
-	sqlRowBody  = `SELECT body FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq = $2`
-	sqlLastRow  = `SELECT coalesce(max(position), 0) FROM footnote.events`
-	sqlTailRow  = `SELECT s.id, s.org_id, s.user_id, e.seq FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream WHERE e.position = $1`
+	sqlRowPlace = `SELECT time, run, kind FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE ` +
+		`id = $1) AND seq = $2`
+	sqlRowBody = `SELECT body FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) ` +
+		`AND seq = $2`
+	sqlLastRow = `SELECT last_value FROM footnote.positions` // the highest ever given
+	sqlNextRow = `SELECT position FROM footnote.events WHERE position > $1 ORDER BY position LIMIT 1`
+	sqlNextSeq = `SELECT seq FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND ` +
+		`seq > $2 ORDER BY seq LIMIT 1`
+	sqlTailRow = `SELECT s.id, s.org_id, s.user_id, e.seq FROM footnote.events e JOIN footnote.streams s ON s.n = ` +
+		`e.stream WHERE e.position = $1`
 )
 
 // pageRows is how many events are read in one go of reading row by row.
@@ -33,42 +41,73 @@ func damaged(err error) bool {
 	return ok && len(e.Code) == 5 && e.Code[:2] == "XX"
 }
 
+// unreadable reports whether err says that some row cannot be read; others may be.
+func unreadable(err error) bool {
+	_, bad := errors.AsType[pgx.ScanArgError](err)
+	return bad || damaged(err)
+}
+
 // pageByRow is page where a page of the database is damaged.
 func (s *Store) pageByRow(ctx context.Context, stream string, after int64) (page []footnote.Event, err error) {
 	head, err := s.Get(ctx, stream)
 	if err != nil {
 		return nil, err
 	}
-	for seq := max(after, 0) + 1; seq <= head.Last && len(page) < pageRows; seq++ {
+	last := max(after, 0)
+	for range pageRows {
+		seq, found, err := s.next(ctx, last, head.Last, sqlNextSeq, stream, last)
+		if err != nil {
+			return nil, err
+		}
+		if !found || seq > head.Last {
+			return s.damage.Gap(page, stream, last, head.Last+1), nil
+		}
 		ev, err := s.row(ctx, stream, seq)
 		if err != nil {
 			return nil, err
 		}
-		page = append(page, ev)
+		page = append(s.damage.Gap(page, stream, last, seq), ev)
+		last = seq
 	}
 	return page, nil
+}
+
+// next returns the number of the row after the one with a number. Numbers between them, of which there may be any
+// amount, cost nothing. Where what leads to it is damaged, it returns the next number up to last.
+func (s *Store) next(ctx context.Context, after, last int64, query string,
+	args ...any) (n int64, found bool, err error) {
+	err = s.do(ctx, "look around damage", func(ctx context.Context, c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, query, args...).Scan(&n)
+	})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, false, nil
+	case unreadable(err):
+		return after + 1, after < last, nil
+	}
+	return n, err == nil, err
 }
 
 // row reads one event, or what of it can be read.
 func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.Event, err error) {
 	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
-		ev = footnote.Event{Stream: stream, Seq: seq}
-		var kind string
+		r := store.Row{Stream: stream, Seq: seq}
+		var t pgtype.Timestamptz
 		var body pgtype.DriverBytes
-		err := c.QueryRow(ctx, sqlRowPlace, stream, seq).Scan(&ev.Time, &ev.Run, &kind)
+		err := c.QueryRow(ctx, sqlRowPlace, stream, seq).Scan(&t, &r.Run, &r.Kind)
 		if errors.Is(err, pgx.ErrNoRows) {
 			ev = s.damage.Lost(stream, seq, store.MissingEvent)
 			return nil
 		}
 		if err == nil {
-			ev.Time = ev.Time.UTC()
-			err = scanOne(ctx, c, &body, func() { ev.Body = s.damage.Body(stream, seq, kind, body) }, sqlRowBody, stream, seq)
+			r.Time, r.TimeWrong = t.Time.UTC(), t.InfinityModifier != pgtype.Finite
+			err = scanOne(ctx, c, &body, func() {
+				r.Body = body
+				ev = s.damage.Event(r)
+			}, sqlRowBody, stream, seq)
 		}
-		if damaged(err) {
-			lost := s.damage.Lost(stream, seq, err.Error())
-			lost.Time, lost.Run = ev.Time, ev.Run
-			lost.Body = footnote.Unreadable{Kind: kind, Reason: err.Error()}
-			ev, err = lost, nil
+		if unreadable(err) {
+			ev, err = s.damage.LostBody(r, err), nil
 		}
 		return err
 	})
@@ -76,7 +115,8 @@ func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.
 }
 
 // scanOne reads the only column of the only row, and uses it while it is there.
-func scanOne(ctx context.Context, c *pgxpool.Conn, to *pgtype.DriverBytes, use func(), query string, args ...any) error {
+func scanOne(ctx context.Context, c *pgxpool.Conn, to *pgtype.DriverBytes, use func(), query string,
+	args ...any) error {
 	rows, err := c.Query(ctx, query, args...)
 	if err != nil {
 		return err
@@ -101,7 +141,15 @@ func (s *Store) tailByRow(ctx context.Context, after int64, limit int) (events [
 	if err != nil {
 		return nil, err
 	}
-	for position := after + 1; position <= last && len(events) < limit; position++ {
+	for position := after; len(events) < limit; {
+		next, more, err := s.next(ctx, position, last, sqlNextRow, position)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		position = next
 		p, found, err := s.tailRow(ctx, position)
 		if err != nil {
 			return nil, err
@@ -124,14 +172,55 @@ func (s *Store) tailRow(ctx context.Context, position int64) (p store.Positioned
 		return err
 	})
 	switch {
-	case damaged(err):
+	case unreadable(err):
 		p = store.Positioned{Position: position}
-		p.Event = s.damage.Lost("", position, err.Error())
-		p.Seq = 0
+		p.Event = s.damage.Stray(position, err.Error())
 		return p, true, nil
 	case err != nil || !found:
 		return p, false, err
+	case seq < 1:
+		p.Event = s.damage.Stray(position, "its number is not a positive integer")
+		return p, true, nil
 	}
 	p.Event, err = s.row(ctx, p.Stream, seq)
 	return p, true, err
+}
+
+// rowDeletions delete rows of stream $1 whose keys begin with a number from $2 to $3.
+var rowDeletions = []struct {
+	what, sql string
+	most      int64 // the highest such number
+}{
+	// A digest begins with 8 such digits.
+	{"blobs", `DELETE FROM footnote.blobs WHERE stream = $1 AND digest >= 'sha256:' || lpad(to_hex($2::bigint), 8, '0')
+		AND digest < 'sha256:' || lpad(to_hex($3::bigint), 8, '0') || 'g'`, math.MaxUint32},
+	{"events", `DELETE FROM footnote.events WHERE stream = $1 AND seq BETWEEN $2 AND $3`, math.MaxInt64},
+}
+
+// removeByRow is a removal where a page of the database is damaged. It deletes the rows that can
+// be deleted, and reports those that it has to leave.
+func (s *Store) removeByRow(ctx context.Context, tx pgx.Tx, stream streamRow) error {
+	// Reading the whole table would meet the damaged page each time; the index leads around it.
+	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan"} {
+		if _, err := tx.Exec(ctx, "SELECT set_config($1, 'off', true)", setting); err != nil {
+			return err
+		}
+	}
+	for _, table := range rowDeletions {
+		r := store.Removal{Damaged: damaged}
+		left, err := r.Between(0, table.most, func(lo, hi int64) error {
+			// The statement gets a savepoint: one that meets a damaged page must not end the transaction.
+			return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, table.sql, stream.n, lo, hi)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if left != nil {
+			s.damage.Left(stream.id, table.what, left)
+		}
+	}
+	return nil
 }

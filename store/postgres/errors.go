@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -18,15 +20,17 @@ const retryAfter = 5 * time.Second
 
 // The messages for users; the driver's error, with host and user, goes to the log.
 const (
-	msgAway      = "The database that holds the conversations cannot be reached."
-	msgRefuses   = "The database that holds the conversations refuses this server: its user, password or rights are wrong."
+	msgAway    = "The database that holds the conversations cannot be reached."
+	msgRefuses = "The database that holds the conversations refuses this server: its user, password or rights are " +
+		"wrong."
 	msgMissing   = "The database that is to hold the conversations does not exist, or lacks what Footnote made in it."
 	msgFull      = "The disk of the database that holds the conversations is full. Nothing was lost."
 	msgReadOnly  = "The store is read-only for now; conversations can be read."
 	msgBusy      = "The database that holds the conversations is too busy."
 	msgCrowded   = "The database that holds the conversations takes no further connections."
 	msgDamaged   = "The database that holds the conversations reports damaged data."
-	msgUncertain = "The database that holds the conversations went away while it was writing. What was written last may be there or not."
+	msgUncertain = "The database that holds the conversations went away while it was writing. What was written last " +
+		"may be there or not."
 )
 
 // translate gives an error of the driver a code; what is already classified keeps
@@ -59,8 +63,11 @@ func message(err error) (string, time.Duration) {
 		return msgReadOnly, retryAfter
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok && away(err) {
+		return msgAway, retryAfter
+	}
 	if !ok {
-		return msgAway, retryAfter // the network, or a server that does not speak
+		return "", 0
 	}
 	switch e.Code {
 	case "0A000": // a standby
@@ -86,7 +93,31 @@ func message(err error) (string, time.Duration) {
 	case "XX":
 		return msgDamaged, 0
 	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return msgAway, retryAfter // it takes no connections, for whatever reason
+	}
 	return "", 0
+}
+
+// lost is an error after which a connection is of no use.
+type lost struct{ error }
+
+func (l lost) Unwrap() error { return l.error }
+
+// away reports whether err, which the server did not send, comes from the way to it: it cannot be reached, is slow, or
+// does not speak. All else is ours, such as a value that cannot be read: it would fail again.
+func away(err error) bool {
+	for _, known := range []error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.DeadlineExceeded, context.Canceled, errSlow,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, network := errors.AsType[net.Error](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[lost](err)
+	return network || connecting || broken || pgconn.SafeToRetry(err)
 }
 
 // Reason is what the database said, or the network on the way to it, for operators: without

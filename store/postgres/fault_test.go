@@ -218,11 +218,14 @@ func TestLostCommit(t *testing.T) {
 	} {
 		id := at.name
 		at.do("first words of " + id)
-		events, err := s.CreateAppend(ctx, conversation(id), store.Append{Bodies: say("first words of " + id), Blobs: blobs,
-			Take: &footnote.Take{Owner: "me", TTL: time.Hour}})
+		events, err := s.CreateAppend(ctx, conversation(id),
+			store.Append{Bodies: say("first words of " + id), Blobs: blobs,
+				Take: &footnote.Take{Owner: "me", TTL: time.Hour}})
 		must(t, err)
 		at.do("more words of " + id)
-		more, err := s.Append(ctx, store.Append{Stream: id, After: 1, Lease: 1, Bodies: append(say("more words of "+id), say("and more")...), Blobs: blobs})
+		more, err := s.Append(ctx, store.Append{
+			Stream: id, After: 1, Lease: 1, Bodies: append(say("more words of "+id), say("and more")...), Blobs: blobs,
+		})
 		must(t, err)
 		if got := cut.cuts.Load(); got != int64(2*i+2) {
 			t.Fatalf("%s: %d connections were broken", id, got)
@@ -238,7 +241,9 @@ func TestLostCommit(t *testing.T) {
 			}
 			n++
 		}
-		if _, err := s.Append(ctx, store.Append{Stream: id, After: 1, Lease: 1, Bodies: say("again")}); footnote.CodeOf(err) != footnote.Conflict {
+		if _, err := s.Append(ctx, store.Append{
+			Stream: id, After: 1, Lease: 1, Bodies: say("again"),
+		}); footnote.CodeOf(err) != footnote.Conflict {
 			t.Errorf("%s: an old append: %v", id, err)
 		}
 		must(t, s.Create(ctx, conversation(id+" empty")))
@@ -287,6 +292,37 @@ func testGone(t *testing.T, server *pgtest.Server) {
 	must(t, s.SetCursor(ctx, "x", 1))
 }
 
+// TestNoConnectionsAllowed has the database refuse connections for a while, as during maintenance.
+func TestNoConnectionsAllowed(t *testing.T) {
+	server := pgtest.New(t)
+	target, other := server.Database(t), server.Database(t)
+	s := openAt(t, target, Options{Patience: time.Second})
+	ctx := t.Context()
+	must(t, s.Create(ctx, conversation("c")))
+	admin, err := dial(ctx, other)
+	must(t, err)
+	defer admin.Close(ctx)
+	u, err := url.Parse(target)
+	must(t, err)
+	name := strings.TrimPrefix(u.Path, "/")
+	_, err = admin.Exec(ctx, `ALTER DATABASE `+name+` ALLOW_CONNECTIONS false`)
+	must(t, err)
+	_, err = admin.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, name)
+	must(t, err)
+	_, err = s.Append(ctx, store.Append{Stream: "c", Bodies: say("x")})
+	_, err2 := s.Get(ctx, "c")
+	for _, err := range []error{err, err2} {
+		e, ok := err.(*footnote.Error)
+		if !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 || e.Message != msgAway {
+			t.Errorf("while no connections are allowed: %v", err)
+		}
+	}
+	_, err = admin.Exec(ctx, `ALTER DATABASE `+name+` ALLOW_CONNECTIONS true`)
+	must(t, err)
+	_, err = s.Append(ctx, store.Append{Stream: "c", Bodies: say("x")})
+	must(t, err)
+}
+
 // TestStoppedProcess has somebody keep the lock on positions in a transaction that
 // does not go on: he is thrown out, and the others write.
 func TestStoppedProcess(t *testing.T) {
@@ -313,16 +349,22 @@ func TestStoppedProcess(t *testing.T) {
 // TestSecrets looks for the password in every error that a URL can cause.
 func TestSecrets(t *testing.T) {
 	for _, target := range []string{
-		"postgres://me:hush-1@127.0.0.1:1/db", "postgres://me:hush-2@[::1/db", "postgres://me:hush/3@host/db", "postgres://me:hu%sh-4@host",
-		"postgres://me:hush-5@127.0.0.1:1/db?sslmode=odd", "postgres://me@127.0.0.1:1/db?password=hush-6&pool_max_conns=x", "mysql://me:hush-7@h/d",
-		"host=127.0.0.1 password=hush-8", "postgres://me:hush-9@nowhere.invalid/db", "postgres://me:hush@10@127.0.0.1:1/db",
+		"postgres://me:hush-1@127.0.0.1:1/db", "postgres://me:hush-2@[::1/db", "postgres://me:hush/3@host/db",
+		"postgres://me:hu%sh-4@host",
+		"postgres://me:hush-5@127.0.0.1:1/db?sslmode=odd",
+		"postgres://me@127.0.0.1:1/db?password=hush-6&pool_max_conns=x", "mysql://me:hush-7@h/d",
+		"host=127.0.0.1 password=hush-8", "postgres://me:hush-9@nowhere.invalid/db",
+		"postgres://me:hush@10@127.0.0.1:1/db",
 	} {
-		for _, err := range []error{second(Open(t.Context(), target, Options{})), second(OpenReader(t.Context(), target))} {
+		for _, err := range []error{
+			second(Open(t.Context(), target, Options{})), second(OpenReader(t.Context(), target)),
+		} {
 			if err == nil {
 				t.Errorf("%s can be opened", target)
 				continue
 			}
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "hush") || strings.Contains(text, "hu%s") {
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "hush") ||
+				strings.Contains(text, "hu%s") {
 				t.Errorf("the error tells the password: %s", text)
 			}
 		}

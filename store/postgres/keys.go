@@ -13,14 +13,17 @@ import (
 const (
 	keyColumns  = `id, hash, org_id, user_id, grants, created_at, expires_at, revoked_at`
 	sqlKey      = `SELECT ` + keyColumns + ` FROM footnote.keys WHERE id = $1`
-	sqlListKeys = `SELECT ` + keyColumns + ` FROM footnote.keys WHERE id > $1 AND ($2 = '' OR org_id = $2) ORDER BY id LIMIT $3`
+	sqlListKeys = `SELECT ` + keyColumns +
+		` FROM footnote.keys WHERE id > $1 AND ($2 = '' OR org_id = $2) ORDER BY id LIMIT $3`
 	// One that was added already, by an attempt whose end was lost sight of, is added.
-	sqlAddKey = `INSERT INTO footnote.keys AS k (id, hash, org_id, user_id, grants, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+	sqlAddKey = `INSERT INTO footnote.keys AS k (id, hash, org_id, user_id, grants, expires_at) VALUES ($1, $2, $3,
+		$4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET id = k.id WHERE k.hash = $2`
 	sqlRevokeKey = `UPDATE footnote.keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE id = $1`
 	// There are as many keys as somebody made by hand.
 	sqlWithdrawn = `SELECT ` + headColumns + ` FROM footnote.streams
-		WHERE run_state <> '' AND run_state = 'parked' AND (org_id, user_id) IN (SELECT org_id, user_id FROM footnote.keys WHERE revoked_at IS NOT NULL OR expires_at <= $1)
+		WHERE run_state <> '' AND run_state = 'parked' AND (org_id, user_id) IN (SELECT org_id, user_id
+			FROM footnote.keys WHERE revoked_at IS NOT NULL OR expires_at <= $1)
 		ORDER BY updated_at, id LIMIT $2`
 )
 

@@ -19,7 +19,8 @@ const (
 		WHERE id = $1 AND lease_token = $2 AND $2 <> 0`
 	sqlRelease = `UPDATE footnote.streams SET lease_token = 0, lease_owner = '', lease_expires = NULL
 		WHERE id = $1 AND lease_token = $2 AND $2 <> 0`
-	sqlSetCursor = `INSERT INTO footnote.cursors (name, position) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET position = excluded.position`
+	sqlSetCursor = `INSERT INTO footnote.cursors (name, position) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET ` +
+		`position = excluded.position`
 )
 
 // Renew implements store.Store. It waits for no disk: a renewal that a crash of the
@@ -28,7 +29,8 @@ func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.
 	if err := store.CheckTTL(ttl); err != nil {
 		return err
 	}
-	changed, err := s.changeLease(ctx, "renew the lease of "+stream, stream, sqlRenew, stream, token, ttl.Microseconds())
+	changed, err := s.changeLease(ctx, "renew the lease of "+stream, stream, sqlRenew, stream, token,
+		ttl.Microseconds())
 	if err == nil && !changed {
 		return store.ErrHeld(stream)
 	}
@@ -85,9 +87,20 @@ func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, deleteTime, errSlow)
 	defer cancel()
+	err := s.deleteWith(ctx, id, at, removeAll)
+	if damaged(err) {
+		return s.deleteWith(ctx, id, at, s.removeByRow)
+	}
+	return err
+}
+
+// deleteWith deletes a stream whose rows in the other tables remove deletes.
+func (s *Store) deleteWith(ctx context.Context, id string, at *int64, remove removal) error {
 	again := false // an attempt whose commit was lost sight of may have been done
 	err := s.do(ctx, "delete "+id, func(_ context.Context, c *pgxpool.Conn) error {
-		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return remove(ctx, tx, id, at) })
+		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			return deleteIn(ctx, tx, id, at, remove)
+		})
 		if errors.Is(err, pgx.ErrNoRows) && again {
 			return nil
 		}
@@ -100,27 +113,44 @@ func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 	return err
 }
 
-func remove(ctx context.Context, tx pgx.Tx, id string, at *int64) error {
-	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true)", strconv.FormatInt(deleteTime.Milliseconds(), 10)); err != nil {
+// A removal deletes the rows of a stream in the tables of blobs and events.
+type removal func(ctx context.Context, tx pgx.Tx, stream streamRow) error
+
+// streamRow names a stream by its id and by its number in the other tables.
+type streamRow struct {
+	id      string
+	n, last int64
+}
+
+func deleteIn(ctx context.Context, tx pgx.Tx, id string, at *int64, remove removal) error {
+	timeout := strconv.FormatInt(deleteTime.Milliseconds(), 10)
+	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true)", timeout); err != nil {
 		return err
 	}
-	var n, last int64
+	stream := streamRow{id: id}
 	var org, user string
-	if err := tx.QueryRow(ctx, "SELECT n, last, org_id, user_id FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n, &last, &org, &user); err != nil {
+	err := tx.QueryRow(ctx, "SELECT n, last, org_id, user_id FROM footnote.streams WHERE id = $1 FOR UPDATE", id).
+		Scan(&stream.n, &stream.last, &org, &user)
+	if err != nil {
 		return err
 	}
-	if at != nil && last != *at {
-		return store.ErrMoved(id, *at, last)
+	if at != nil && stream.last != *at {
+		return store.ErrMoved(id, *at, stream.last)
 	}
 	if _, err := tx.Exec(ctx, sqlForget, org, user, id, footnote.DayDeleted); err != nil {
 		return err
 	}
-	for _, sql := range []string{
-		"DELETE FROM footnote.blobs WHERE stream = $1", "DELETE FROM footnote.events WHERE stream = $1", "DELETE FROM footnote.streams WHERE n = $1",
-	} {
-		if _, err := tx.Exec(ctx, sql, n); err != nil {
-			return err
-		}
+	if err := remove(ctx, tx, stream); err != nil {
+		return err
 	}
-	return nil
+	_, err = tx.Exec(ctx, "DELETE FROM footnote.streams WHERE n = $1", stream.n)
+	return err
+}
+
+func removeAll(ctx context.Context, tx pgx.Tx, stream streamRow) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM footnote.blobs WHERE stream = $1", stream.n); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "DELETE FROM footnote.events WHERE stream = $1", stream.n)
+	return err
 }

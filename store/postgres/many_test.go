@@ -86,7 +86,8 @@ func followTail(t *testing.T, s *Store, n int) {
 		}
 		for _, ev := range events {
 			if ev.Position <= position || ev.Seq != seen[ev.Stream]+1 {
-				t.Errorf("%s event %d at %d comes after %d at %d", ev.Stream, ev.Seq, ev.Position, seen[ev.Stream], position)
+				t.Errorf("%s event %d at %d comes after %d at %d", ev.Stream, ev.Seq, ev.Position, seen[ev.Stream],
+					position)
 				return
 			}
 			position, seen[ev.Stream] = ev.Position, ev.Seq
@@ -101,8 +102,9 @@ func TestTakeover(t *testing.T) {
 	a, b := openAt(t, target, Options{}), openAt(t, target, Options{})
 	ctx := t.Context()
 	start := func(s *Store, after int64, owner string, ttl time.Duration) error {
-		_, err := s.Append(ctx, store.Append{Stream: "c", After: after, Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}},
-			Take: &footnote.Take{Owner: owner, TTL: ttl}})
+		_, err := s.Append(ctx,
+			store.Append{Stream: "c", After: after, Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}},
+				Take: &footnote.Take{Owner: owner, TTL: ttl}})
 		return err
 	}
 	must(t, a.Create(ctx, conversation("c")))
@@ -171,7 +173,10 @@ func TestDeleteRace(t *testing.T) {
 		wg.Go(func() {
 			data := []byte(id)
 			for n := int64(0); ; n++ {
-				_, err := a.Append(ctx, store.Append{Stream: id, After: n, Bodies: say("x"), Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data}})
+				_, err := a.Append(ctx, store.Append{
+					Stream: id, After: n, Bodies: say("x"),
+					Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data},
+				})
 				if n == 2 {
 					close(started)
 				}
@@ -193,7 +198,8 @@ func TestDeleteRace(t *testing.T) {
 	}
 	wg.Wait()
 	var left int
-	must(t, a.pool.QueryRow(ctx, "SELECT (SELECT count(*) FROM footnote.events) + (SELECT count(*) FROM footnote.blobs)").Scan(&left))
+	must(t, a.pool.QueryRow(ctx,
+		"SELECT (SELECT count(*) FROM footnote.events) + (SELECT count(*) FROM footnote.blobs)").Scan(&left))
 	if left != 0 {
 		t.Errorf("%d rows are left", left)
 	}
@@ -217,7 +223,8 @@ func TestToolResults(t *testing.T) {
 		footnote.ToolResult{CallID: "t1", Name: "run_query", Content: "2"},
 	}})
 	must(t, err)
-	rows, err := s.pool.Query(ctx, `SELECT concat_ws('|', id, event_id, tool_name, input->>'sql', output->>'content', output->>'is_error', duration_ms, org_id)
+	rows, err := s.pool.Query(ctx,
+		`SELECT concat_ws('|', id, event_id, tool_name, input->>'sql', output->>'content', output->>'is_error', duration_ms, org_id)
 		FROM footnote.tool_results WHERE conversation_id = 'c' ORDER BY executed_at, id`)
 	must(t, err)
 	var got []string
@@ -241,5 +248,6 @@ func TestToolResults(t *testing.T) {
 // TestReserveTogether has the calls of several processes share one dollar.
 func TestReserveTogether(t *testing.T) {
 	target := pgtest.Database(t)
-	storetest.ReserveRace(t, 200, openAt(t, target, Options{}), openAt(t, target, Options{}), openAt(t, target, Options{}))
+	storetest.ReserveRace(t, 200, openAt(t, target, Options{}), openAt(t, target, Options{}),
+		openAt(t, target, Options{}))
 }

@@ -65,7 +65,9 @@ func current(ctx context.Context, url string) error {
 	case err != nil:
 		return translate(ctx, "open", err)
 	case v < len(scripts):
-		return footnote.Errorf(footnote.StorageUnavailable, "The database holds an older version of the conversations (schema %d; this one reads %d). Run footnote migrate.", v, len(scripts))
+		return footnote.Errorf(footnote.StorageUnavailable,
+			"The database holds an older version of the conversations (schema %d; this one reads %d). Run footnote "+
+				"migrate.", v, len(scripts))
 	}
 	return schema.Check(v, len(scripts))
 }
@@ -79,14 +81,17 @@ func version(ctx context.Context, q querier) (int, error) {
 	var encoding string
 	var ours, taken bool
 	err := q.QueryRow(ctx, `SELECT current_setting('server_encoding'), to_regclass('footnote.migrations') IS NOT NULL,
-		EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'footnote')`).Scan(&encoding, &ours, &taken)
+		EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'footnote')`).
+		Scan(&encoding, &ours, &taken)
 	switch {
 	case err != nil:
 		return 0, err
 	case encoding != "UTF8":
-		return 0, footnote.Errorf(footnote.StorageUnavailable, "The database keeps text as %s. Make one with the encoding UTF8.", encoding)
+		return 0, footnote.Errorf(footnote.StorageUnavailable,
+			"The database keeps text as %s. Make one with the encoding UTF8.", encoding)
 	case !ours && taken:
-		return 0, footnote.Errorf(footnote.StorageUnavailable, "The schema footnote of the database belongs to another program.")
+		return 0, footnote.Errorf(footnote.StorageUnavailable,
+			"The schema footnote of the database belongs to another program.")
 	case !ours:
 		return 0, nil
 	}
@@ -133,13 +138,15 @@ func begin(ctx context.Context, tx pgx.Tx, scripts []string, v *int) (script str
 	}
 	// The schema may have been made for us beforehand, where this user may not.
 	return `DO $$ BEGIN IF to_regnamespace('footnote') IS NULL THEN CREATE SCHEMA footnote; END IF; END $$;
-		CREATE TABLE footnote.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), by text NOT NULL);
+		CREATE TABLE footnote.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(),
+			by text NOT NULL);
 		` + scripts[0], nil
 }
 
 func record(ctx context.Context, tx pgx.Tx, v int) error {
 	host, _ := os.Hostname() // only words for whoever reads the table
-	_, err := tx.Exec(ctx, `INSERT INTO footnote.migrations (version, by) VALUES ($1, $2)`, v, fmt.Sprintf("process %d on %s", os.Getpid(), host))
+	_, err := tx.Exec(ctx, `INSERT INTO footnote.migrations (version, by) VALUES ($1, $2)`, v,
+		fmt.Sprintf("process %d on %s", os.Getpid(), host))
 	return err
 }
 
@@ -171,30 +178,37 @@ func Inspect(ctx context.Context, url string) (State, error) {
 	var encrypted, mayCreate, takesNoWrites bool
 	var conns int
 	if err == nil {
-		err = conn.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
+		err = conn.QueryRow(ctx,
+			`SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
 			coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
 			has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('footnote') IS NOT NULL,
 			current_setting('max_connections')::int, current_setting('transaction_read_only')::bool`).
 			Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &takesNoWrites)
 	}
 	if err == nil && !mayCreate {
-		err = footnote.Errorf(footnote.StorageUnavailable, "The user may not make the schema footnote in the database. Let an administrator run: CREATE SCHEMA footnote AUTHORIZATION the_user")
+		err = footnote.Errorf(footnote.StorageUnavailable,
+			"The user may not make the schema footnote in the database. Let an administrator run: CREATE SCHEMA "+
+				"footnote AUTHORIZATION the_user")
 	}
 	if err != nil {
 		return s, translate(ctx, "inspect", err)
 	}
 	s.Server = "Postgres " + number + map[bool]string{true: ", encrypted", false: ", not encrypted"}[encrypted]
 	if takesNoWrites {
-		s.Warnings = append(s.Warnings, "the database is read-only: conversations can be read, and nothing can be written")
+		s.Warnings = append(s.Warnings,
+			"the database is read-only: conversations can be read, and nothing can be written")
 	}
 	if fsync != "on" {
-		s.Warnings = append(s.Warnings, "fsync is "+fsync+": unless the disk takes care of it by itself, a crash loses conversations")
+		s.Warnings = append(s.Warnings,
+			"fsync is "+fsync+": unless the disk takes care of it by itself, a crash loses conversations")
 	}
 	if commit == "local" || commit == "remote_write" {
-		s.Warnings = append(s.Warnings, "synchronous_commit is "+commit+": a failover to a standby may lose the last answers")
+		s.Warnings = append(s.Warnings,
+			"synchronous_commit is "+commit+": a failover to a standby may lose the last answers")
 	}
 	if conns < 2*(poolConns+2) {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("max_connections is %d; each server uses up to %d", conns, poolConns+2))
+		s.Warnings = append(s.Warnings,
+			fmt.Sprintf("max_connections is %d; each server uses up to %d", conns, poolConns+2))
 	}
 	return s, nil
 }

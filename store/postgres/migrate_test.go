@@ -122,9 +122,12 @@ func testMigrateServerDies(t *testing.T, server *pgtest.Server) {
 // TestRefusedDatabases opens what is not a database of this version.
 func TestRefusedDatabases(t *testing.T) {
 	for name, c := range map[string]struct{ sql, want string }{
-		"newer":   {"UPDATE footnote.migrations SET version = version + 98", "newer version"},
-		"foreign": {"DROP SCHEMA footnote CASCADE; CREATE SCHEMA footnote; CREATE TABLE footnote.songs (title text)", "another program"},
-		"lost":    {"DROP TABLE footnote.events CASCADE", "lacks"},
+		"newer": {"UPDATE footnote.migrations SET version = version + 98", "newer version"},
+		"foreign": {
+			"DROP SCHEMA footnote CASCADE; CREATE SCHEMA footnote; CREATE TABLE footnote.songs (title text)",
+			"another program",
+		},
+		"lost": {"DROP TABLE footnote.events CASCADE", "lacks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := pgtest.Database(t)
@@ -140,13 +143,15 @@ func TestRefusedDatabases(t *testing.T) {
 				defer s.Close()
 				_, err = s.Tail(t.Context(), 0, 1)
 			}
-			if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), c.want) {
+			if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+				!strings.Contains(footnote.MessageOf(err), c.want) {
 				t.Errorf("open: %v", err)
 			}
 		})
 	}
 	_, err := OpenReader(t.Context(), pgtest.Database(t))
-	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), "footnote migrate") {
+	if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+		!strings.Contains(footnote.MessageOf(err), "footnote migrate") {
 		t.Errorf("a reader of an empty database: %v", err)
 	}
 }
@@ -158,7 +163,8 @@ func TestOwnSchema(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), target)
 	must(t, err)
 	defer conn.Close(t.Context())
-	_, err = conn.PgConn().Exec(t.Context(), `DO $$ BEGIN CREATE ROLE small LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;
+	_, err = conn.PgConn().Exec(t.Context(),
+		`DO $$ BEGIN CREATE ROLE small LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;
 		CREATE SCHEMA footnote AUTHORIZATION small`).ReadAll()
 	must(t, err)
 	use(t, strings.Replace(target, "footnote@", "small@", 1))

@@ -20,30 +20,41 @@ const (
 
 	// Balances are locked in the order of their accounts, always in one statement of
 	// this kind, so that no transactions wait for each other.
-	sqlChange = `INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
-		SELECT u.org_id, u.user_id, u.stream, u.day, u.micro_usd, u.tokens, u.reserved_usd, u.reserved_tokens FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-			WITH ORDINALITY AS u(org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens, ord) ORDER BY u.ord
+	sqlChange = `INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd,
+		reserved_tokens)
+		SELECT u.org_id, u.user_id, u.stream, u.day, u.micro_usd, u.tokens, u.reserved_usd, u.reserved_tokens
+			FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+			$8::bigint[])
+			WITH ORDINALITY AS u(org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens, ord)
+			ORDER BY u.ord
 		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET
 			micro_usd = a.micro_usd + excluded.micro_usd, tokens = a.tokens + excluded.tokens,
-			reserved_usd = a.reserved_usd + excluded.reserved_usd, reserved_tokens = a.reserved_tokens + excluded.reserved_tokens
+			reserved_usd = a.reserved_usd + excluded.reserved_usd,
+			reserved_tokens = a.reserved_tokens + excluded.reserved_tokens
 		RETURNING org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens`
 
 	sqlBalances = `SELECT a.org_id, a.user_id, a.stream, a.day, a.micro_usd, a.tokens, a.reserved_usd, a.reserved_tokens
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS u(org_id, user_id, stream, day)
 		JOIN footnote.accounts a USING (org_id, user_id, stream, day)`
 
-	sqlTallies = `SELECT org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens FROM footnote.accounts
-		WHERE (org_id, user_id, stream, day) > ($1, $2, $3, $4) AND (micro_usd, tokens, reserved_usd, reserved_tokens) <> (0, 0, 0, 0)
+	sqlTallies = `SELECT org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens
+		FROM footnote.accounts
+		WHERE (org_id, user_id, stream, day) > ($1, $2, $3, $4) AND (micro_usd, tokens, reserved_usd,
+			reserved_tokens) <> (0, 0, 0, 0)
 		ORDER BY org_id, user_id, stream, day LIMIT $5`
 
 	// What a conversation has used moves to what its user's deleted ones have.
-	sqlForget = `WITH gone AS (DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3 RETURNING micro_usd, tokens)
-		INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
+	sqlForget = `WITH gone AS (DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3
+		RETURNING micro_usd, tokens)
+		INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd,
+			reserved_tokens)
 		SELECT $1, $2, '', $4, micro_usd, tokens, 0, 0 FROM gone
-		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET micro_usd = a.micro_usd + excluded.micro_usd, tokens = a.tokens + excluded.tokens`
+		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET micro_usd = a.micro_usd + excluded.micro_usd,
+			tokens = a.tokens + excluded.tokens`
 
 	sqlReserve = `INSERT INTO footnote.reservations (` + reservationColumns + `)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+			$8::bigint[],
 			$9::bigint[], $10::bigint[], $11::timestamptz[])
 		ON CONFLICT (id) DO UPDATE SET day = excluded.day, micro_usd = excluded.micro_usd, tokens = excluded.tokens,
 			lost_usd = excluded.lost_usd, lost_tokens = excluded.lost_tokens, expires = excluded.expires`
@@ -51,14 +62,18 @@ const (
 	sqlFound = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1)`
 
 	// Reservations are locked after streams and before accounts.
-	sqlToSettle = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1) ORDER BY id FOR UPDATE`
-	sqlSettled  = `DELETE FROM footnote.reservations WHERE id = ANY($1)`
+	sqlToSettle = `SELECT ` + reservationColumns +
+		` FROM footnote.reservations WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+	sqlSettled = `DELETE FROM footnote.reservations WHERE id = ANY($1)`
 
-	sqlUnreserve = `DELETE FROM footnote.reservations WHERE id = $1 RETURNING ` + reservationColumns
+	sqlUnreserve = `DELETE FROM footnote.reservations WHERE id = $1 AND (NOT $2 OR expires <= clock_timestamp())
+RETURNING ` + reservationColumns
 
 	sqlReserved = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE stream = $1 ORDER BY expires, id`
-	sqlOverdue  = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE expires <= clock_timestamp() ORDER BY expires, id LIMIT $1`
-	sqlRunning  = `SELECT count(*) FROM footnote.streams WHERE run_state = 'running' AND org_id = $1 AND ($2 = '' OR user_id = $2)`
+	sqlOverdue  = `SELECT ` + reservationColumns +
+		` FROM footnote.reservations WHERE expires <= clock_timestamp() ORDER BY expires, id LIMIT $1`
+	sqlRunning = `SELECT count(*) FROM footnote.streams WHERE run_state = 'running' AND org_id = $1 AND ($2 = '' OR ` +
+		`user_id = $2)`
 )
 
 // accountRows are accounts and what is added to them, as columns.
@@ -70,7 +85,8 @@ type accountRows struct {
 func rowsOf(changes store.Changes) (r accountRows) {
 	for _, a := range changes.Accounts() {
 		b := changes[a]
-		r.org, r.user, r.stream, r.day = append(r.org, a.Org), append(r.user, a.User), append(r.stream, a.Stream), append(r.day, a.Day)
+		r.org, r.user, r.stream, r.day = append(r.org, a.Org), append(r.user, a.User), append(r.stream, a.Stream),
+			append(r.day, a.Day)
 		r.usd, r.tokens = append(r.usd, b.Spent.MicroUSD), append(r.tokens, b.Spent.Tokens)
 		r.heldUSD, r.heldOfTokens = append(r.heldUSD, b.Reserved.MicroUSD), append(r.heldOfTokens, b.Reserved.Tokens)
 	}
@@ -86,7 +102,10 @@ func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
 	out := map[store.Account]footnote.Balance{}
 	var a store.Account
 	var b footnote.Balance
-	_, err := pgx.ForEachRow(rows, []any{&a.Org, &a.User, &a.Stream, &a.Day, &b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD, &b.Reserved.Tokens},
+	_, err := pgx.ForEachRow(rows, []any{
+		&a.Org, &a.User, &a.Stream, &a.Day, &b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD,
+		&b.Reserved.Tokens,
+	},
 		func() error {
 			out[a] = b
 			return nil
@@ -95,7 +114,8 @@ func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
 }
 
 func scanReservation(row pgx.CollectableRow) (r footnote.Reservation, err error) {
-	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Lost.MicroUSD, &r.Lost.Tokens, &r.Expires)
+	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens,
+		&r.Lost.MicroUSD, &r.Lost.Tokens, &r.Expires)
 	r.Expires = r.Expires.UTC()
 	return r, err
 }
@@ -135,7 +155,9 @@ func (s *Store) serveHolds() {
 			return
 		}
 		err := s.doAnyway(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
-			return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return reserve(ctx, tx, batch) })
+			return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{
+				IsoLevel: pgx.ReadCommitted,
+			}, func(tx pgx.Tx) error { return reserve(ctx, tx, batch) })
 		})
 		for _, h := range batch {
 			if err != nil {
@@ -197,14 +219,18 @@ func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) erro
 }
 
 // grant writes what the balances, which are locked, allow.
-func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold], balances map[store.Account]footnote.Balance, made map[string]footnote.Reservation, now time.Time) error {
+func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold], balances map[store.Account]footnote.Balance,
+	made map[string]footnote.Reservation, now time.Time) error {
 	changes := store.Changes{}
 	granted := map[string]footnote.Reservation{}
 	for _, q := range batch {
 		h := q.Item
 		of := map[footnote.Scope]footnote.Balance{}
 		for scope, a := range store.AccountsOf(h.asked.Org, h.asked.User, h.asked.Stream, store.DayOf(now)) {
-			of[scope] = footnote.Balance{Spent: balances[a].Spent, Reserved: balances[a].Reserved.Add(changes[a].Reserved)}
+			of[scope] = footnote.Balance{
+				Spent:    balances[a].Spent,
+				Reserved: balances[a].Reserved.Add(changes[a].Reserved),
+			}
 		}
 		held, found := made[h.asked.ID]
 		if h.made, h.refused = store.Grant(h.asked, held, of, now); h.refused != nil {
@@ -239,9 +265,11 @@ func reservationRowsOf(all map[string]footnote.Reservation) (r reservationRows) 
 }
 
 func (r *reservationRows) add(m footnote.Reservation) {
-	r.id, r.org, r.user, r.stream = append(r.id, m.ID), append(r.org, m.Org), append(r.user, m.User), append(r.stream, m.Stream)
+	r.id, r.org, r.user, r.stream = append(r.id, m.ID), append(r.org, m.Org), append(r.user, m.User),
+		append(r.stream, m.Stream)
 	r.run, r.day = append(r.run, m.Run), append(r.day, m.Day)
-	r.usd, r.tokens, r.expires = append(r.usd, m.Amount.MicroUSD), append(r.tokens, m.Amount.Tokens), append(r.expires, m.Expires)
+	r.usd, r.tokens, r.expires = append(r.usd, m.Amount.MicroUSD), append(r.tokens, m.Amount.Tokens),
+		append(r.expires, m.Expires)
 	r.lostUSD, r.lostTokens = append(r.lostUSD, m.Lost.MicroUSD), append(r.lostTokens, m.Lost.Tokens)
 }
 
@@ -250,13 +278,18 @@ func (r reservationRows) args() []any {
 }
 
 // Unreserve implements store.Store.
-func (s *Store) Unreserve(ctx context.Context, id string) error {
+func (s *Store) Unreserve(ctx context.Context, id string) error { return s.unreserve(ctx, id, false) }
+
+// Expire implements store.Store.
+func (s *Store) Expire(ctx context.Context, id string) error { return s.unreserve(ctx, id, true) }
+
+func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
 	if !text(id) {
 		return nil
 	}
 	return s.do(ctx, "give back a reservation", func(ctx context.Context, c *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-			rows, err := tx.Query(ctx, sqlUnreserve, id)
+			rows, err := tx.Query(ctx, sqlUnreserve, id, expired)
 			if err != nil {
 				return err
 			}
@@ -301,7 +334,8 @@ func (s *Store) reservations(ctx context.Context, sql string, args ...any) (out 
 }
 
 // Balances implements store.Store.
-func (s *Store) Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
+func (s *Store) Balances(ctx context.Context,
+	org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
 	out := map[footnote.Scope]footnote.Balance{}
 	var now time.Time
 	err := s.do(ctx, "read balances", func(ctx context.Context, c *pgxpool.Conn) error {
@@ -335,7 +369,8 @@ func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (o
 			return err
 		}
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t footnote.Tally, err error) {
-			err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD, &t.Reserved.Tokens)
+			err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD,
+				&t.Reserved.Tokens)
 			return t, err
 		})
 		return err

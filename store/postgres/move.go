@@ -21,12 +21,15 @@ var _ store.Movable = (*Store)(nil)
 
 const (
 	sqlWalk    = `SELECT ` + headColumns + ` FROM footnote.streams WHERE id > $1 ORDER BY id LIMIT $2`
-	sqlDigests = `SELECT digest FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) ORDER BY digest`
+	sqlDigests = `SELECT digest FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) ` +
+		`ORDER BY digest`
 
-	sqlImportStream = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold, last, run, run_state, deadline,
+	sqlImportStream = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title,
+		title_fold, last, run, run_state, deadline,
 			created_at, updated_at, write_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT DO NOTHING RETURNING n`
-	sqlLead       = `SELECT CASE WHEN NOT current_setting('transaction_read_only')::bool THEN pg_try_advisory_lock($1) END`
+	sqlLead = `SELECT CASE WHEN NOT current_setting('transaction_read_only')::bool THEN ` +
+		`pg_try_advisory_lock($1) END`
 	sqlImportBlob = `INSERT INTO footnote.blobs (stream, digest, data) VALUES ($1, $2, $3)`
 )
 
@@ -70,7 +73,8 @@ func (s *Store) Digests(ctx context.Context, stream string) (list []footnote.Dig
 // Import implements store.Movable. The lock on positions is held from the first event
 // to the commit, so that they become visible in their order; what is large comes
 // before.
-func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error], blobs iter.Seq2[store.Blob, error]) error {
+func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error],
+	blobs iter.Seq2[store.Blob, error]) error {
 	if err := store.CheckStream(st); err != nil {
 		return err
 	}
@@ -82,7 +86,8 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			var n int64
-			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant, st.Title, store.Fold(st.Title), st.Last,
+			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
+				st.Title, store.Fold(st.Title), st.Last,
 				st.Run, st.RunState, timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
 			if err == pgx.ErrNoRows { //nolint:errorlint // as pgx gives it
 				return store.ErrTaken(st.ID)
@@ -107,7 +112,8 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 	return translate(ctx, "import "+st.ID, err)
 }
 
-func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
+	events iter.Seq2[footnote.Event, error]) error {
 	if err := importUse(ctx, tx, st, events); err != nil { // accounts are locked before positions, as everywhere
 		return err
 	}

@@ -23,9 +23,13 @@ func TestPlans(t *testing.T) {
 		args []any
 	}{
 		{sqlGet, []any{"c"}}, {sqlFind, []any{"o", "u", "k", "c"}}, {sqlList, []any{"o", "u", "", now, "c", "", 10}},
-		{sqlUnfinished, []any{now, 10}}, {sqlPage, []any{"c", 5}}, {sqlBlob, []any{"c", "d"}}, {sqlTail, []any{5, 10}}, {sqlCursor, []any{"x"}},
+		{
+			sqlUnfinished, []any{now, 10},
+		}, {sqlPage, []any{"c", 5}}, {sqlBlob, []any{"c", "d"}}, {sqlTail, []any{5, 10}}, {sqlCursor, []any{"x"}},
 		{sqlWritten, []any{"c", 1, 1}}, {sqlMadeBy, []any{"c", 1}},
-		{sqlReserved, []any{"c"}}, {sqlOverdue, []any{5}}, {sqlRunning, []any{"o", "u"}}, {sqlUnreserve, []any{"r"}},
+		{
+			sqlReserved, []any{"c"},
+		}, {sqlOverdue, []any{5}}, {sqlRunning, []any{"o", "u"}}, {sqlUnreserve, []any{"r", true}},
 	} {
 		plan := explain(t, s, q.sql, q.args)
 		for _, bad := range []string{"Seq Scan", "Sort"} {
@@ -39,7 +43,9 @@ func TestPlans(t *testing.T) {
 func explain(t *testing.T, s *Store, sql string, args []any) (plan string) {
 	t.Helper()
 	must(t, s.do(t.Context(), "explain", func(ctx context.Context, c *pgxpool.Conn) error {
-		if _, err := c.Exec(ctx, "SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_sort', 'enable_bitmapscan']) name"); err != nil {
+		if _, err := c.Exec(ctx,
+			"SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_sort', "+
+				"'enable_bitmapscan']) name"); err != nil {
 			return err
 		}
 		rows, err := c.Query(ctx, "EXPLAIN "+sql, args...)

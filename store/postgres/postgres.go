@@ -186,15 +186,19 @@ func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.C
 	defer cancel()
 	var err error
 	for range 3 {
-		lost, connected := false, false
+		again, connected := false, false
 		err = s.pool.AcquireFunc(limited, func(c *pgxpool.Conn) error {
 			connected = true
 			err := f(limited, c)
-			lost = err != nil && limited.Err() == nil && (c.Conn().IsClosed() || readOnly(err) && !marked(c.Conn()))
+			gone := c.Conn().IsClosed()
+			again = err != nil && limited.Err() == nil && (gone || readOnly(err) && !marked(c.Conn()))
+			if err != nil && gone {
+				err = lost{err}
+			}
 			return err
 		})
 		switch {
-		case lost:
+		case again:
 			s.pool.Reset() // the others are lost as well
 			continue
 		case !connected && readOnly(err):
@@ -228,8 +232,12 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // fatal reports whether err leaves open what became of a transaction that was being
-// committed. An ordinary error of the server does not: it has undone the transaction.
-func fatal(err error) bool {
+// committed. An ordinary error of the server does not: it has undone the transaction. Nor
+// does one of our own: nothing was sent.
+func fatal(err error, c *pgx.Conn) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || e.SeverityUnlocalized != "ERROR"
+	if !ok {
+		return away(err) || c.IsClosed()
+	}
+	return e.SeverityUnlocalized != "ERROR"
 }

@@ -17,29 +17,36 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-const headColumns = `id, kind, org_id, user_id, client_id, assistant, title, last, run, run_state, deadline, created_at, updated_at`
+const headColumns = `id, kind, org_id, user_id, client_id, assistant, title, last, run, run_state, deadline, ` +
+	`created_at, updated_at`
 
 const (
 	sqlGet  = `SELECT ` + headColumns + ` FROM footnote.streams WHERE id = $1`
 	sqlFind = `SELECT ` + headColumns + ` FROM footnote.streams
 		WHERE org_id = $1 AND user_id = $2 AND kind = $3 AND client_id = $4 AND client_id <> ''`
 	sqlList = `SELECT ` + headColumns + ` FROM footnote.streams
-		WHERE org_id = $1 AND user_id = $2 AND ($3 = '' OR kind = $3) AND (updated_at, id) < ($4, $5) AND strpos(title_fold, $6) > 0
+		WHERE org_id = $1 AND user_id = $2 AND ($3 = '' OR kind = $3) AND (updated_at, id) < ($4, $5)
+			AND strpos(title_fold, $6) > 0
 		ORDER BY updated_at DESC, id DESC LIMIT $7`
 	sqlUnfinished = `SELECT ` + headColumns + ` FROM footnote.streams
-		WHERE run_state <> '' AND (run_state = 'running' AND (lease_expires IS NULL OR lease_expires <= $1) OR run_state = 'parked' AND deadline < $1)
+		WHERE run_state <> '' AND (run_state = 'running' AND (lease_expires IS NULL OR lease_expires <= $1)
+			OR run_state = 'parked' AND deadline < $1)
 		ORDER BY updated_at, id LIMIT $2`
 
 	// A page ends after 256 events, or with the one that makes it 1 MB long. The
 	// length of a body is known without reading it.
 	sqlPage = `SELECT seq, time, run, kind, body FROM (
-			SELECT seq, time, run, kind, body, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS before
-			FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq > $2 ORDER BY seq LIMIT 256
+			SELECT seq, time, run, kind, body,
+				sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS before
+			FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq > $2
+				AND seq <= (SELECT last FROM footnote.streams WHERE id = $1) ORDER BY seq LIMIT 256
 		) page WHERE before < 1048576 ORDER BY seq`
 
+	sqlLast   = `SELECT last FROM footnote.streams WHERE id = $1`
 	sqlExists = `SELECT EXISTS (SELECT 1 FROM footnote.streams WHERE id = $1)`
-	sqlBlob   = `SELECT data FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND digest = $2`
-	sqlTail   = `SELECT e.position, s.id, s.org_id, s.user_id, e.seq, e.time, e.run, e.kind, e.body
+	sqlBlob   = `SELECT data FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND ` +
+		`digest = $2`
+	sqlTail = `SELECT e.position, s.id, s.org_id, s.user_id, e.seq, e.time, e.run, e.kind, e.body
 		FROM (SELECT * FROM footnote.events WHERE position > $1 ORDER BY position LIMIT $2) e
 		JOIN footnote.streams s ON s.n = e.stream ORDER BY e.position`
 	sqlCursor = `SELECT position FROM footnote.cursors WHERE name = $1`
@@ -56,19 +63,51 @@ func text(values ...string) bool {
 	return true
 }
 
+// scanHead reads the row of a head. An infinite time is read as one that store.Damage refuses.
 func scanHead(row pgx.CollectableRow) (h store.Stream, err error) {
-	var deadline *time.Time
+	var deadline, created, updated pgtype.Timestamptz
 	err = row.Scan(&h.ID, &h.Kind, &h.Org, &h.User, &h.ClientID, &h.Assistant, &h.Title, &h.Last, &h.Run, &h.RunState,
-		&deadline, &h.Created, &h.Updated)
-	if deadline != nil {
-		h.Deadline = deadline.UTC()
+		&deadline, &created, &updated)
+	for to, t := range map[*time.Time]pgtype.Timestamptz{
+		&h.Deadline: deadline,
+		&h.Created:  created,
+		&h.Updated:  updated,
+	} {
+		switch t.InfinityModifier {
+		case pgtype.Infinity:
+			*to = time.UnixMicro(math.MaxInt64)
+		case pgtype.NegativeInfinity:
+			*to = time.UnixMicro(math.MinInt64)
+		default:
+			*to = t.Time.UTC() // no time when it is NULL
+		}
 	}
-	h.Created, h.Updated = h.Created.UTC(), h.Updated.UTC()
 	return h, err
 }
 
+// scanEvent reads the row of an event whose last columns are seq, time, run, kind and body.
+func (s *Store) scanEvent(rows pgx.Rows, stream *string, body *pgtype.DriverBytes,
+	before ...any) (footnote.Event, error) {
+	var r store.Row
+	var t pgtype.Timestamptz
+	if err := rows.Scan(append(before, &r.Seq, &t, &r.Run, &r.Kind, body)...); err != nil {
+		return footnote.Event{}, err
+	}
+	r.Stream, r.Time, r.TimeWrong, r.Body = *stream, t.Time.UTC(), t.InfinityModifier != pgtype.Finite, *body
+	return s.damage.Event(r), nil
+}
+
 // heads reads heads.
-func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) (heads []store.Stream, err error) {
+func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]store.Stream, error) {
+	heads, err := s.storedHeads(ctx, doing, sql, args...)
+	for i, h := range heads {
+		heads[i] = s.damage.Head(h)
+	}
+	return heads, err
+}
+
+// storedHeads reads heads with times that may be wrong.
+func (s *Store) storedHeads(ctx context.Context, doing, sql string, args ...any) (heads []store.Stream, err error) {
 	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sql, args...)
 		if err != nil {
@@ -125,17 +164,37 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	if !text(query) {
 		return nil, "", nil
 	}
-	heads, err := s.heads(ctx, "list", sqlList, p.Org, p.User, p.Kind, moment(updated), id, query, p.Limit+1)
-	if err != nil || len(heads) <= p.Limit {
-		return heads, "", err
+	if p.Before == "" {
+		id = "\U0010FFFF" // after all ids, also after those of damaged heads
 	}
-	return heads[:p.Limit:p.Limit], store.CursorOf(heads[p.Limit-1]), nil
+	heads, err := s.storedHeads(ctx, "list", sqlList, p.Org, p.User, p.Kind, moment(updated), id, query, p.Limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	more := ""
+	if len(heads) > p.Limit {
+		heads = heads[:p.Limit:p.Limit]
+		more = store.CursorOf(heads[p.Limit-1]) // the order is that of the stored times
+	}
+	for i, h := range heads {
+		heads[i] = s.damage.Head(h)
+	}
+	return heads, more, nil
 }
 
-// moment is a time of a cursor, within what the database can hold.
-func moment(micros int64) time.Time {
-	const last = 9_000_000_000_000_000_000 // in the year 287,000
-	return time.UnixMicro(min(max(micros, 0), last)).UTC()
+// moment is the time of a cursor as the database holds it.
+func moment(micros int64) pgtype.Timestamptz {
+	const (
+		first = -210_866_803_200_000_000  // the first that Postgres can hold, in 4713 BC
+		last  = 9_000_000_000_000_000_000 // in the year 287,000
+	)
+	switch {
+	case micros > last:
+		return pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	case micros == math.MinInt64:
+		return pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+	}
+	return pgtype.Timestamptz{Time: time.UnixMicro(max(micros, first)).UTC(), Valid: true}
 }
 
 // Unfinished implements store.Store.
@@ -150,7 +209,7 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 		after := after // the loop may run twice
 		for {
 			page, err := s.page(ctx, stream, after)
-			if damaged(err) {
+			if unreadable(err) {
 				page, err = s.pageByRow(ctx, stream, after)
 			}
 			if err != nil {
@@ -178,34 +237,40 @@ func (s *Store) page(ctx context.Context, stream string, after int64) (page []fo
 	if !text(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
-	exists := true
-	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
+	last := int64(0)
+	events := func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sqlPage, stream, after)
-		if err != nil {
+		if err == nil {
+			page, err = s.collect(rows, stream, max(after, 0))
+		}
+		return err
+	}
+	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
+		if err := events(ctx, c); err != nil || len(page) > 0 {
 			return err
 		}
-		if page, err = s.collect(rows, stream, max(after, 0)); err != nil || len(page) > 0 {
+		if err := c.QueryRow(ctx, sqlLast, stream).Scan(&last); err != nil || last <= after {
 			return err
 		}
-		return c.QueryRow(ctx, sqlExists, stream).Scan(&exists)
+		return events(ctx, c) // they may have come in between
 	})
-	if err == nil && !exists {
+	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrNoStream(stream)
+	}
+	if err == nil && len(page) == 0 { // the newest may be missing
+		page = s.damage.Gap(page, stream, max(after, 0), last+1)
 	}
 	return page, err
 }
 
 func (s *Store) collect(rows pgx.Rows, stream string, last int64) (page []footnote.Event, err error) {
 	defer rows.Close()
-	var kind string
 	var body pgtype.DriverBytes // the row's own, good until the next one
 	for rows.Next() {
-		ev := footnote.Event{Stream: stream}
-		if err := rows.Scan(&ev.Seq, &ev.Time, &ev.Run, &kind, &body); err != nil {
+		ev, err := s.scanEvent(rows, &stream, &body)
+		if err != nil {
 			return nil, err
 		}
-		ev.Time = ev.Time.UTC()
-		ev.Body = s.damage.Body(stream, ev.Seq, kind, body)
 		page = append(s.damage.Gap(page, stream, last, ev.Seq), ev)
 		last = ev.Seq
 	}
@@ -255,20 +320,21 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) (events []stor
 			return err
 		}
 		defer rows.Close()
-		var kind string
 		var body pgtype.DriverBytes // the row's own, good until the next one
 		for rows.Next() {
 			var p store.Positioned
-			if err := rows.Scan(&p.Position, &p.Stream, &p.Org, &p.User, &p.Seq, &p.Time, &p.Run, &kind, &body); err != nil {
+			var stream string
+			if p.Event, err = s.scanEvent(rows, &stream, &body, &p.Position, &stream, &p.Org, &p.User); err != nil {
 				return err
 			}
-			p.Time = p.Time.UTC()
-			p.Body = s.damage.Body(p.Stream, p.Seq, kind, body)
+			if p.Seq < 1 {
+				p.Event = s.damage.Stray(p.Position, "its number is not a positive integer")
+			}
 			events = append(events, p)
 		}
 		return rows.Err()
 	})
-	if damaged(err) {
+	if unreadable(err) {
 		return s.tailByRow(ctx, after, limit)
 	}
 	return events, err

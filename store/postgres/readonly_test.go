@@ -24,7 +24,8 @@ func TestReadOnly(t *testing.T) {
 		defer conn.Close(ctx)
 		_, err = conn.Exec(ctx, "SET default_transaction_read_only = off")
 		must(t, err)
-		_, err = conn.Exec(ctx, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = `+on+`',
+		_, err = conn.Exec(ctx,
+			`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = `+on+`',
 			current_database()); END $$`)
 		must(t, err)
 		if ended {
@@ -129,9 +130,11 @@ func refuses(t *testing.T, s *Store) {
 	_, reserve := s.Reserve(ctx, footnote.Reserve{ID: "r", Org: "acme", User: "ann", Stream: "c", TTL: time.Minute})
 	_, led, lead := s.Lead(ctx, "task")
 	for what, err := range map[string]error{
-		"create": create, "append": add, "reserve": reserve, "lead": lead, "ping": s.Ping(ctx), "delete": s.Delete(ctx, "c"),
-		"renew": s.Renew(ctx, "c", 1, time.Minute), "set cursor": s.SetCursor(ctx, "there", 2),
+		"create": create, "append": add, "reserve": reserve, "lead": lead, "ping": s.Ping(ctx),
+		"delete": s.Delete(ctx, "c"),
+		"renew":  s.Renew(ctx, "c", 1, time.Minute), "set cursor": s.SetCursor(ctx, "there", 2),
 		"unreserve":       s.Unreserve(ctx, "r"),
+		"expire":          s.Expire(ctx, "r"),
 		"begin a session": s.AddSession(ctx, []byte("id"), []byte("x"), time.Minute),
 	} {
 		e, ok := errors.AsType[*footnote.Error](err)
@@ -183,12 +186,8 @@ func TestFailover(t *testing.T) {
 			}
 			s := openAt(t, pgtest.At(t, target, servers...)+c.more, Options{})
 			fill(t, s)
+			standby.Follow(t, primary)
 			other := openAt(t, pgtest.At(t, target, standby), Options{})
-			eventually(t, "the standby does not follow", func() bool {
-				at, err := other.Cursor(t.Context(), "there")
-				must(t, err)
-				return at == 1
-			})
 			reads(t, other)
 			refuses(t, other)
 			c.gone(t, primary)

@@ -51,17 +51,20 @@ func (r *streamRows) add(p *write) {
 	if token == nil {
 		token = new(int64(0))
 	}
-	r.id, r.kind, r.org, r.user = append(r.id, s.ID), append(r.kind, s.Kind), append(r.org, s.Org), append(r.user, s.User)
+	r.id, r.kind, r.org, r.user = append(r.id, s.ID), append(r.kind, s.Kind), append(r.org, s.Org),
+		append(r.user, s.User)
 	r.client, r.assistant = append(r.client, s.ClientID), append(r.assistant, s.Assistant)
 	r.title, r.fold = append(r.title, title), append(r.fold, store.Fold(title))
 	r.last = append(r.last, int64(len(p.a.Bodies)))
-	r.run, r.state, r.deadline = append(r.run, c.Run), append(r.state, c.RunState), append(r.deadline, timeOrNull(c.Deadline))
+	r.run, r.state, r.deadline = append(r.run, c.Run), append(r.state, c.RunState),
+		append(r.deadline, timeOrNull(c.Deadline))
 	r.token, r.owner, r.ttl = append(r.token, *token), append(r.owner, owner), append(r.ttl, ttl)
 	r.write = append(r.write, p.id)
 }
 
 func (r *streamRows) args() []any {
-	return []any{r.id, r.kind, r.org, r.user, r.client, r.assistant, r.title, r.fold, r.last, r.run, r.state, r.deadline,
+	return []any{r.id, r.kind, r.org, r.user, r.client, r.assistant, r.title, r.fold, r.last, r.run, r.state,
+		r.deadline,
 		r.token, r.owner, r.ttl, r.write}
 }
 

@@ -13,7 +13,8 @@ const (
 	// Those that are over go with the next one that begins.
 	sqlAddSession = `WITH old AS (DELETE FROM footnote.sessions WHERE id IN
 			(SELECT id FROM footnote.sessions WHERE ends_at <= clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED))
-		INSERT INTO footnote.sessions (id, sealed, ends_at) VALUES ($1, $2, clock_timestamp() + $3::interval) ON CONFLICT (id) DO NOTHING`
+		INSERT INTO footnote.sessions (id, sealed, ends_at) VALUES ($1, $2, clock_timestamp() + $3::interval)
+			ON CONFLICT (id) DO NOTHING`
 	sqlSession    = `SELECT sealed FROM footnote.sessions WHERE id = $1 AND ends_at > clock_timestamp()`
 	sqlEndSession = `DELETE FROM footnote.sessions WHERE id = $1`
 )

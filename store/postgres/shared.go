@@ -15,9 +15,11 @@ import (
 const oldStop = "1 day"
 
 const (
-	sqlAskStop = `WITH old AS (DELETE FROM footnote.stops WHERE at < clock_timestamp() - interval '` + oldStop + `' AND run <> $1)
+	sqlAskStop = `WITH old AS (DELETE FROM footnote.stops WHERE at < clock_timestamp() - interval '` + oldStop +
+		`' AND run <> $1)
 		INSERT INTO footnote.stops (run, stream, asker) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`
-	sqlStopsAsked = `SELECT s.id, s.run, a.asker FROM footnote.stops a JOIN footnote.streams s ON s.id = a.stream AND s.run = a.run
+	sqlStopsAsked = `SELECT s.id, s.run, a.asker FROM footnote.stops a JOIN footnote.streams s ON s.id = a.stream
+		AND s.run = a.run
 		WHERE s.lease_owner = $1`
 )
 

@@ -17,8 +17,9 @@ func TestStopsAsked(t *testing.T) {
 	ctx := t.Context()
 	for _, id := range []string{"c1", "c2"} {
 		must(t, a.Create(ctx, conversation(id)))
-		must(t, second(a.Append(ctx, store.Append{Stream: id, Run: "run of " + id, Bodies: []footnote.Body{footnote.RunStarted{}},
-			Take: &footnote.Take{Owner: "owner of " + id, TTL: time.Hour}})))
+		must(t, second(a.Append(ctx,
+			store.Append{Stream: id, Run: "run of " + id, Bodies: []footnote.Body{footnote.RunStarted{}},
+				Take: &footnote.Take{Owner: "owner of " + id, TTL: time.Hour}})))
 	}
 	asked := func(owner string, want ...footnote.StopAsked) {
 		t.Helper()
@@ -41,10 +42,14 @@ func TestStopsAsked(t *testing.T) {
 	must(t, a.Release(ctx, "c1", 1))
 	asked("owner of c1")
 	asked("", stop)
-	must(t, second(b.Append(ctx, store.Append{Stream: "c1", After: 1, Run: "run of c1", Bodies: []footnote.Body{footnote.RunResumed{}},
-		Take: &footnote.Take{Owner: "heir", TTL: time.Hour}})))
+	must(t, second(b.Append(ctx,
+		store.Append{Stream: "c1", After: 1, Run: "run of c1", Bodies: []footnote.Body{footnote.RunResumed{}},
+			Take: &footnote.Take{Owner: "heir", TTL: time.Hour}})))
 	asked("heir", stop)
-	must(t, second(b.Append(ctx, store.Append{Stream: "c1", After: 2, Lease: 2, Run: "run of c1", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}, Release: true})))
+	must(t, second(b.Append(ctx, store.Append{
+		Stream: "c1", After: 2, Lease: 2, Run: "run of c1", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}},
+		Release: true,
+	})))
 	asked("heir")
 	if err := a.AskStop(ctx, "c1", "\x00", "user"); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("a run that cannot be: %v", err)
@@ -56,7 +61,10 @@ func TestNow(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	must(t, s.Create(t.Context(), conversation("c1")))
 	s.heard(time.Now().Add(24 * time.Hour)) // what we believe is a day off
-	must(t, second(s.Append(t.Context(), store.Append{Stream: "c1", Bodies: []footnote.Body{footnote.Titled{Title: "One"}}})))
+	must(t, second(s.Append(t.Context(), store.Append{
+		Stream: "c1",
+		Bodies: []footnote.Body{footnote.Titled{Title: "One"}},
+	})))
 	head, err := s.Get(t.Context(), "c1")
 	must(t, err)
 	if d := s.Now().Sub(head.Updated); d < 0 || d > time.Hour {

@@ -108,17 +108,21 @@ const (
 	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
 	// All transactions lock in the order of ids, so that none wait for each other.
-	sqlLock = `SELECT id, n, last, lease_token, lease_owner, lease_expires FROM footnote.streams WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+	sqlLock = `SELECT id, n, last, lease_token, lease_owner, lease_expires FROM footnote.streams WHERE id = ANY($1) ` +
+		`ORDER BY id FOR UPDATE`
 
 	sqlNow = `SELECT clock_timestamp()`
 
-	sqlMake = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold, last, run, run_state, deadline,
+	sqlMake = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold,
+		last, run, run_state, deadline,
 			lease_token, lease_owner, lease_expires, write_id, created_at, updated_at)
 		SELECT u.id, u.kind, u.org, u.usr, u.client, u.assistant, u.title, u.fold, u.last, u.run, u.state, u.deadline,
 			u.token, u.owner, now() + u.ttl * interval '1 microsecond', u.write, now(), now()
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[],
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+			$9::bigint[], $10::text[], $11::text[],
 			$12::timestamptz[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[])
-			AS u(id, kind, org, usr, client, assistant, title, fold, last, run, state, deadline, token, owner, ttl, write)
+			AS u(id, kind, org, usr, client, assistant, title, fold, last, run, state, deadline, token, owner, ttl,
+			write)
 		ON CONFLICT DO NOTHING
 		RETURNING id, n, created_at`
 
@@ -132,8 +136,10 @@ const (
 			title_fold = coalesce(u.fold, s.title_fold),
 			lease_token = coalesce(u.token, s.lease_token),
 			lease_owner = CASE WHEN u.token IS NULL THEN s.lease_owner ELSE u.owner END,
-			lease_expires = CASE WHEN u.token IS NULL THEN s.lease_expires ELSE u.time + u.ttl * interval '1 microsecond' END
-		FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::bool[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
+			lease_expires = CASE WHEN u.token IS NULL THEN s.lease_expires
+				ELSE u.time + u.ttl * interval '1 microsecond' END
+		FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::bool[], $5::text[], $6::text[],
+			$7::timestamptz[], $8::text[], $9::text[],
 			$10::bigint[], $11::text[], $12::bigint[])
 			AS u(n, count, time, set_run, run, state, deadline, title, fold, token, owner, ttl)
 		WHERE s.n = u.n`
@@ -157,7 +163,8 @@ const (
 	sqlPatient = `SET LOCAL statement_timeout = 0`
 
 	sqlMadeBy  = `SELECT n, created_at FROM footnote.streams WHERE id = $1 AND write_id = $2`
-	sqlWritten = `SELECT e.time FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream WHERE s.id = $1 AND e.seq = $2 AND e.write_id = $3`
+	sqlWritten = `SELECT e.time FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream WHERE s.id = $1 AND ` +
+		`e.seq = $2 AND e.write_id = $3`
 )
 
 // decide is the first half of a transaction: it locks the streams, makes those that
@@ -296,7 +303,9 @@ func (p *write) recognise(ctx context.Context, conn *pgx.Conn) error {
 func (p *write) number() {
 	p.events = make([]footnote.Event, len(p.a.Bodies))
 	for i, b := range p.a.Bodies {
-		p.events[i] = footnote.Event{Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.time, Run: p.a.Run, Body: b}
+		p.events[i] = footnote.Event{
+			Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.time, Run: p.a.Run, Body: b,
+		}
 	}
 }
 
@@ -337,7 +346,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	b.Queue(sqlPatient)
 	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
-			return fmt.Errorf("the server says %q to COMMIT", tag)
+			return lost{fmt.Errorf("the server says %q to COMMIT", tag)}
 		}
 		return nil
 	})

@@ -117,7 +117,7 @@ func (w *writer) transact(ctx context.Context, writes []*write) error {
 		w.s.heard(p.time)
 	}
 	err = perform(ctx, w.conn, writes)
-	if err != nil && fatal(err) {
+	if err != nil && fatal(err, w.conn) {
 		w.s.log.Warn("the database went away during a commit", "err", err)
 		_ = w.failed(ctx, err)
 		return errUnsure
@@ -151,6 +151,9 @@ func (w *writer) decide(ctx context.Context, writes []*write) error {
 // failed ends a transaction that cannot be, and returns the error for its callers.
 func (w *writer) failed(ctx context.Context, err error) error {
 	w.s.committed.Store(0)
+	if w.conn != nil && w.conn.IsClosed() {
+		err = lost{err}
+	}
 	err = translate(context.Background(), "write", err)
 	if w.conn == nil {
 		return err
@@ -217,7 +220,9 @@ func (w *writer) again(ctx context.Context, writes []*write) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return &footnote.Error{Code: footnote.StorageUnavailable, Message: msgUncertain, RetryAfter: retryAfter, Err: err}
+			return &footnote.Error{
+				Code: footnote.StorageUnavailable, Message: msgUncertain, RetryAfter: retryAfter, Err: err,
+			}
 		}
 	}
 }

@@ -80,7 +80,8 @@ func openRaw(tb testing.TB) *sql.Stmt {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, db.Close()) })
 	db.SetMaxOpenConns(1)
-	_, err = db.Exec(`CREATE TABLE events (n INTEGER PRIMARY KEY, stream TEXT, seq INTEGER, time INTEGER, run TEXT, kind TEXT, body TEXT)`)
+	_, err = db.Exec(`CREATE TABLE events (n INTEGER PRIMARY KEY, stream TEXT, seq INTEGER, time INTEGER, run TEXT, ` +
+		`kind TEXT, body TEXT)`)
 	must(tb, err)
 	stmt, err := db.Prepare(`INSERT INTO events (stream, seq, time, run, kind, body) VALUES (?, ?, ?, ?, ?, ?)`)
 	must(tb, err)
@@ -114,7 +115,11 @@ func BenchmarkRatio(b *testing.B) {
 		for i := range streams {
 			wg.Go(func() {
 				for n := range int64(round / streams) {
-					if _, err := s.Append(context.Background(), store.Append{Stream: fmt.Sprint("c", i), After: last + n, Bodies: []footnote.Body{benchBody}}); err != nil {
+					if _, err := s.Append(context.Background(), store.Append{
+						Stream: fmt.Sprint("c", i),
+						After:  last + n,
+						Bodies: []footnote.Body{benchBody},
+					}); err != nil {
 						b.Error(err)
 						return
 					}
@@ -199,7 +204,8 @@ func TestCostIsFlat(t *testing.T) {
 	grow(t, s, events)
 	took := time.Since(start)
 	write1, read1 := cost(t, s)
-	t.Logf("%d events in %v; append %v → %v, read after %v → %v", events, took.Round(time.Millisecond), write0, write1, read0, read1)
+	t.Logf("%d events in %v; append %v → %v, read after %v → %v", events, took.Round(time.Millisecond), write0, write1,
+		read0, read1)
 	// A cost that grew with the events would be 100 times as large; a busy
 	// machine is not.
 	const room = 8

@@ -12,7 +12,8 @@ import (
 const (
 	sqlBlobSizes = `SELECT b.digest, length(b.data) FROM blob_refs r JOIN blobs b ON b.n = r.blob
 		WHERE r.stream = (SELECT n FROM streams WHERE id = ?)`
-	sqlHoldings = `SELECT s.id, sum(length(b.data)), s.updated FROM streams s JOIN blob_refs r ON r.stream = s.n JOIN blobs b ON b.n = r.blob
+	sqlHoldings = `SELECT s.id, sum(length(b.data)), s.updated FROM streams s JOIN blob_refs r ON r.stream = s.n
+		JOIN blobs b ON b.n = r.blob
 		WHERE s.org = ? AND s.kind = ? GROUP BY s.n ORDER BY s.updated, s.id`
 	sqlDropRef  = `DELETE FROM blob_refs WHERE stream = ? AND blob = (SELECT n FROM blobs WHERE digest = ?)`
 	sqlDropBlob = `DELETE FROM blobs WHERE digest = ? AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.blob = blobs.n)`
@@ -49,8 +50,13 @@ func (s *Store) blobs(ctx context.Context, stream string) (map[footnote.Digest]i
 }
 
 // DropBlobs implements store.Store. What is dropped is overwritten in the file, and its
-// space given back.
+// space given back. A blob on a malformed page is reported and stays.
 func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
+	r := store.Removal{Damaged: damaged}
+	return r.Blobs(&s.damage, stream, digests, func(part []footnote.Digest) error { return s.drop(ctx, stream, part) })
+}
+
+func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Digest) error {
 	return s.do(ctx, "drop blobs of "+stream, &request{
 		exec: func(ctx context.Context, w *writer) error {
 			var h head

@@ -77,8 +77,9 @@ func appendLoop(ctx context.Context, s *Store, id string, acknowledged func(id s
 		return err
 	}
 	blob := []byte(strings.Repeat(id, 1000))
-	a := store.Append{Stream: id, Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}, footnote.UserMessage{Text: strings.Repeat("x", 500)}},
-		Blobs: map[footnote.Digest][]byte{store.DigestOf(blob): blob}}
+	a := store.Append{Stream: id, Run: "r",
+		Bodies: []footnote.Body{footnote.RunStarted{}, footnote.UserMessage{Text: strings.Repeat("x", 500)}},
+		Blobs:  map[footnote.Digest][]byte{store.DigestOf(blob): blob}}
 	var token int64
 	for a.After = h.Last; ; a.After += 2 {
 		if a.Lease = token; token == 0 {
@@ -195,9 +196,11 @@ func checkIntegrity(t *testing.T, s *Store) {
 		t.Fatalf("integrity_check: %s, %v", words, err)
 	}
 	var lost int
-	if err := s.read.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM events WHERE stream NOT IN (SELECT n FROM streams))
+	if err := s.read.QueryRowContext(t.Context(),
+		`SELECT (SELECT count(*) FROM events WHERE stream NOT IN (SELECT n FROM streams))
 		+ (SELECT count(*) FROM blob_refs WHERE blob NOT IN (SELECT n FROM blobs) OR stream NOT IN (SELECT n FROM streams))
-		+ (SELECT count(*) FROM blobs WHERE n NOT IN (SELECT blob FROM blob_refs))`).Scan(&lost); err != nil || lost != 0 {
+		+ (SELECT count(*) FROM blobs WHERE n NOT IN (SELECT blob FROM blob_refs))`).Scan(&lost); err != nil ||
+		lost != 0 {
 		t.Fatalf("%d rows belong to nothing: %v", lost, err)
 	}
 }
@@ -218,7 +221,8 @@ func TestOtherProcess(t *testing.T) {
 		t.Fatalf("the child says %q: %v", line, err)
 	}
 	_, err = Open(t.Context(), path, Options{})
-	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), fmt.Sprint("process ", cmd.Process.Pid)) {
+	if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+		!strings.Contains(footnote.MessageOf(err), fmt.Sprint("process ", cmd.Process.Pid)) {
 		t.Errorf("open of a file in use: %v", err)
 	}
 	_ = cmd.Process.Kill()

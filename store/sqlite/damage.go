@@ -20,8 +20,11 @@ import (
 const (
 	sqlRowPlace = `SELECT time, run, kind FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
 	sqlRowBody  = `SELECT body FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
-	sqlLastRow  = `SELECT max(position) FROM events`
-	sqlTailRow  = `SELECT s.id, s.org, s.user, e.seq FROM events e CROSS JOIN streams s ON s.n = e.stream
+	sqlLastRow  = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'` // the highest ever given
+	sqlNextRow  = `SELECT min(position) FROM events WHERE position > ?`
+	sqlNextSeq  = `SELECT min(seq) FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq > ? AND ` +
+		`seq <= ?`
+	sqlTailRow = `SELECT s.id, s.org, s.user, e.seq FROM events e CROSS JOIN streams s ON s.n = e.stream
 		WHERE e.position = ?`
 )
 
@@ -29,6 +32,15 @@ const (
 func damaged(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT
+}
+
+// badRow is why a row cannot be scanned: some column holds a value of another type.
+type badRow struct{ error }
+
+// unreadable reports whether err says that some row cannot be read; others may be.
+func unreadable(err error) bool {
+	_, bad := errors.AsType[badRow](err)
+	return bad || damaged(err)
 }
 
 // pageByRow is page where a page of the file is malformed.
@@ -39,68 +51,89 @@ func (s *Store) pageByRow(ctx context.Context, page []footnote.Event, stream str
 	if err != nil {
 		return page, false, err
 	}
-	for seq := max(after, 0) + 1; seq <= head.Last; seq++ {
-		if len(page) == pageEvents {
-			return page, true, nil
-		}
-		ev, err := s.row(ctx, stream, seq)
+	last := max(after, 0)
+	for range pageEvents {
+		next, err := s.next(ctx, last, head.Last, sqlNextSeq, stream, last, head.Last)
 		if err != nil {
 			return page, false, err
 		}
-		page = append(page, ev)
+		if next.none {
+			return s.damage.Gap(page, stream, last, head.Last+1), false, nil
+		}
+		ev, err := s.row(ctx, stream, next.n)
+		if err != nil {
+			return page, false, err
+		}
+		page = append(s.damage.Gap(page, stream, last, next.n), ev)
+		last = next.n
 	}
-	return page, false, nil
+	return page, true, nil
+}
+
+// next returns the number of the row after the one with a number, or none. Numbers between them, of which there may be
+// any amount, cost nothing. Where what leads to it is damaged, or is no whole number, it returns the next number up to
+// last.
+func (s *Store) next(ctx context.Context, after, last int64, query string, args ...any) (n number, err error) {
+	err = s.read.QueryRowContext(ctx, query, args...).Scan(&n)
+	if damaged(err) || err == nil && n.wrong && !n.none {
+		return number{n: after + 1, none: after >= last}, nil
+	}
+	return n, err
 }
 
 // row reads one event, or what of it can be read.
 func (s *Store) row(ctx context.Context, stream string, seq int64) (footnote.Event, error) {
-	ev := footnote.Event{Stream: stream, Seq: seq}
-	var micros int64
-	var kind string
-	var body []byte
-	err := s.read.QueryRowContext(ctx, sqlRowPlace, stream, seq).Scan(&micros, &ev.Run, &kind)
+	r := store.Row{Stream: stream, Seq: seq}
+	var micros number
+	err := s.read.QueryRowContext(ctx, sqlRowPlace, stream, seq).Scan(&micros, lenient{&r.Run}, lenient{&r.Kind})
 	if errors.Is(err, sql.ErrNoRows) {
 		return s.damage.Lost(stream, seq, store.MissingEvent), nil
 	}
 	if err == nil {
-		ev.Time = timeOf(micros)
-		err = s.read.QueryRowContext(ctx, sqlRowBody, stream, seq).Scan(&body)
+		r.Time, r.TimeWrong = timeOf(micros.n), micros.wrong
+		err = s.read.QueryRowContext(ctx, sqlRowBody, stream, seq).Scan(&r.Body)
 	}
 	if damaged(err) {
-		lost := s.damage.Lost(stream, seq, err.Error())
-		lost.Time, lost.Run = ev.Time, ev.Run
-		lost.Body = footnote.Unreadable{Kind: kind, Reason: err.Error()}
-		return lost, nil
+		return s.damage.LostBody(r, err), nil
 	}
 	if err != nil {
-		return ev, err
+		return footnote.Event{}, err
 	}
-	ev.Body = s.damage.Body(stream, seq, kind, body)
-	return ev, nil
+	return s.damage.Event(r), nil
 }
 
 // tailByRow is tail where a page of the file is malformed. A row of which not even the
 // stream can be read belongs to none.
 func (s *Store) tailByRow(ctx context.Context, after int64, limit int) ([]store.Positioned, error) {
-	var last sql.NullInt64
+	var last int64
 	if err := s.read.QueryRowContext(ctx, sqlLastRow).Scan(&last); err != nil {
 		return nil, err
 	}
 	var events []store.Positioned
-	for position := after + 1; position <= last.Int64 && len(events) < limit; position++ {
+	for position := after; len(events) < limit; {
+		next, err := s.next(ctx, position, last, sqlNextRow, position)
+		if err != nil {
+			return nil, err
+		}
+		if next.none {
+			break
+		}
+		position = next.n
 		p := store.Positioned{Position: position}
-		var seq int64
-		err := s.read.QueryRowContext(ctx, sqlTailRow, position).Scan(&p.Stream, &p.Org, &p.User, &seq)
+		var seq number
+		err = s.read.QueryRowContext(ctx, sqlTailRow, position).
+			Scan(lenient{&p.Stream}, lenient{&p.Org}, lenient{&p.User}, &seq)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			continue
 		case damaged(err):
-			p.Event = s.damage.Lost("", position, err.Error())
-			p.Seq = 0
+			p.Event = s.damage.Stray(position, err.Error())
 		case err != nil:
 			return nil, err
+		case seq.wrong || seq.n < 1:
+			p.Event = s.damage.Stray(position, "its number is not a positive integer")
 		default:
-			if p.Event, err = s.row(ctx, p.Stream, seq); err != nil {
+			if p.Event, err = s.row(ctx, p.Stream, seq.n); err != nil {
 				return nil, err
 			}
 		}
@@ -118,10 +151,6 @@ var rowDeletions = []struct{ what, sql string }{
 	{"events", `DELETE FROM events WHERE stream = ?1 AND seq BETWEEN ?2 AND ?3`},
 }
 
-// maxFailures bounds the statements that may fail while the rows of one table are deleted. A
-// malformed page holds fewer rows; a damaged index could make each of them fail.
-const maxFailures = 2_000
-
 // removeByRow is remove where a page of the file is malformed. It deletes the rows that can be
 // deleted, then the stream, and reports the rows that it has to leave.
 func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
@@ -134,12 +163,15 @@ func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
 			return store.ErrMoved(id, *at, h.Last)
 		}
 		for _, table := range rowDeletions {
-			d := rowDeletion{s: s, stream: id, sql: table.sql}
-			if err := d.between(ctx, 0, math.MaxInt64); err != nil {
+			r := store.Removal{Damaged: damaged}
+			left, err := r.Between(0, math.MaxInt64, func(lo, hi int64) error {
+				return s.removeRows(ctx, id, table.sql, lo, hi)
+			})
+			if err != nil {
 				return err
 			}
-			if d.left != nil {
-				s.damage.Left(id, table.what, d.left)
+			if left != nil {
+				s.damage.Left(id, table.what, left)
 			}
 		}
 		err = s.removeHead(ctx, id, h.Last)
@@ -149,43 +181,19 @@ func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
 	}
 }
 
-// rowDeletion deletes the rows of a stream in one table.
-type rowDeletion struct {
-	s           *Store
-	stream, sql string
-	failures    int
-	left        error // why rows could not be deleted, nil when all were
-}
-
-// between deletes the rows with numbers from lo to hi. Each statement is a transaction of its
+// removeRows deletes the rows with numbers from lo to hi. Each statement is a transaction of its
 // own: after one has met a malformed page, SQLite fails all others of its transaction.
-func (d *rowDeletion) between(ctx context.Context, lo, hi int64) error {
-	if d.failures >= maxFailures {
-		return nil
-	}
-	err := d.s.do(ctx, "delete "+d.stream, &request{exec: func(ctx context.Context, w *writer) error {
+func (s *Store) removeRows(ctx context.Context, id, statement string, lo, hi int64) error {
+	return s.do(ctx, "delete "+id, &request{exec: func(ctx context.Context, w *writer) error {
 		var h head
 		var last int64
-		err := w.stmts.selectHead.QueryRowContext(ctx, d.stream).Scan(&h.n, &h.org, &h.user, &last)
+		err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last)
 		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrNoStream(d.stream)
+			return store.ErrNoStream(id)
 		}
 		if err == nil {
-			_, err = w.conn.ExecContext(ctx, d.sql, h.n, lo, hi)
+			_, err = w.conn.ExecContext(ctx, statement, h.n, lo, hi)
 		}
 		return err
 	}})
-	if !damaged(err) {
-		return err
-	}
-	d.failures++
-	if lo == hi || d.failures >= maxFailures {
-		d.left = err
-		return nil
-	}
-	middle := lo + (hi-lo)/2
-	if err := d.between(ctx, lo, middle); err != nil {
-		return err
-	}
-	return d.between(ctx, middle+1, hi)
 }

@@ -2,12 +2,14 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/footnotehq/footnote"
@@ -15,35 +17,17 @@ import (
 	"github.com/footnotehq/footnote/store/storetest"
 )
 
-// told gathers the events that a store has told of.
-type told struct {
-	mu  sync.Mutex
-	seq []int64
-}
-
-func (d *told) damaged(_ string, seq int64, _ string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.seq = append(d.seq, seq)
-}
-
-func (d *told) list() []int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.seq)
-}
-
 func TestDamage(t *testing.T) {
 	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Harm) {
-		path, seen := filepath.Join(tb.TempDir(), "footnote.db"), &told{}
-		s, err := Open(tb.Context(), path, Options{Damaged: seen.damaged})
+		path, seen := filepath.Join(tb.TempDir(), "footnote.db"), &storetest.Reports{}
+		s, err := Open(tb.Context(), path, Options{Damaged: seen.Add})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		tb.Cleanup(func() { _ = s.Close() })
 		exec := func(query string, args ...any) {
 			tb.Helper()
-			db, err := sql.Open("sqlite", path)
+			db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)")
 			if err == nil {
 				_, err = db.Exec(query, args...)
 			}
@@ -52,6 +36,11 @@ func TestDamage(t *testing.T) {
 			}
 			_ = db.Close()
 			s.recent.forget() // as after a restart
+		}
+		// damage can leave NULLs
+		exec(`PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '')`)
+		times := []string{
+			"'garbage'", "1.5", "x'ff'", "9223372036854775807", "-9223372036854775807", "253402300800000000",
 		}
 		const where = ` WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
 		return s, storetest.Harm{
@@ -62,7 +51,28 @@ func TestDamage(t *testing.T) {
 			Blob: func(digest footnote.Digest, data []byte) {
 				exec(`UPDATE blobs SET data = ? WHERE digest = ?`, data, digest)
 			},
-			Told: seen.list,
+			Event: func(stream string, seq int64, column, value string) {
+				exec(`UPDATE events SET `+column+` = `+value+where, stream, seq)
+			},
+			Head: func(stream, column, value string) {
+				exec(`UPDATE streams SET `+column+` = `+value+` WHERE id = ?`, stream)
+			},
+			Columns: map[string][]string{
+				"time":   append([]string{"NULL"}, times...),
+				"seq":    {"NULL", "'garbage'", "2.5", "x'ff'", "-5", "99"},
+				"stream": {"'garbage'", "4000.5", "-1", "9223372036854775807"},
+				"run":    {"NULL", "x'ff00'", "char(0)"},
+				"kind":   {"x'ff'", "char(0)", "1"},
+				"body":   {"x'00'", "1", "''"},
+			},
+			Heads: map[string][]string{
+				"last":      {"NULL", "'garbage'", "2.5", "x'ff'", "-5"},
+				"title":     {"NULL", "x'ff00'", "char(0)"},
+				"assistant": {"NULL", "x'ff'", "char(0)"},
+				"run":       {"NULL", "x'ff'", "char(0)"},
+			},
+			Times: times,
+			Told:  seen.Events,
 		}
 	})
 }
@@ -86,8 +96,8 @@ func TestMalformedPage(t *testing.T) {
 	}
 	breakOverflow(t, path)
 
-	seen := &told{}
-	s, err := Open(t.Context(), path, Options{Damaged: seen.damaged})
+	seen := &storetest.Reports{}
+	s, err := Open(t.Context(), path, Options{Damaged: seen.Add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +132,8 @@ func TestMalformedPage(t *testing.T) {
 		got = append(got, p.Event)
 	}
 	check(got)
-	if !slices.Equal(seen.list(), []int64{2}) {
-		t.Errorf("told of %v", seen.list())
+	if !slices.Equal(seen.Events(), []int64{2}) {
+		t.Errorf("told of %v", seen.Events())
 	}
 }
 
@@ -135,7 +145,7 @@ func TestDeleteOnMalformedPage(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		harm func(testing.TB, string)
-		left int // reports of rows that stay in the file
+		left int // reports of rows that stay in the database
 	}{
 		"overflow": {long, breakOverflow, 0}, // SQLite finds the rest of the chain by its map of pages
 		"leaf":     {short, func(tb testing.TB, path string) { breakPage(tb, path, short) }, 1},
@@ -155,7 +165,7 @@ func TestDeleteOnMalformedPage(t *testing.T) {
 				t.Errorf("%d reports of what is left, want %d: %q", len(reports), test.left, reports)
 			}
 			for _, report := range reports {
-				for _, want := range []string{"some of its events stay in the file", "footnote export"} {
+				for _, want := range []string{"some of its events stay in the database", "footnote export"} {
 					if !strings.Contains(report, want) {
 						t.Errorf("the report %q lacks %q", report, want)
 					}
@@ -176,6 +186,34 @@ func TestDeleteOnMalformedPage(t *testing.T) {
 				t.Errorf("the conversation on other pages has %d events, want 200", len(got))
 			}
 		})
+	}
+}
+
+// TestDropBlobsOnMalformedPage drops the blobs that can be dropped.
+func TestDropBlobsOnMalformedPage(t *testing.T) {
+	const text = "a short text that stays on the page"
+	dir := t.TempDir()
+	s := open(t, dir)
+	must(t, s.Create(t.Context(), store.Stream{ID: "c1", Kind: "document", Org: "o", User: "u"}))
+	blobs := map[footnote.Digest][]byte{}
+	for i := range 200 {
+		data := []byte(text + strconv.Itoa(i))
+		blobs[store.DigestOf(data)] = data
+	}
+	bodies := []footnote.Body{footnote.UserMessage{Text: "one"}}
+	_, err := s.Append(t.Context(), store.Append{Stream: "c1", Bodies: bodies, Blobs: blobs})
+	must(t, err)
+	must(t, s.Close())
+	path := filepath.Join(dir, "footnote.db")
+	breakPage(t, path, text)
+
+	var reports int
+	s, err = Open(t.Context(), path, Options{Damaged: func(string, int64, string) { reports++ }})
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	must(t, s.DropBlobs(t.Context(), "c1", slices.Collect(maps.Keys(blobs))))
+	if reports == 0 || reports > len(blobs)/2 {
+		t.Errorf("%d of %d blobs could not be dropped; those of one page cannot", reports, len(blobs))
 	}
 }
 
@@ -246,7 +284,8 @@ func breakOverflow(t testing.TB, path string) {
 	size := int(data[16])<<8 | int(data[17])
 	for at := size; at < len(data); at += size {
 		page := data[at : at+size]
-		if strings.HasPrefix(string(page[4:]), "a long text") || strings.Contains(string(page[4:80]), "pages of its own") {
+		if strings.HasPrefix(string(page[4:]), "a long text") ||
+			strings.Contains(string(page[4:80]), "pages of its own") {
 			copy(page, "\xff\xff\xff\xff")
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
@@ -255,4 +294,29 @@ func breakOverflow(t testing.TB, path string) {
 		}
 	}
 	t.Fatal("there is no page to break")
+}
+
+// TestTailSkips holds that reading around damage takes no longer for positions that hold nothing: with as many as here
+// it would never end.
+func TestTailSkips(t *testing.T) {
+	s := open(t, t.TempDir())
+	must(t, s.Create(t.Context(), store.Stream{ID: "c1", Kind: "conversation", Org: "o", User: "u"}))
+	_, err := s.Append(t.Context(), store.Append{
+		Stream: "c1",
+		Bodies: []footnote.Body{footnote.UserMessage{}, footnote.UserMessage{}},
+	})
+	must(t, err)
+	must(t, s.do(t.Context(), "harm", &request{exec: func(ctx context.Context, w *writer) error {
+		_, err := w.conn.ExecContext(ctx, `UPDATE events SET position = 1 << 50, seq = 1 << 40 WHERE seq = 2;
+			UPDATE streams SET last = 1 << 40`)
+		return err
+	}}))
+	tail, err := s.tailByRow(t.Context(), 0, 500)
+	if err != nil || len(tail) != 2 {
+		t.Errorf("the tail has %d events, %v", len(tail), err)
+	}
+	page, more, err := s.pageByRow(t.Context(), nil, "c1", 0)
+	if err != nil || more || len(page) > 1100 || page[len(page)-1].Seq != 1<<40 {
+		t.Errorf("%d events, %v, %v", len(page), more, err)
+	}
 }

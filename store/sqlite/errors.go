@@ -25,7 +25,8 @@ const (
 	msgCorrupt  = "The file that holds the conversations is damaged. Restore it from a backup."
 	msgBusy     = "The file that holds the conversations is locked by another program."
 	msgOpen     = "The file that holds the conversations cannot be opened."
-	msgGone     = "The file that holds the conversations was moved or removed while it was in use. Put it back and restart."
+	msgGone     = "The file that holds the conversations was moved or removed while it was in use. Put it back and " +
+		"restart."
 )
 
 // translate gives an error of the driver or the system a code; what is already

@@ -97,7 +97,9 @@ func TestDiskFull(t *testing.T) {
 	const writers = 8
 	acked := make([]int64, writers)
 	for i := range acked {
-		must(t, s.Create(t.Context(), store.Stream{ID: fmt.Sprint("c", i), Kind: store.Conversation, Org: "o", User: "u"}))
+		must(t, s.Create(t.Context(), store.Stream{
+			ID: fmt.Sprint("c", i), Kind: store.Conversation, Org: "o", User: "u",
+		}))
 	}
 	for round := range 3 {
 		disk.fill()
@@ -113,7 +115,11 @@ func TestDiskFull(t *testing.T) {
 		must(t, s.Ping(t.Context()))
 		for i := range acked { // and so do writes, without a restart
 			id := fmt.Sprint("c", i)
-			_, err := s.Append(t.Context(), store.Append{Stream: id, After: acked[i], Bodies: []footnote.Body{footnote.UserMessage{Text: "again"}}})
+			_, err := s.Append(t.Context(), store.Append{
+				Stream: id,
+				After:  acked[i],
+				Bodies: []footnote.Body{footnote.UserMessage{Text: "again"}},
+			})
 			if err != nil {
 				t.Fatalf("round %d, append after there is space again: %v", round, err)
 			}
@@ -142,7 +148,8 @@ func writeUntilFull(t *testing.T, s *Store, acked []int64) {
 					acked[i]++
 					continue
 				}
-				if e, ok := errors.AsType[*footnote.Error](err); !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 {
+				if e, ok := errors.AsType[*footnote.Error](err); !ok || e.Code != footnote.StorageUnavailable ||
+					e.RetryAfter == 0 {
 					t.Errorf("append on a full disk: %v", err)
 				}
 				return
@@ -177,7 +184,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "footnote.db"), filepath.Join(dir, "data", "footnote.db")} {
 		var err error
 		asNobody(t, func() { _, err = Open(context.Background(), path, Options{}) })
-		if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), "cannot be written") {
+		if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+			!strings.Contains(footnote.MessageOf(err), "cannot be written") {
 			t.Errorf("Open(%s): %v", path, err)
 		}
 	}

@@ -17,7 +17,8 @@ const (
 		ON CONFLICT (id) DO UPDATE SET id = id WHERE hash = ?2`
 	sqlRevokeKey = `UPDATE keys SET revoked = CASE revoked WHEN 0 THEN ? ELSE revoked END WHERE id = ?`
 	sqlWithdrawn = `SELECT ` + headColumns + ` FROM streams INDEXED BY streams_unfinished
-		WHERE run_state <> '' AND run_state = 'parked' AND (org, user) IN (SELECT org, user FROM keys WHERE revoked > 0 OR expires BETWEEN 1 AND ?)
+		WHERE run_state <> '' AND run_state = 'parked' AND (org, user) IN (SELECT org, user FROM keys
+			WHERE revoked > 0 OR expires BETWEEN 1 AND ?)
 		ORDER BY updated, id`
 )
 

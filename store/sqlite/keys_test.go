@@ -33,7 +33,9 @@ func TestKeysBesideTheServer(t *testing.T) {
 	if got, err := server.Key(t.Context(), "k1"); err != nil || got.Revoked.IsZero() {
 		t.Fatal(got, err)
 	}
-	if err := server.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation, Org: "acme", User: "ann"}); err != nil {
+	if err := server.Create(t.Context(), store.Stream{
+		ID: "c", Kind: store.Conversation, Org: "acme", User: "ann",
+	}); err != nil {
 		t.Error("the server cannot write any more:", err)
 	}
 }

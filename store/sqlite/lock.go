@@ -48,9 +48,10 @@ func lockFile(path string) (*os.File, error) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		return nil, &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The conversations are in use by another process (" + holder(f) + "). Stop it, or give this one a data folder of its own.",
-			Err:     fmt.Errorf("lock %s: %w", path, err),
+			Code: footnote.StorageUnavailable,
+			Message: "The conversations are in use by another process (" + holder(f) +
+				"). Stop it, or give this one a data folder of its own.",
+			Err: fmt.Errorf("lock %s: %w", path, err),
 		}
 	}
 	host, _ := os.Hostname() // only words for whoever finds the lock

@@ -23,13 +23,9 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	var version, app, tables int
-	if err := conn.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_user_version, pragma_application_id`).Scan(&version, &app, &tables); err != nil {
+	version, err := versionOf(ctx, conn)
+	if err != nil {
 		return err
-	}
-	if app != applicationID && (version != 0 || app != 0 || tables != 0) {
-		return footnote.Errorf(footnote.StorageUnavailable, "The data file is a database of another program.")
 	}
 	if err := schema.Check(version, len(scripts)); err != nil {
 		return err
@@ -43,4 +39,17 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	return nil
+}
+
+// versionOf reads the version of a file, which is 0 for a new one. It refuses a file of another program.
+func versionOf(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (version int, err error) {
+	var app, tables int
+	err = db.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &app, &tables)
+	if err == nil && app != applicationID && (version != 0 || app != 0 || tables != 0) {
+		return 0, footnote.Errorf(footnote.StorageUnavailable, "The data file is a database of another program.")
+	}
+	return version, err
 }

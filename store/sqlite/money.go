@@ -15,12 +15,18 @@ const reservationColumns = `id, org, user, stream, run, day, micro_usd, tokens, 
 
 func moneyQueries(q *statements) []query {
 	return []query{
-		{&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
+		{
+			&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND ` +
+				`user = ? AND stream = ? AND day = ?`,
+		},
 		{&q.changeBalance, changeBalances(1)},
 		{&q.changeBalances, changeBalances(accountsTogether)},
 		{&q.deleteBalance, `DELETE FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
 		{&q.reservation, `SELECT ` + reservationColumns + ` FROM reservations WHERE id = ?`},
-		{&q.reserve, `INSERT OR REPLACE INTO reservations (` + reservationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{
+			&q.reserve, `INSERT OR REPLACE INTO reservations (` + reservationColumns +
+				`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		},
 		{&q.unreserve, `DELETE FROM reservations WHERE id = ?`},
 	}
 }
@@ -33,34 +39,48 @@ func changeBalances(n int) string {
 	return `INSERT INTO accounts (org, user, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
 		VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", n)[2:] + `
 		ON CONFLICT DO UPDATE SET micro_usd = micro_usd + excluded.micro_usd, tokens = tokens + excluded.tokens,
-		reserved_usd = reserved_usd + excluded.reserved_usd, reserved_tokens = reserved_tokens + excluded.reserved_tokens`
+		reserved_usd = reserved_usd + excluded.reserved_usd,
+		reserved_tokens = reserved_tokens + excluded.reserved_tokens`
 }
 
 func moneyReads(q *reads) []query {
 	return []query{
-		{&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
+		{
+			&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND ` +
+				`user = ? AND stream = ? AND day = ?`,
+		},
 		{&q.tallies, `SELECT org, user, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts
-			WHERE (org, user, stream, day) > (?, ?, ?, ?) AND (micro_usd, tokens, reserved_usd, reserved_tokens) <> (0, 0, 0, 0)
+			WHERE (org, user, stream, day) > (?, ?, ?, ?) AND (micro_usd, tokens, reserved_usd,
+				reserved_tokens) <> (0, 0, 0, 0)
 			ORDER BY org, user, stream, day LIMIT ?`},
 		{&q.reserved, `SELECT ` + reservationColumns + ` FROM reservations WHERE stream = ? ORDER BY expires, id`},
-		{&q.overdue, `SELECT ` + reservationColumns + ` FROM reservations WHERE expires <= ? ORDER BY expires, id LIMIT ?`},
-		{&q.running, `SELECT count(*) FROM streams INDEXED BY streams_unfinished WHERE run_state <> '' AND run_state = 'running' AND org = ? AND user = coalesce(nullif(?, ''), user)`},
+		{
+			&q.overdue, `SELECT ` + reservationColumns +
+				` FROM reservations WHERE expires <= ? ORDER BY expires, id LIMIT ?`,
+		},
+		{
+			&q.running, `SELECT count(*) FROM streams INDEXED BY streams_unfinished WHERE run_state <> '' AND ` +
+				`run_state = 'running' AND org = ? AND user = coalesce(nullif(?, ''), user)`,
+		},
 	}
 }
 
 func scanReservation(scan func(...any) error) (r footnote.Reservation, err error) {
 	var expires int64
-	err = scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Lost.MicroUSD, &r.Lost.Tokens, &expires)
+	err = scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens,
+		&r.Lost.MicroUSD, &r.Lost.Tokens, &expires)
 	r.Expires = time.UnixMicro(expires).UTC()
 	return r, err
 }
 
 // balancesOf reads the balances that a call counts in.
-func balancesOf(ctx context.Context, stmt *sql.Stmt, org, user, stream string, now time.Time) (map[footnote.Scope]footnote.Balance, error) {
+func balancesOf(ctx context.Context, stmt *sql.Stmt, org, user, stream string,
+	now time.Time) (map[footnote.Scope]footnote.Balance, error) {
 	out := map[footnote.Scope]footnote.Balance{}
 	for scope, a := range store.AccountsOf(org, user, stream, store.DayOf(now)) {
 		var b footnote.Balance
-		err := stmt.QueryRowContext(ctx, a.Org, a.User, a.Stream, a.Day).Scan(&b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD, &b.Reserved.Tokens)
+		err := stmt.QueryRowContext(ctx, a.Org, a.User, a.Stream, a.Day).Scan(&b.Spent.MicroUSD, &b.Spent.Tokens,
+			&b.Reserved.MicroUSD, &b.Reserved.Tokens)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
 		}
@@ -82,7 +102,8 @@ func (w *writer) pay(ctx context.Context) error {
 		w.args = w.args[:0]
 		for _, a := range accounts[:n] {
 			b := w.owed[a]
-			w.args = append(w.args, a.Org, a.User, a.Stream, a.Day, b.Spent.MicroUSD, b.Spent.Tokens, b.Reserved.MicroUSD, b.Reserved.Tokens)
+			w.args = append(w.args, a.Org, a.User, a.Stream, a.Day, b.Spent.MicroUSD, b.Spent.Tokens,
+				b.Reserved.MicroUSD, b.Reserved.Tokens)
 		}
 		if _, err := stmt.ExecContext(ctx, w.args...); err != nil {
 			return err
@@ -99,7 +120,8 @@ func (w *writer) forget(ctx context.Context, org, user, stream string) error {
 		return err
 	}
 	var b footnote.Balance
-	err := w.stmts.balance.QueryRowContext(ctx, org, user, stream, "").Scan(&b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD, &b.Reserved.Tokens)
+	err := w.stmts.balance.QueryRowContext(ctx, org, user, stream, "").Scan(&b.Spent.MicroUSD, &b.Spent.Tokens,
+		&b.Reserved.MicroUSD, &b.Reserved.Tokens)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -218,6 +240,20 @@ func (s *Store) Unreserve(ctx context.Context, id string) error {
 	}})
 }
 
+// Expire implements store.Store.
+func (s *Store) Expire(ctx context.Context, id string) error {
+	return s.do(ctx, "give back a reservation", &request{exec: func(ctx context.Context, w *writer) error {
+		r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, id).Scan)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && r.Expires.After(s.now()) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return w.settle(ctx, footnote.Settle{ID: id})
+	}})
+}
+
 // Reserved implements store.Store.
 func (s *Store) Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error) {
 	return s.reservations(ctx, s.reads.reserved, stream)
@@ -248,7 +284,8 @@ func (s *Store) reservations(ctx context.Context, stmt *sql.Stmt, args ...any) (
 }
 
 // Balances implements store.Store.
-func (s *Store) Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
+func (s *Store) Balances(ctx context.Context,
+	org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -269,7 +306,8 @@ func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (o
 	defer rows.Close()
 	for rows.Next() {
 		var t footnote.Tally
-		if err := rows.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD, &t.Reserved.Tokens); err != nil {
+		if err := rows.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens,
+			&t.Reserved.MicroUSD, &t.Reserved.Tokens); err != nil {
 			return nil, translate(ctx, "read balances", err)
 		}
 		out = append(out, t)

@@ -24,14 +24,17 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 	writing, goOn := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_ = s.do(ctx, "wait", &request{exec: func(context.Context, *writer) error { close(writing); <-goOn; return nil }})
+		_ = s.do(ctx, "wait",
+			&request{exec: func(context.Context, *writer) error { close(writing); <-goOn; return nil }})
 	})
 	<-writing
 	for i := range n { // they queue in this order, for one transaction
 		wg.Go(func() {
 			id := fmt.Sprint("c", i)
 			_, err := s.Append(ctx, store.Append{Stream: id, Bodies: []footnote.Body{footnote.Titled{Title: id}},
-				Settle: []footnote.Settle{{Org: "o", User: "u", Stream: id, Spent: footnote.Amount{MicroUSD: 10, Tokens: 1}}}})
+				Settle: []footnote.Settle{
+					{Org: "o", User: "u", Stream: id, Spent: footnote.Amount{MicroUSD: 10, Tokens: 1}},
+				}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -43,8 +46,10 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 	var made footnote.Reservation
 	wg.Go(func() {
 		var err error
-		made, err = s.Reserve(ctx, footnote.Reserve{ID: "r", Org: "o", User: "u", Stream: "c0", Most: footnote.Amount{MicroUSD: 100}, TTL: time.Minute,
-			Ceilings: []footnote.Ceiling{{Scope: footnote.PerUser, Most: footnote.Amount{MicroUSD: 80}}}})
+		made, err = s.Reserve(ctx,
+			footnote.Reserve{ID: "r", Org: "o", User: "u", Stream: "c0", Most: footnote.Amount{MicroUSD: 100},
+				TTL:      time.Minute,
+				Ceilings: []footnote.Ceiling{{Scope: footnote.PerUser, Most: footnote.Amount{MicroUSD: 80}}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -59,7 +64,11 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 	}
 	b, _, err := s.Balances(ctx, "o", "u", "c0")
 	must(t, err)
-	for scope, want := range map[footnote.Scope]int64{footnote.PerUser: 50, footnote.PerOrgDay: 50, footnote.PerConversation: 10} {
+	for scope, want := range map[footnote.Scope]int64{
+		footnote.PerUser:         50,
+		footnote.PerOrgDay:       50,
+		footnote.PerConversation: 10,
+	} {
 		if got := b[scope]; got.Spent.MicroUSD != want || got.Reserved.MicroUSD != 30 {
 			t.Errorf("%s: %+v, want %d spent and 30 reserved", scope, got, want)
 		}

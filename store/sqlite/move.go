@@ -14,7 +14,8 @@ var _ store.Movable = (*Store)(nil)
 
 const (
 	sqlWalk    = `SELECT ` + headColumns + ` FROM streams WHERE id > ? ORDER BY id LIMIT ?`
-	sqlDigests = `SELECT b.digest FROM blob_refs r JOIN blobs b ON b.n = r.blob WHERE r.stream = (SELECT n FROM streams WHERE id = ?) ORDER BY b.digest`
+	sqlDigests = `SELECT b.digest FROM blob_refs r JOIN blobs b ON b.n = r.blob WHERE r.stream = (SELECT n FROM ` +
+		`streams WHERE id = ?) ORDER BY b.digest`
 
 	sqlImportStream = `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
 			title, title_fold, last, run, run_state, deadline)
@@ -65,14 +66,17 @@ func (s *Store) digests(ctx context.Context, stream string) (list []footnote.Dig
 }
 
 // Import implements store.Movable.
-func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error], blobs iter.Seq2[store.Blob, error]) error {
+func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error],
+	blobs iter.Seq2[store.Blob, error]) error {
 	if err := store.CheckStream(st); err != nil {
 		return err
 	}
 	return s.do(ctx, "import "+st.ID, &request{
 		exec: func(ctx context.Context, w *writer) error {
-			res, err := w.conn.ExecContext(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
-				micro(st.Created), micro(st.Updated), st.Title, store.Fold(st.Title), st.Last, st.Run, st.RunState, micro(st.Deadline))
+			res, err := w.conn.ExecContext(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID,
+				st.Assistant,
+				micro(st.Created), micro(st.Updated), st.Title, store.Fold(st.Title), st.Last, st.Run, st.RunState,
+				micro(st.Deadline))
 			if unique(err) {
 				return store.ErrTaken(st.ID)
 			}
@@ -96,7 +100,8 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 	})
 }
 
-func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream,
+	events iter.Seq2[footnote.Event, error]) error {
 	stmt, err := w.conn.PrepareContext(ctx, sqlImportEvent)
 	if err != nil {
 		return err

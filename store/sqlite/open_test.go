@@ -21,8 +21,33 @@ func TestOpenTwice(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
 	_, err := Open(t.Context(), filepath.Join(dir, "footnote.db"), Options{})
-	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), fmt.Sprint("process ", os.Getpid(), " on ")) {
+	if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+		!strings.Contains(footnote.MessageOf(err), fmt.Sprint("process ", os.Getpid(), " on ")) {
 		t.Fatalf("second open: %v", err)
+	}
+}
+
+// TestEmptyFile opens a file that is there and empty, as one that was truncated to nothing. A new file is no such file.
+func TestEmptyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "footnote.db")
+	for _, want := range []bool{false, true} {
+		if want {
+			must(t, os.Truncate(path, 0))
+			if _, err := Inspect(t.Context(), path); footnote.CodeOf(err) != footnote.StorageUnavailable ||
+				!strings.Contains(footnote.MessageOf(err), "is empty") {
+				t.Errorf("inspect: %v", err)
+			}
+		}
+		empty := false
+		s, err := Open(t.Context(), path, Options{Empty: func() { empty = true }})
+		must(t, err)
+		must(t, s.Close())
+		if empty != want {
+			t.Errorf("empty is %v, want %v", empty, want)
+		}
+		if state, err := Inspect(t.Context(), path); err != nil || state.Have != state.Want {
+			t.Errorf("inspect: %+v, %v", state, err)
+		}
 	}
 }
 
@@ -36,7 +61,8 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{
-		".": 0o700, "..": 0o700, "footnote.db": 0o600, "footnote.db-wal": 0o600, "footnote.db-shm": 0o600, "footnote.db.lock": 0o600,
+		".": 0o700, "..": 0o700, "footnote.db": 0o600, "footnote.db-wal": 0o600, "footnote.db-shm": 0o600,
+		"footnote.db.lock": 0o600,
 	} {
 		st, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || st.Mode().Perm() != want {
@@ -72,12 +98,15 @@ func TestOddPaths(t *testing.T) {
 func TestDurability(t *testing.T) {
 	s := open(t, t.TempDir())
 	for range 2 {
-		if err := checkDurable(t.Context(), s.writer.conn); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.writer.reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		err := s.do(t.Context(), "check", &request{exec: func(ctx context.Context, w *writer) error {
+			return checkDurable(ctx, w.conn)
+		}})
+		must(t, err)
+		var failed error
+		nothing := func(context.Context, *writer) error { return nil }
+		anew := func() { failed = s.writer.reconnect(t.Context()) }
+		must(t, s.do(t.Context(), "reconnect", &request{exec: nothing, done: anew}))
+		must(t, failed)
 	}
 	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
 		t.Fatal(err)
@@ -99,11 +128,16 @@ func TestLostConnection(t *testing.T) {
 		func(w *writer) { _, _ = w.conn.ExecContext(ctx, "BEGIN; UPDATE streams SET title = 'half'") },
 		func(w *writer) { _ = w.conn.Close() },
 	} {
-		err := s.do(ctx, "break", &request{exec: func(_ context.Context, w *writer) error { return nil }, done: func() { breakIt(s.writer) }})
+		err := s.do(ctx, "break",
+			&request{exec: func(_ context.Context, w *writer) error { return nil }, done: func() { breakIt(s.writer) }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Append(ctx, store.Append{Stream: "c", After: int64(i), Bodies: []footnote.Body{footnote.UserMessage{}}}); err != nil {
+		if _, err := s.Append(ctx, store.Append{
+			Stream: "c",
+			After:  int64(i),
+			Bodies: []footnote.Body{footnote.UserMessage{}},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +169,11 @@ func TestHardFailure(t *testing.T) {
 		batch = append(batch, r)
 	}
 	// From within the writer's goroutine, so that the five are one batch.
-	if err := s.do(ctx, "batch", &request{exec: func(context.Context, *writer) error { return nil }, done: func() { s.writer.commit(batch) }}); err != nil {
+	if err := s.do(ctx, "batch",
+		&request{
+			exec: func(context.Context, *writer) error { return nil },
+			done: func() { s.writer.commit(batch) },
+		}); err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range batch {
@@ -167,10 +205,18 @@ func TestRefusedFiles(t *testing.T) {
 		make func(path string) error
 		want string
 	}{
-		"newer":   {func(p string) error { return other(p, "PRAGMA user_version = 99") }, "newer version"},
-		"foreign": {func(p string) error { return other(p, "CREATE TABLE songs (title); PRAGMA application_id = 0") }, "another program"},
-		"text":    {func(p string) error { return os.WriteFile(p, bytes.Repeat([]byte("not a database. "), 1000), 0o600) }, "damaged"},
-		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, ""},
+		"newer": {func(p string) error { return other(p, "PRAGMA user_version = 99") }, "newer version"},
+		"foreign": {
+			func(p string) error {
+				return other(p, "CREATE TABLE songs (title); PRAGMA application_id = 0")
+			}, "another program",
+		},
+		"text": {
+			func(p string) error {
+				return os.WriteFile(p, bytes.Repeat([]byte("not a database. "), 1000), 0o600)
+			}, "damaged",
+		},
+		"folder": {func(p string) error { return os.Mkdir(p, 0o700) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "footnote.db")
@@ -186,7 +232,8 @@ func TestRefusedFiles(t *testing.T) {
 			}
 			for range 2 { // the lock is given back
 				_, err := Open(t.Context(), path, Options{})
-				if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), c.want) {
+				if footnote.CodeOf(err) != footnote.StorageUnavailable ||
+					!strings.Contains(footnote.MessageOf(err), c.want) {
 					t.Fatalf("open: %v", err)
 				}
 			}
@@ -254,7 +301,10 @@ func TestMovedFile(t *testing.T) {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), store.Append{Stream: "c", Bodies: []footnote.Body{footnote.UserMessage{}}}); err != nil {
+	if _, err := s.Append(t.Context(), store.Append{
+		Stream: "c",
+		Bodies: []footnote.Body{footnote.UserMessage{}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -267,8 +317,11 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	secret := []byte("very-secret-words")
 	big := bytes.Repeat(secret, 2000)
 	st := store.Stream{ID: "c", Kind: store.Conversation, Title: string(secret), ClientID: string(secret)}
-	if _, err := s.CreateAppend(ctx, st, store.Append{Bodies: []footnote.Body{footnote.UserMessage{Text: string(secret)}, footnote.UserMessage{Text: string(big)}},
-		Blobs: map[footnote.Digest][]byte{store.DigestOf(big): big}}); err != nil {
+	if _, err := s.CreateAppend(ctx, st,
+		store.Append{Bodies: []footnote.Body{
+			footnote.UserMessage{Text: string(secret)}, footnote.UserMessage{Text: string(big)},
+		},
+			Blobs: map[footnote.Digest][]byte{store.DigestOf(big): big}}); err != nil {
 		t.Fatal(err)
 	}
 	found := func() bool {
@@ -309,7 +362,10 @@ func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, t.TempDir())
 		ctx := t.Context()
-		a := store.Append{Stream: "c", Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}}, Take: &footnote.Take{Owner: "me", TTL: time.Minute}}
+		a := store.Append{
+			Stream: "c", Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}},
+			Take: &footnote.Take{Owner: "me", TTL: time.Minute},
+		}
 		events, err := s.CreateAppend(ctx, store.Stream{ID: "c", Kind: store.Conversation}, a)
 		if err != nil || !events[0].Time.Equal(time.Now()) {
 			t.Fatalf("%v, %v", events, err)
@@ -356,7 +412,11 @@ func TestCloseWaits(t *testing.T) {
 			started <- struct{}{}
 			var last int64
 			for err == nil {
-				if _, err = s.Append(context.Background(), store.Append{Stream: id, After: last, Bodies: []footnote.Body{footnote.UserMessage{}}}); err == nil {
+				if _, err = s.Append(context.Background(), store.Append{
+					Stream: id,
+					After:  last,
+					Bodies: []footnote.Body{footnote.UserMessage{}},
+				}); err == nil {
 					last++
 				}
 			}

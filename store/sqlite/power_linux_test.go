@@ -26,7 +26,10 @@ import (
 // which.
 func TestPowerLoss(t *testing.T) {
 	moments, seed := 40, uint64(time.Now().UnixNano())
-	for name, set := range map[string]func(uint64){"FOOTNOTE_POWER": func(n uint64) { moments = int(n) }, "FOOTNOTE_POWER_SEED": func(n uint64) { seed = n }} {
+	for name, set := range map[string]func(uint64){
+		"FOOTNOTE_POWER":      func(n uint64) { moments = int(n) },
+		"FOOTNOTE_POWER_SEED": func(n uint64) { seed = n },
+	} {
 		if v := os.Getenv(name); v != "" {
 			n, err := strconv.ParseUint(v, 10, 32)
 			if err != nil {
@@ -67,7 +70,8 @@ func TestPowerLoss(t *testing.T) {
 			t.Fatalf("after %d of %d operations", at+1, len(ops))
 		}
 	}
-	t.Logf("%d writes, %d syncs; %d moments, in which %d writes were lost or torn; up to %d events acknowledged, none lost", writes, syncs, moments, dropped, events)
+	t.Logf("%d writes, %d syncs; %d moments, in which %d writes were lost or torn; up to %d events acknowledged, "+
+		"none lost", writes, syncs, moments, dropped, events)
 }
 
 func count(yes bool) int {
@@ -120,7 +124,8 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 				lost++
 				continue
 			}
-			files[o.file] = append(data[:min(o.offset, int64(len(data)))], make([]byte, max(0, o.offset-int64(len(data))))...)
+			files[o.file] = append(data[:min(o.offset, int64(len(data)))],
+				make([]byte, max(0, o.offset-int64(len(data))))...)
 		case wrote:
 			part := o.data
 			if i >= safe[o.file] && rnd.IntN(2) == 0 { // disks write sectors
@@ -143,7 +148,8 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 	for line := range strings.Lines(output.String()) {
 		var id string
 		var seq int64
-		if n, _ := fmt.Sscanf(line, "%s %d\n", &id, &seq); n == 2 && strings.HasSuffix(line, "\n") { // the first line is another
+		// the first line is another
+		if n, _ := fmt.Sscanf(line, "%s %d\n", &id, &seq); n == 2 && strings.HasSuffix(line, "\n") {
 			acked[id] = max(acked[id], seq)
 		}
 	}
@@ -165,12 +171,17 @@ func record(t *testing.T, path string) ([]operation, error) {
 		return nil, err
 	}
 	defer null.Close()
-	pid, err := ptrace.Start(os.Args[0], []string{"-test.run=^$"}, append(os.Environ(), childEnv+"="+path), null.Fd(), null.Fd(), null.Fd())
+	pid, err := ptrace.Start(os.Args[0], []string{
+		"-test.run=^$",
+	}, append(os.Environ(), childEnv+"="+path), null.Fd(), null.Fd(), null.Fd())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = unix.Kill(pid, unix.SIGKILL) }()
-	r := &recorder{dir: filepath.Dir(path), pid: pid, end: time.Now().Add(time.Minute), entered: map[int]entry{}, at: map[int64]int64{}}
+	r := &recorder{
+		dir: filepath.Dir(path), pid: pid, end: time.Now().Add(time.Minute), entered: map[int]entry{},
+		at: map[int64]int64{},
+	}
 	_, err = ptrace.Follow(pid, r.stop)
 	return r.ops, err
 }
@@ -293,7 +304,8 @@ func (r *recorder) unlinked(address uint64) error {
 // start.
 func (r *recorder) file(fd int64) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", r.pid, fd))
-	if err != nil || filepath.Dir(path) != r.dir || !strings.HasPrefix(filepath.Base(path), "footnote.db") || strings.HasSuffix(path, "-shm") {
+	if err != nil || filepath.Dir(path) != r.dir || !strings.HasPrefix(filepath.Base(path), "footnote.db") ||
+		strings.HasSuffix(path, "-shm") {
 		return ""
 	}
 	return filepath.Base(path)

@@ -1,10 +1,13 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -17,7 +20,13 @@ const (
 	pageBytes  = 1 << 20
 )
 
-const headColumns = `id, kind, org, user, client_id, assistant, title, last, run, run_state, deadline, created, updated`
+const (
+	headColumns = `id, kind, org, user, client_id, assistant, title, ` + lastEvent +
+		`, last, run, run_state, deadline, created, updated`
+	// lastEvent is the number of the last event of a row of streams. If its column holds none, the events say.
+	lastEvent = `CASE WHEN typeof(streams.last) = 'integer' AND streams.last >= 0 THEN streams.last ELSE
+		(SELECT coalesce(max(seq), 0) FROM events WHERE stream = streams.n AND typeof(seq) = 'integer') END`
+)
 
 // reads are the prepared statements of the connections that read.
 type reads struct {
@@ -34,12 +43,18 @@ type query struct {
 func readQueries(q *reads) []query {
 	return append(moneyReads(q), []query{
 		{&q.get, `SELECT ` + headColumns + ` FROM streams WHERE id = ?`},
-		{&q.find, `SELECT ` + headColumns + ` FROM streams WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`},
+		{
+			&q.find, `SELECT ` + headColumns +
+				` FROM streams WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`,
+		},
 		{&q.list, `SELECT ` + headColumns + ` FROM streams
-			WHERE org = ?1 AND user = ?2 AND (?3 = '' OR kind = ?3) AND (updated, id) < (?4, ?5) AND instr(title_fold, ?6) > 0
+			WHERE org = ?1 AND user = ?2 AND (?3 = '' OR kind = ?3) AND (updated, id) < (?4, ?5)
+				AND instr(title_fold, ?6) > 0
 			ORDER BY updated DESC, id DESC LIMIT ?7`},
-		{&q.events, `SELECT seq, time, run, kind, body FROM events
-			WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq > ? ORDER BY seq LIMIT ?`},
+		// One row says what the last event must be, also of a stream of which no event is left.
+		{&q.events, `SELECT ` + lastEvent + `, e.seq, e.time, e.run, e.kind, e.body
+			FROM streams LEFT JOIN events e ON e.stream = streams.n AND e.seq > ?2 AND e.seq <= ` + lastEvent + `
+			WHERE streams.id = ?1 ORDER BY e.seq LIMIT ?3`},
 		{&q.blob, `SELECT b.data FROM blobs b JOIN blob_refs r ON r.blob = b.n
 			WHERE b.digest = ? AND r.stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.exists, `SELECT EXISTS (SELECT 1 FROM streams WHERE id = ?)`},
@@ -99,12 +114,74 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-func scanHead(scan func(...any) error) (h store.Stream, err error) {
-	var deadline, created, updated int64
-	err = scan(&h.ID, &h.Kind, &h.Org, &h.User, &h.ClientID, &h.Assistant, &h.Title, &h.Last,
-		&h.Run, &h.RunState, &deadline, &created, &updated)
-	h.Deadline, h.Created, h.Updated = timeOf(deadline), timeOf(created), timeOf(updated)
-	return h, err
+// number scans an integer. SQLite keeps any value in any column; one that is no integer is wrong, and its row can
+// still be read.
+type number struct {
+	n     int64
+	wrong bool
+	none  bool // it is NULL
+}
+
+// Scan implements sql.Scanner.
+func (n *number) Scan(src any) error {
+	value, ok := src.(int64)
+	*n = number{n: value, wrong: !ok, none: src == nil}
+	return nil
+}
+
+// lenient scans a text. Only damage can leave a NULL, which is read as a text that store.Damage refuses.
+type lenient struct{ to *string }
+
+// Scan implements sql.Scanner.
+func (l lenient) Scan(src any) error {
+	switch value := src.(type) {
+	case string:
+		*l.to = value
+	case []byte:
+		*l.to = string(value)
+	case nil:
+		*l.to = "\x00"
+	default:
+		*l.to = fmt.Sprint(value)
+	}
+	return nil
+}
+
+// scanEvent reads the row of an event whose last columns are seq, time, run, kind and body.
+func (s *Store) scanEvent(rows *sql.Rows, stream *string, body *sql.RawBytes, before ...any) (footnote.Event, error) {
+	var seq, micros number
+	var r store.Row
+	if err := rows.Scan(append(before, &seq, &micros, lenient{&r.Run}, lenient{&r.Kind}, body)...); err != nil {
+		return footnote.Event{}, badRow{err}
+	}
+	if seq.none {
+		return footnote.Event{}, sql.ErrNoRows
+	}
+	if seq.wrong || seq.n < 1 {
+		return footnote.Event{}, badRow{errors.New("its number is not a positive integer")}
+	}
+	r.Stream, r.Seq, r.Time, r.TimeWrong, r.Body = *stream, seq.n, timeOf(micros.n), micros.wrong, *body
+	return s.damage.Event(r), nil
+}
+
+// scanHead reads the row of a head, and names what is wrong in it but for its times and texts. What is no time is read
+// as one that store.Damage refuses.
+func scanHead(scan func(...any) error) (h store.Stream, wrong []string, err error) {
+	var last, deadline, created, updated number
+	err = scan(lenient{&h.ID}, lenient{&h.Kind}, lenient{&h.Org}, lenient{&h.User}, lenient{&h.ClientID},
+		lenient{
+			&h.Assistant,
+		}, lenient{&h.Title}, &h.Last, &last, lenient{&h.Run}, lenient{&h.RunState}, &deadline, &created, &updated)
+	for to, n := range map[*time.Time]number{&h.Deadline: deadline, &h.Created: created, &h.Updated: updated} {
+		if n.wrong {
+			n.n = math.MaxInt64
+		}
+		*to = timeOf(n.n)
+	}
+	if last.wrong || last.n < 0 {
+		wrong = append(wrong, "number of events")
+	}
+	return h, wrong, err
 }
 
 // head reads one head; id is for the words of the error.
@@ -112,11 +189,14 @@ func (s *Store) head(ctx context.Context, id string, stmt *sql.Stmt, args ...any
 	if err := s.usable(ctx); err != nil {
 		return store.Stream{}, err
 	}
-	h, err := scanHead(stmt.QueryRowContext(ctx, args...).Scan)
+	h, wrong, err := scanHead(stmt.QueryRowContext(ctx, args...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Stream{}, store.ErrNoStream(id)
 	}
-	return h, translate(ctx, "get "+id, err)
+	if err != nil {
+		return store.Stream{}, translate(ctx, "get "+id, err)
+	}
+	return s.damage.Head(h, wrong...), nil
 }
 
 // Get implements store.Store.
@@ -129,6 +209,9 @@ func (s *Store) Find(ctx context.Context, org, user, kind, clientID string) (sto
 	return s.head(ctx, clientID, s.reads.find, org, user, kind, clientID)
 }
 
+// afterAll sorts after any number, and after the text of a damaged column.
+var afterAll = bytes.Repeat([]byte{0xff}, 16)
+
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string, error) {
 	updated, id, err := store.From(p)
@@ -138,18 +221,26 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	if err := s.usable(ctx); err != nil {
 		return nil, "", err
 	}
-	heads, err := s.heads(ctx, p.Limit+1, nil, s.reads.list, p.Org, p.User, p.Kind, updated, id, store.Fold(p.Query), p.Limit+1)
+	var before any = updated
+	if p.Before == "" {
+		before = afterAll
+	}
+	var stored []store.Stream // with times that may be wrong: the order is theirs
+	keep := func(h store.Stream) bool { stored = append(stored, h); return true }
+	heads, err := s.heads(ctx, p.Limit+1, keep, s.reads.list, p.Org, p.User, p.Kind, before, id, store.Fold(p.Query),
+		p.Limit+1)
 	if err != nil {
 		return nil, "", translate(ctx, "list", err)
 	}
 	if len(heads) <= p.Limit {
 		return heads, "", nil
 	}
-	return heads[:p.Limit:p.Limit], store.CursorOf(heads[p.Limit-1]), nil
+	return heads[:p.Limit:p.Limit], store.CursorOf(stored[p.Limit-1]), nil
 }
 
 // heads reads at most limit heads that keep lets through; nil lets all through.
-func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bool, stmt *sql.Stmt, args ...any) ([]store.Stream, error) {
+func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bool, stmt *sql.Stmt,
+	args ...any) ([]store.Stream, error) {
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -157,12 +248,12 @@ func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bo
 	defer rows.Close()
 	var heads []store.Stream
 	for len(heads) < limit && rows.Next() {
-		h, err := scanHead(rows.Scan)
+		h, wrong, err := scanHead(rows.Scan)
 		if err != nil {
 			return nil, err
 		}
 		if keep == nil || keep(h) {
-			heads = append(heads, h)
+			heads = append(heads, s.damage.Head(h, wrong...))
 		}
 	}
 	return heads, rows.Err()
@@ -192,7 +283,7 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 			var more bool
 			var err error
 			page, more, err = s.page(ctx, page[:0], stream, after)
-			if damaged(err) {
+			if unreadable(err) {
 				page, more, err = s.pageByRow(ctx, page[:0], stream, after)
 			}
 			for _, ev := range page {
@@ -213,37 +304,40 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 }
 
 // page reads the next events into page, and reports whether there can be more.
-func (s *Store) page(ctx context.Context, page []footnote.Event, stream string, after int64) (_ []footnote.Event, more bool, err error) {
+func (s *Store) page(ctx context.Context, page []footnote.Event, stream string,
+	after int64) (_ []footnote.Event, more bool, err error) {
 	rows, err := s.reads.events.QueryContext(ctx, stream, after, pageEvents)
 	if err != nil {
 		return page, false, err
 	}
 	defer rows.Close()
-	size, last := 0, max(after, 0)
+	n, size, last := 0, 0, max(after, 0)
+	var end number
+	exists := false
 	var body sql.RawBytes
 	for rows.Next() {
-		var micros int64
-		var kind string
-		ev := footnote.Event{Stream: stream}
-		if err := rows.Scan(&ev.Seq, &micros, &ev.Run, &kind, &body); err != nil {
+		exists = true
+		ev, err := s.scanEvent(rows, &stream, &body, &end)
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
 			return page, false, err
 		}
-		ev.Time = timeOf(micros)
-		ev.Body = s.damage.Body(stream, ev.Seq, kind, body)
 		page = append(s.damage.Gap(page, stream, last, ev.Seq), ev)
 		last = ev.Seq
-		if size += len(body); size >= pageBytes {
+		n++
+		if size += len(body); size >= pageBytes || n == pageEvents {
 			return page, true, nil
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return page, false, err
 	}
-	if len(page) > 0 {
-		return page, len(page) >= pageEvents, nil
+	if !exists {
+		return page, false, store.ErrNoStream(stream)
 	}
-	rows.Close() // its connection serves the next query
-	return page, false, s.mustExist(ctx, stream)
+	return s.damage.Gap(page, stream, last, end.n+1), false, nil // the newest may be missing, too
 }
 
 func (s *Store) mustExist(ctx context.Context, stream string) error {
@@ -288,7 +382,7 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) ([]store.Posit
 		return events, nil
 	}
 	events, err := s.tail(ctx, after, limit)
-	if damaged(err) {
+	if unreadable(err) {
 		events, err = s.tailByRow(ctx, after, limit)
 	}
 	return events, translate(ctx, "read the tail", err)
@@ -304,13 +398,15 @@ func (s *Store) tail(ctx context.Context, after int64, limit int) ([]store.Posit
 	var body sql.RawBytes
 	for rows.Next() {
 		var p store.Positioned
-		var micros int64
-		var kind string
-		if err := rows.Scan(&p.Position, &p.Stream, &p.Org, &p.User, &p.Seq, &micros, &p.Run, &kind, &body); err != nil {
+		var stream string
+		place := []any{&p.Position, lenient{&stream}, lenient{&p.Org}, lenient{&p.User}}
+		p.Event, err = s.scanEvent(rows, &stream, &body, place...)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = badRow{errors.New("it has no number")}
+		}
+		if err != nil {
 			return nil, err
 		}
-		p.Time = timeOf(micros)
-		p.Body = s.damage.Body(p.Stream, p.Seq, kind, body)
 		events = append(events, p)
 	}
 	return events, rows.Err()

@@ -17,12 +17,46 @@ import (
 // open for writing, if there is one. Methods that write fail, but those about keys,
 // and so do those about leases, which only that process knows. A file that is not
 // there is NotFound; one of another version is StorageUnavailable.
-func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
-	if path, err = filepath.Abs(path); err != nil {
+func OpenReader(ctx context.Context, path string) (*Store, error) {
+	s, state, err := openToRead(ctx, path)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil, footnote.Errorf(footnote.NotFound, "There is no data file at %s.", path)
+	if state.Have == state.Want {
+		err = s.reads.prepare(ctx, s.read)
+	} else {
+		err = footnote.Errorf(footnote.StorageUnavailable,
+			"The data file is of another version of Footnote (schema %d; this one reads %d).", state.Have, state.Want)
+	}
+	if err != nil {
+		return nil, errors.Join(translate(ctx, "open "+path, err), s.closeFiles())
+	}
+	return s, nil
+}
+
+// State is what Inspect finds.
+type State struct {
+	Have, Want int  // versions: of what the file holds, and of what this program writes
+	Compacts   bool // the file gives space back
+}
+
+// Inspect reads the head of a data file, without changing it. The error says why it cannot be the store. A file that is
+// not there is NotFound.
+func Inspect(ctx context.Context, path string) (State, error) {
+	s, state, err := openToRead(ctx, path)
+	if err != nil {
+		return State{}, err
+	}
+	if err := schema.Check(state.Have, state.Want); err != nil {
+		return State{}, errors.Join(err, s.closeFiles())
+	}
+	return state, s.closeFiles()
+}
+
+// openToRead opens a data file of any version. The caller prepares the statements, if it needs any.
+func openToRead(ctx context.Context, path string) (_ *Store, state State, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, state, err
 	}
 	s := &Store{now: time.Now, path: path, readOnly: true, queue: make(chan *request), stopped: make(chan struct{})}
 	close(s.stopped) // there is no writer to wait for
@@ -32,21 +66,30 @@ func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
 			_ = s.closeFiles()
 		}
 	}()
-	if s.read, err = sql.Open("sqlite", dsn(path, readPragmas)); err != nil {
-		return nil, err
-	}
-	var version int
-	if err := s.read.QueryRowContext(ctx, "SELECT user_version FROM pragma_user_version").Scan(&version); err != nil {
-		return nil, err
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, state, footnote.Errorf(footnote.NotFound, "There is no data file at %s.", path)
+	case err != nil:
+		return nil, state, err
+	case info.Size() == 0:
+		return nil, state, footnote.Errorf(footnote.StorageUnavailable,
+			"The data file %s is empty. If it held conversations, restore it from a backup; otherwise remove it.", path)
 	}
 	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
-		return nil, err
+		return nil, state, err
 	}
-	if version != len(scripts) {
-		return nil, footnote.Errorf(footnote.StorageUnavailable, "The data file is of another version of Footnote (schema %d; this one reads %d).", version, len(scripts))
+	if s.read, err = sql.Open("sqlite", dsn(path, readPragmas)); err != nil {
+		return nil, state, err
 	}
-	return s, s.reads.prepare(ctx, s.read)
+	if state.Have, err = versionOf(ctx, s.read); err != nil {
+		return nil, state, err
+	}
+	var mode int
+	err = s.read.QueryRowContext(ctx, "SELECT auto_vacuum FROM pragma_auto_vacuum").Scan(&mode)
+	state.Want, state.Compacts = len(scripts), mode == incremental
+	return s, state, err
 }
 
 var errReader = &footnote.Error{

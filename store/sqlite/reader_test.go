@@ -31,7 +31,11 @@ func TestAReaderReadsBesideTheWriter(t *testing.T) {
 	if head, err := reader.Get(t.Context(), "s"); err != nil || head.Last != 1 {
 		t.Errorf("head = %+v, %v", head, err)
 	}
-	_, err = reader.Append(t.Context(), store.Append{Stream: "s", After: 1, Bodies: []footnote.Body{footnote.Titled{Title: "y"}}})
+	_, err = reader.Append(t.Context(), store.Append{
+		Stream: "s",
+		After:  1,
+		Bodies: []footnote.Body{footnote.Titled{Title: "y"}},
+	})
 	if footnote.CodeOf(err) != footnote.StorageUnavailable {
 		t.Errorf("a write: CodeOf(%v), want storage_unavailable", err)
 	}
@@ -47,7 +51,11 @@ func TestAReaderReadsBesideTheWriter(t *testing.T) {
 	if err := reader.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := writer.Append(t.Context(), store.Append{Stream: "s", After: 1, Bodies: []footnote.Body{footnote.Titled{Title: "z"}}}); err != nil {
+	if _, err := writer.Append(t.Context(), store.Append{
+		Stream: "s",
+		After:  1,
+		Bodies: []footnote.Body{footnote.Titled{Title: "z"}},
+	}); err != nil {
 		t.Errorf("the writer, after the reader closed: %v", err)
 	}
 }

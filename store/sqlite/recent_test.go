@@ -36,7 +36,9 @@ func TestRecentIsWhatIsStored(t *testing.T) {
 	ctx := t.Context()
 	for i := range 5 {
 		id := fmt.Sprint("c", i)
-		_, err := s.CreateAppend(ctx, store.Stream{ID: id, Kind: "k", Org: "o", User: "u" + id}, store.Append{Bodies: []footnote.Body{
+		_, err := s.CreateAppend(ctx, store.Stream{
+			ID: id, Kind: "k", Org: "o", User: "u" + id,
+		}, store.Append{Bodies: []footnote.Body{
 			footnote.Titled{Title: "t"}, footnote.UserMessage{Text: "1"}, footnote.UserMessage{Text: "2"},
 			footnote.UserMessage{Text: "3"}, footnote.UserMessage{Text: "4"}, footnote.UserMessage{Text: "5"},
 		}})
@@ -51,13 +53,21 @@ func TestRecentIsWhatIsStored(t *testing.T) {
 	// A number that was given back is given to another stream: nobody writes to it
 	// under the old name.
 	must(t, s.Create(ctx, store.Stream{ID: "new", Kind: "k"}))
-	if _, err := s.Append(ctx, store.Append{Stream: "c4", After: 0, Bodies: []footnote.Body{footnote.Titled{}}}); footnote.CodeOf(err) != footnote.NotFound {
+	if _, err := s.Append(ctx, store.Append{
+		Stream: "c4",
+		After:  0,
+		Bodies: []footnote.Body{footnote.Titled{}},
+	}); footnote.CodeOf(err) != footnote.NotFound {
 		t.Fatalf("an append to a deleted stream: %v", err)
 	}
 	must(t, s.Close())
 
 	s = open(t, dir) // an owner or a position from before is not known by heart
-	_, err := s.Append(ctx, store.Append{Stream: "c0", After: 6, Bodies: []footnote.Body{footnote.UserMessage{Text: "6"}}})
+	_, err := s.Append(ctx, store.Append{
+		Stream: "c0",
+		After:  6,
+		Bodies: []footnote.Body{footnote.UserMessage{Text: "6"}},
+	})
 	must(t, err)
 	if n := tails(t, s, 31); n != 3 {
 		t.Fatalf("%d reads needed no file; the one event since the start should serve 3", n)
@@ -123,8 +133,11 @@ func TestRunAllocations(t *testing.T) {
 		n++
 		id := fmt.Sprint("c", n)
 		_, err := s.CreateAppend(ctx, store.Stream{ID: id, Kind: "k", Org: "o", User: "u"}, store.Append{
-			Run: "r", Take: &footnote.Take{Owner: "me", TTL: time.Minute}, Blobs: map[footnote.Digest][]byte{store.DigestOf(prompt): prompt},
-			Bodies: []footnote.Body{footnote.Opened{}, footnote.Titled{Title: "t"}, footnote.UserMessage{Text: "x"}, footnote.RunStarted{}}})
+			Run: "r", Take: &footnote.Take{Owner: "me", TTL: time.Minute},
+			Blobs: map[footnote.Digest][]byte{store.DigestOf(prompt): prompt},
+			Bodies: []footnote.Body{
+				footnote.Opened{}, footnote.Titled{Title: "t"}, footnote.UserMessage{Text: "x"}, footnote.RunStarted{},
+			}})
 		must(t, err)
 		_, err = s.Append(ctx, store.Append{Stream: id, After: 4, Lease: 1, Run: "r", Release: true,
 			Bodies: []footnote.Body{footnote.AssistantMessage{}, footnote.Answered{}, footnote.RunFinished{}}})
@@ -137,7 +150,8 @@ func TestRunAllocations(t *testing.T) {
 	})
 	t.Logf("%.0f allocations", allocs)
 	if allocs > mostRunAllocations {
-		t.Errorf("a run's two appends and their tail made %.0f allocations, want at most %d", allocs, mostRunAllocations)
+		t.Errorf("a run's two appends and their tail made %.0f allocations, want at most %d", allocs,
+			mostRunAllocations)
 	}
 }
 

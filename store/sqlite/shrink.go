@@ -20,13 +20,6 @@ const (
 	incremental = 2         // PRAGMA auto_vacuum
 )
 
-// Compacts reports whether the file gives space back.
-func (s *Store) Compacts(ctx context.Context) (bool, error) {
-	var mode int
-	err := s.read.QueryRowContext(ctx, "SELECT auto_vacuum FROM pragma_auto_vacuum").Scan(&mode)
-	return mode == incremental, translate(ctx, "read how the file is kept", err)
-}
-
 // compact rewrites a file that does not give space back; any file when it is forced.
 func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	var mode int
@@ -42,7 +35,8 @@ func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	}
 	// The copy is as large as the file: not in memory.
 	for _, sql := range []string{
-		"PRAGMA temp_store = FILE", fmt.Sprintf("PRAGMA auto_vacuum = %d", incremental), "VACUUM", "PRAGMA temp_store = MEMORY",
+		"PRAGMA temp_store = FILE", fmt.Sprintf("PRAGMA auto_vacuum = %d", incremental), "VACUUM",
+		"PRAGMA temp_store = MEMORY",
 	} {
 		if _, err := w.conn.ExecContext(ctx, sql); err != nil {
 			if forced {

@@ -24,7 +24,9 @@ func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footn
 		d := store.DigestOf(data)
 		a.Blobs[d], digests = data, append(digests, d)
 	}
-	if _, err := s.CreateAppend(t.Context(), store.Stream{ID: id, Kind: "document", Org: "o", User: "u"}, a); err != nil {
+	if _, err := s.CreateAppend(t.Context(), store.Stream{
+		ID: id, Kind: "document", Org: "o", User: "u",
+	}, a); err != nil {
 		t.Fatal(err)
 	}
 	return digests
@@ -112,8 +114,8 @@ func TestOlderFilesGiveSpaceBack(t *testing.T) {
 	}
 	s = open()
 	defer s.Close()
-	if ok, err := s.Compacts(t.Context()); err != nil || !ok {
-		t.Fatalf("the file gives space back: %v, %v", ok, err)
+	if state, err := Inspect(t.Context(), path); err != nil || !state.Compacts {
+		t.Fatalf("the file gives space back: %+v, %v", state, err)
 	}
 	if err := s.Delete(t.Context(), "second"); err != nil {
 		t.Fatal(err)

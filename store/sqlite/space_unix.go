@@ -28,5 +28,6 @@ func checkSpace(folder string) error {
 // full reports whether a disk has less than spare left for this user. A file system that
 // counts no blocks, such as one without a limit in memory, does not tell.
 func full(disk *unix.Statfs_t) bool {
-	return disk.Blocks > 0 && int64(disk.Bavail)*int64(disk.Bsize) < spare //nolint:unconvert // the types differ between systems
+	//nolint:unconvert // the types differ between systems
+	return disk.Blocks > 0 && int64(disk.Bavail)*int64(disk.Bsize) < spare
 }

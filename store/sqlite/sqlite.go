@@ -47,6 +47,8 @@ type Options struct {
 	Compact bool
 	// Waiting, when set, is called once if Open has to wait.
 	Waiting func()
+	// Empty, when set, is called if the file is there and has nothing in it.
+	Empty func()
 	// Damaged, when set, is told of each event that cannot be read, once.
 	Damaged func(stream string, seq int64, reason string)
 }
@@ -136,6 +138,9 @@ func (s *Store) openFile(ctx context.Context, opts Options) error {
 	if s.lock, err = waitFile(ctx, s.path+".lock", opts); err != nil {
 		return err
 	}
+	if info, err := os.Stat(s.path); err == nil && info.Size() == 0 && opts.Empty != nil {
+		opts.Empty()
+	}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -155,7 +160,8 @@ func (s *Store) openFile(ctx context.Context, opts Options) error {
 var (
 	// secure_delete: what is deleted is overwritten, not only forgotten.
 	// auto_vacuum: before anything is written to a new file, or it has no effect.
-	writePragmas = []string{"busy_timeout(5000)", "auto_vacuum(2)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(ON)",
+	writePragmas = []string{"busy_timeout(5000)", "auto_vacuum(2)", "journal_mode(WAL)", "synchronous(FULL)",
+		"secure_delete(ON)",
 		"journal_size_limit(67108864)", "cache_size(-32000)", "temp_store(MEMORY)"}
 	readPragmas = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8000)", "temp_store(MEMORY)"}
 )
@@ -174,7 +180,9 @@ func dsn(path string, pragmas []string) string {
 func checkDurable(ctx context.Context, conn *sql.Conn) error {
 	var mode string
 	var sync int
-	if err := conn.QueryRowContext(ctx, `SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode, &sync); err != nil {
+	if err := conn.QueryRowContext(ctx,
+		`SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode,
+		&sync); err != nil {
 		return err
 	}
 	if mode != "wal" || sync != 2 {

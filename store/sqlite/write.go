@@ -44,9 +44,11 @@ func (q *statements) close() {
 const together = 4
 
 // nextStream is the number of a new stream. It may not be one that rows still carry which could
-// not be deleted with their stream: they would become part of the new one.
-const nextStream = `1 + max((SELECT coalesce(max(n), 0) FROM streams),
-	(SELECT coalesce(max(stream), 0) FROM events), (SELECT coalesce(max(stream), 0) FROM blob_refs))`
+// not be deleted with their stream: they would become part of the new one. A damaged row may carry any
+// value, also one after which there is no number; text sorts after all numbers.
+const nextStream = `1 + max((SELECT coalesce(max(n), 0) FROM streams WHERE n < 1 << 62),
+	(SELECT CAST(coalesce(max(stream), 0) AS INTEGER) FROM events WHERE stream < 1 << 62),
+	(SELECT CAST(coalesce(max(stream), 0) AS INTEGER) FROM blob_refs WHERE stream < 1 << 62))`
 
 func writeQueries(q *statements) []query {
 	queries := []query{
@@ -56,14 +58,20 @@ func writeQueries(q *statements) []query {
 		{&q.insertStream, `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
 			title, title_fold, last, run, run_state, deadline)
 			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
-		{&q.selectHead, `SELECT n, org, user, last FROM streams WHERE id = ?`},
-		{&q.advance, `UPDATE streams SET last = last + ?, updated = ? WHERE n = ? AND last = ?`},
-		{&q.advanceRun, `UPDATE streams SET last = last + ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ? AND last = ?`},
+		{&q.selectHead, `SELECT n, org, user, ` + lastEvent + ` FROM streams WHERE id = ?`},
+		{&q.advance, `UPDATE streams SET last = ?, updated = ? WHERE n = ? AND ` + lastEvent + ` = ?`},
+		{
+			&q.advanceRun, `UPDATE streams SET last = ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ` +
+				`? AND ` + lastEvent + ` = ?`,
+		},
 		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE n = ?`},
 		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?)
 			ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE data <> excluded.data`},
 		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob) SELECT ?, n FROM blobs WHERE digest = ?`},
-		{&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position`},
+		{
+			&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = ` +
+				`excluded.position`,
+		},
 		{&q.ping, `UPDATE ping SET at = ?`},
 		{&q.deleteBlobs, `DELETE FROM blobs WHERE n IN (
 			SELECT r.blob FROM blob_refs r JOIN streams s ON s.n = r.stream WHERE s.id = ?
@@ -76,7 +84,9 @@ func writeQueries(q *statements) []query {
 	}
 	for i := range q.insertEvents {
 		rows := strings.Repeat(", (?, ?, ?, ?, ?, ?)", i+1)[2:]
-		queries = append(queries, query{&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows})
+		queries = append(queries, query{
+			&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows,
+		})
 	}
 	return append(queries, moneyQueries(q)...)
 }
@@ -161,7 +171,8 @@ func (w *writer) create(ctx context.Context, s store.Stream, now time.Time, last
 	if c.SetTitle {
 		title = c.Title
 	}
-	res, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant, now.UnixMicro(),
+	res, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant,
+		now.UnixMicro(),
 		title, store.Fold(title), last, c.Run, c.RunState, micro(c.Deadline))
 	if unique(err) {
 		return head{}, store.ErrTaken(s.ID)
@@ -278,13 +289,14 @@ func (p *pending) look(ctx context.Context, w *writer) error {
 
 // write advances the head when the writer is up to date, and inserts the events.
 func (p *pending) write(ctx context.Context, w *writer) error {
-	n, micros, c := len(p.a.Bodies), p.now.UnixMicro(), p.change
+	last, micros, c := p.a.After+int64(len(p.a.Bodies)), p.now.UnixMicro(), p.change
 	var res sql.Result
 	var err error
 	if c.SetRun {
-		res, err = w.stmts.advanceRun.ExecContext(ctx, n, micros, c.Run, c.RunState, micro(c.Deadline), p.head.n, p.a.After)
+		res, err = w.stmts.advanceRun.ExecContext(ctx, last, micros, c.Run, c.RunState, micro(c.Deadline), p.head.n,
+			p.a.After)
 	} else {
-		res, err = w.stmts.advance.ExecContext(ctx, n, micros, p.head.n, p.a.After)
+		res, err = w.stmts.advance.ExecContext(ctx, last, micros, p.head.n, p.a.After)
 	}
 	if err != nil {
 		return err
@@ -308,7 +320,9 @@ func (p *pending) write(ctx context.Context, w *writer) error {
 // insert writes the events.
 func (p *pending) insert(ctx context.Context, w *writer) error {
 	for i, b := range p.a.Bodies {
-		p.events[i] = footnote.Event{Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.now, Run: p.a.Run, Body: b}
+		p.events[i] = footnote.Event{
+			Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.now, Run: p.a.Run, Body: b,
+		}
 	}
 	for from := 0; from < len(p.events); from += together {
 		n := min(len(p.events)-from, together)

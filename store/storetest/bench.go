@@ -27,7 +27,10 @@ func BenchSettle(b *testing.B, s store.Store) {
 				for n := range int64(each) {
 					a := store.Append{Stream: id, After: last + n, Bodies: say("x")}
 					if reserve {
-						w := wish(fmt.Sprint(id, ".", last+n), usd(10), footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(1 << 50)})
+						w := wish(fmt.Sprint(id, ".", last+n), usd(10), footnote.Ceiling{
+							Scope: footnote.PerOrgDay,
+							Most:  usd(1 << 50),
+						})
 						w.Stream = id
 						if _, err := s.Reserve(b.Context(), w); err != nil {
 							b.Error(err)

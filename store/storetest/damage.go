@@ -1,18 +1,53 @@
 package storetest
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/inspect"
 )
+
+// Reports gathers the events that a store reports as damaged. Its methods may be called from several goroutines.
+type Reports struct {
+	mu  sync.Mutex // guards below
+	seq []int64
+}
+
+// Add takes a report.
+func (r *Reports) Add(_ string, seq int64, _ string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seq = append(r.seq, seq)
+}
+
+// Events returns the numbers of the events reported so far.
+func (r *Reports) Events() []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seq)
+}
 
 // Harm changes what a store has stored, behind its back.
 type Harm struct {
 	Body func(stream string, seq int64, kind string, body []byte)
 	Drop func(stream string, seq int64)
 	Blob func(digest footnote.Digest, data []byte)
+	// Event sets a column of an event to an SQL expression, and Head one of a stream's head.
+	Event func(stream string, seq int64, column, value string)
+	Head  func(stream, column, value string)
+	// Columns are such expressions by the column of an event: values that the database can hold, and that the store
+	// does not write.
+	Columns map[string][]string
+	// Heads are such expressions by the column of a head.
+	Heads map[string][]string
+	// Times are those among them that are times.
+	Times []string
 	// Told are the events that the store has told of.
 	Told func() []int64
 }
@@ -42,26 +77,18 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 			must(t, s.Delete(begin(t), "c1"))
 		})
 	}
-	t.Run("gap", func(t *testing.T) {
-		s, harm := open(t)
-		create(t, s, "c1")
-		write(t, s, "c1", 0, say("one", "two", "three")...)
-		harm.Drop("c1", 2)
-		got := read(t, s, "c1", 0)
-		equal(t, "sequences", sequences(got), []int64{1, 2, 3})
-		if u, ok := got[1].Body.(footnote.Unreadable); !ok || u.Reason != store.MissingEvent {
-			t.Errorf("the gap reads %+v", got[1])
-		}
-		equal(t, "after the gap", sequences(read(t, s, "c1", 2)), []int64{3})
-		must(t, s.Delete(begin(t), "c1"))
-	})
+	t.Run("columns", testColumns(open))
+	t.Run("heads", testHarmedHeads(open))
+	t.Run("gaps", testGaps(open))
 	t.Run("blob", func(t *testing.T) {
 		s, harm := open(t)
 		create(t, s, "c1", "c2")
 		data := []byte("rows")
 		digest := store.DigestOf(data)
 		with := func(id string, after int64) store.Append {
-			return store.Append{Stream: id, After: after, Bodies: say("one"), Blobs: map[footnote.Digest][]byte{digest: data}}
+			return store.Append{
+				Stream: id, After: after, Bodies: say("one"), Blobs: map[footnote.Digest][]byte{digest: data},
+			}
 		}
 		_, err := s.Append(begin(t), with("c1", 0))
 		must(t, err)
@@ -79,6 +106,162 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 		}
 	})
 	t.Run("moved", testMoveUnreadable(open))
+}
+
+// testColumns holds that one value that cannot be read costs one event, whatever column it stands in.
+func testColumns(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+	return func(t *testing.T) {
+		s, harm := open(t)
+		n := 0
+		for column, values := range harm.Columns {
+			for _, value := range values {
+				n++
+				id := fmt.Sprintf("c%d", n)
+				t.Run(column+" = "+value, func(t *testing.T) {
+					create(t, s, id)
+					write(t, s, id, 0, say("one", "two", "three")...)
+					told := len(harm.Told())
+					harm.Event(id, 2, column, value)
+					harmed(t, s, id)
+					if len(harm.Told()) == told {
+						t.Error("the store told nobody")
+					}
+					write(t, s, id, 3, say("four")...)
+					must(t, s.Delete(begin(t), id))
+				})
+			}
+		}
+	}
+}
+
+// harmed demands that a stream of the three messages can be read but for its second event, and so can the tail.
+func harmed(t *testing.T, s store.Store, id string) {
+	t.Helper()
+	got := read(t, s, id, 0)
+	equal(t, "sequences", sequences(got), []int64{1, 2, 3})
+	u, ok := got[1].Body.(footnote.Unreadable)
+	if !ok || u.Reason == "" {
+		t.Errorf("the event reads %+v", got[1])
+	}
+	equal(t, "the first event", got[0].Body, say("one")[0])
+	equal(t, "the last event", got[2].Body, say("three")[0])
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	tail, err := s.Tail(begin(t), 0, 100)
+	must(t, err)
+	for seq, text := range map[int64]string{1: "one", 3: "three"} {
+		i := slices.IndexFunc(tail, func(p store.Positioned) bool { return p.Stream == id && p.Seq == seq })
+		if i < 0 {
+			t.Fatalf("the tail has no event %d: %+v", seq, tail)
+		}
+		equal(t, "tail", tail[i].Body, say(text)[0])
+	}
+	for _, p := range tail {
+		if p.Stream != "" && p.Seq < 1 {
+			t.Errorf("the tail has %+v", p)
+		}
+	}
+	report, err := inspect.Read(begin(t), s, nil)
+	must(t, err)
+	if len(report.Problems) == 0 {
+		t.Error("the inspection found nothing")
+	}
+}
+
+// testGaps holds that missing events are noticed, wherever in the log they were.
+func testGaps(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+	return func(t *testing.T) {
+		s, harm := open(t)
+		for i, lost := range [][]int64{{1}, {2}, {3}, {2, 3}, {1, 2, 3}} {
+			t.Run(fmt.Sprint(lost), func(t *testing.T) {
+				id := fmt.Sprintf("c%d", i)
+				create(t, s, id)
+				write(t, s, id, 0, say("one", "two", "three")...)
+				for _, seq := range lost {
+					harm.Drop(id, seq)
+				}
+				told := len(harm.Told())
+				for after := range int64(4) {
+					got := read(t, s, id, after)
+					equal(t, "sequences", sequences(got), append([]int64(nil), []int64{1, 2, 3}[after:]...))
+					for _, ev := range got {
+						equal(t, "missing", store.Missing(ev.Body), slices.Contains(lost, ev.Seq))
+					}
+				}
+				equal(t, "told", slices.Sorted(slices.Values(harm.Told()[told:])), lost)
+				if report, err := inspect.Read(begin(t), s, nil); err != nil || !named(report, id) && len(lost) < 3 {
+					t.Errorf("the inspection: %+v, %v", report.Problems, err)
+				}
+				write(t, s, id, 3, say("four")...)
+				equal(t, "sequences", sequences(read(t, s, id, 0)), []int64{1, 2, 3, 4})
+				must(t, s.Delete(begin(t), id))
+			})
+		}
+	}
+}
+
+func named(r inspect.Report, stream string) bool {
+	return slices.ContainsFunc(r.Problems, func(p inspect.Problem) bool { return p.Stream == stream })
+}
+
+// testHarmedHeads holds that a head with a column that cannot be read hides neither its conversation nor others, is
+// told of,
+// and can be deleted.
+func testHarmedHeads(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+	return func(t *testing.T) {
+		s, harm := open(t)
+		columns := map[string][]string{"deadline": harm.Times, "created": harm.Times, "updated": harm.Times}
+		maps.Copy(columns, harm.Heads)
+		create(t, s, "other")
+		n := 0
+		for column, values := range columns {
+			for _, value := range values {
+				n++
+				id := fmt.Sprintf("c%d", n)
+				t.Run(column+" = "+value, func(t *testing.T) {
+					create(t, s, id)
+					write(t, s, id, 0, say("one", "two", "three")...)
+					told := len(harm.Told())
+					harm.Head(id, column, value)
+					head, err := s.Get(begin(t), id)
+					must(t, err)
+					equal(t, "last", head.Last, int64(3))
+					walked, err := s.Walk(begin(t), "", 100)
+					must(t, err)
+					listed, _, err := s.List(begin(t), store.Page{Org: "acme", User: "ann", Limit: 100})
+					must(t, err)
+					for _, heads := range [][]store.Stream{{head}, walked, listed} {
+						if _, err := json.Marshal(heads); err != nil {
+							t.Error(err)
+						}
+						if !slices.ContainsFunc(heads, func(h store.Stream) bool { return h.ID == id }) {
+							t.Errorf("it is missing among %+v", heads)
+						}
+					}
+					for page, seen := (store.Page{Org: "acme", User: "ann", Limit: 1}), 0; ; seen++ {
+						heads, next, err := s.List(begin(t), page)
+						must(t, err)
+						if page.Before = next; next == "" && len(heads) == 1 && seen == len(listed)-1 {
+							break
+						}
+						if next == "" || seen > len(listed) {
+							t.Fatalf("page %d of %d ends with %q", seen+1, len(listed), next)
+						}
+					}
+					if len(harm.Told()) == told {
+						t.Error("the store told nobody")
+					}
+					equal(t, "sequences", sequences(read(t, s, id, 0)), []int64{1, 2, 3})
+					write(t, s, id, 3, say("four")...)
+					equal(t, "sequences", sequences(read(t, s, id, 0)), []int64{1, 2, 3, 4})
+					must(t, s.Delete(begin(t), id))
+				})
+			}
+		}
+		_, err := s.Get(begin(t), "other")
+		must(t, err)
+	}
 }
 
 // unreadable demands that the second event of a stream is a stand-in in every view.
@@ -101,7 +284,11 @@ func unreadable(t *testing.T, s store.Store, id, kind, body string) {
 	if tail[i].Org != "acme" || tail[i].User != "ann" {
 		t.Errorf("the event belongs to %q/%q", tail[i].Org, tail[i].User)
 	}
-	_, err = s.Append(begin(t), store.Append{Stream: id, After: 3, Bodies: []footnote.Body{footnote.Unreadable{Kind: "x"}}})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: id,
+		After:  3,
+		Bodies: []footnote.Body{footnote.Unreadable{Kind: "x"}},
+	})
 	wantCode(t, err, footnote.InvalidRequest)
 }
 

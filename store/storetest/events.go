@@ -46,7 +46,11 @@ func testAppendNothing(t *testing.T, s store.Store) {
 	_, err = s.Append(begin(t), store.Append{Stream: "d"})
 	wantCode(t, err, footnote.NotFound)
 	data := []byte("chunk")
-	_, err = s.Append(begin(t), store.Append{Stream: "c", After: 1, Blobs: map[footnote.Digest][]byte{store.DigestOf(data): data}})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "c",
+		After:  1,
+		Blobs:  map[footnote.Digest][]byte{store.DigestOf(data): data},
+	})
 	must(t, err)
 	got, err := s.Blob(begin(t), "c", store.DigestOf(data))
 	must(t, err)
@@ -57,14 +61,17 @@ func testAppendNothing(t *testing.T, s store.Store) {
 func testCreateAppend(t *testing.T, s store.Store) {
 	st := conversation("c")
 	st.ClientID = "mine"
-	first := store.Append{Run: "r", Bodies: []footnote.Body{footnote.Opened{Assistant: "analyst"}, footnote.UserMessage{Text: "hi"},
-		footnote.RunStarted{}, footnote.Titled{Title: "Hi"}}}
+	first := store.Append{Run: "r",
+		Bodies: []footnote.Body{footnote.Opened{Assistant: "analyst"}, footnote.UserMessage{Text: "hi"},
+			footnote.RunStarted{}, footnote.Titled{Title: "Hi"}}}
 	events, err := s.CreateAppend(begin(t), st, first)
 	must(t, err)
 	gapless(t, "c", events)
 	equal(t, "events", read(t, s, "c", 0), events)
 	h := get(t, s, "c")
-	equal(t, "head", []any{h.Last, h.Run, h.RunState, h.Title, h.ClientID}, []any{int64(4), "r", "running", "Hi", "mine"})
+	equal(t, "head", []any{
+		h.Last, h.Run, h.RunState, h.Title, h.ClientID,
+	}, []any{int64(4), "r", "running", "Hi", "mine"})
 
 	_, err = s.CreateAppend(begin(t), st, first)
 	wantCode(t, err, footnote.Conflict)
@@ -115,7 +122,9 @@ func testRefused(t *testing.T, s store.Store) {
 		"eternity":         {Bodies: say("x"), Take: &footnote.Take{Owner: "me", TTL: 1 << 62}},
 		"wrong digest":     {Blobs: map[footnote.Digest][]byte{store.DigestOf([]byte("a")): []byte("b")}},
 		"no digest":        {Blobs: map[footnote.Digest][]byte{"../../etc/passwd": []byte("b")}},
-		"bad JSON":         {Bodies: []footnote.Body{footnote.AssistantMessage{Blocks: []json.RawMessage{[]byte("{")}}}},
+		"bad JSON": {
+			Bodies: []footnote.Body{footnote.AssistantMessage{Blocks: []json.RawMessage{[]byte("{")}}},
+		},
 	} {
 		a.Stream = "c"
 		if _, err := s.Append(begin(t), a); footnote.CodeOf(err) != footnote.InvalidRequest {
@@ -131,17 +140,32 @@ func testRefused(t *testing.T, s store.Store) {
 func everyBody() []footnote.Body {
 	row := 0
 	return []footnote.Body{
-		footnote.Opened{Assistant: "a", Model: "m", Tier: "high", Effort: "low", Sources: []string{"s"}, System: store.DigestOf(nil), Tools: store.DigestOf(nil)},
-		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`)}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
+		footnote.Opened{
+			Assistant: "a", Model: "m", Tier: "high", Effort: "low", Sources: []string{"s"},
+			System: store.DigestOf(nil), Tools: store.DigestOf(nil),
+		},
+		footnote.UserMessage{
+			Text: "<b>&amp;\u2028", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`),
+		}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{Step: 1, Upstream: "u", Request: "r", Model: "m", StopReason: "end_turn",
-			Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`)},
-			Usage:  footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
-		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Fault: footnote.FaultLimited, Millis: 5, CacheHit: true, RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), By: "server",
-			Result: &footnote.StoredResult{ID: "r1", SQL: "SELECT 1", Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
-				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}}, Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), Told: store.DigestOf(nil)},
+			Blocks: []json.RawMessage{
+				json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`),
+			},
+			Usage: footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
+		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Fault: footnote.FaultLimited,
+			Millis: 5, CacheHit: true, RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), By: "server",
+			Result: &footnote.StoredResult{ID: "r1", SQL: "SELECT 1",
+				Columns:  []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
+				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}},
+			Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), Told: store.DigestOf(nil)},
 		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"},
-		footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t"},
-		footnote.RunStarted{Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"}, Attributes: map[string]string{"k": "v"}, MaxTokens: 9, Trace: "t"},
+		footnote.ApprovalGiven{
+			ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t",
+		},
+		footnote.RunStarted{
+			Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"},
+			Attributes: map[string]string{"k": "v"}, MaxTokens: 9, Trace: "t",
+		},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},
 		footnote.RunResumed{Attempt: 2, Reason: "answered"},
 		footnote.RunFinished{Reason: "end_turn", Steps: 1, Millis: 9},
@@ -150,13 +174,23 @@ func everyBody() []footnote.Body {
 		footnote.StepFailed{Step: 1, Attempt: 1, Partial: "p", Code: footnote.ModelUnavailable},
 		footnote.Segmented{FromSeq: 1, Summary: "s"},
 		footnote.Rewound{ToSeq: 1},
-		footnote.Answered{Text: "42", Cites: []footnote.Cite{{End: 2, Text: "42", Result: "r1", Row: &row, Column: "n", Confidence: 1}},
+		footnote.Answered{Text: "42",
+			Cites:      []footnote.Cite{{End: 2, Text: "42", Result: "r1", Row: &row, Column: "n", Confidence: 1}},
 			Unresolved: []footnote.Unresolved{{Text: "7"}}, Chart: json.RawMessage(`[]`)},
 		footnote.Titled{Title: "t", Auto: true, Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 		footnote.Feedback{Seq: 1, Good: true, Words: "w"},
-		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", SQL: "SELECT 2", Columns: []footnote.Column{{Name: "n"}}}, Replaces: "r1", By: "u", Millis: 4},
-		footnote.DrawingChanged{ID: "d", Action: "update", Drawing: json.RawMessage(`{}`), By: "agent", User: "u", Reason: "r", Conversation: "c", Run: "n", CallID: "t", Step: 3, Reverts: 2},
-		footnote.WorkspaceChanged{Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "Write", Conversation: "c", CallID: "t"},
+		footnote.QueryRun{
+			Result:   footnote.StoredResult{ID: "r2", SQL: "SELECT 2", Columns: []footnote.Column{{Name: "n"}}},
+			Replaces: "r1", By: "u", Millis: 4,
+		},
+		footnote.DrawingChanged{
+			ID: "d", Action: "update", Drawing: json.RawMessage(`{}`), By: "agent", User: "u", Reason: "r",
+			Conversation: "c", Run: "n", CallID: "t", Step: 3, Reverts: 2,
+		},
+		footnote.WorkspaceChanged{
+			Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "Write",
+			Conversation: "c", CallID: "t",
+		},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 	}
 }
@@ -180,10 +214,15 @@ func testBodies(t *testing.T, s store.Store) {
 
 func testHostileText(t *testing.T, s store.Store) {
 	texts := []string{
-		"", "\x00", "a\x00b\x00", "'; DROP TABLE events; --", `"quoted"`, "back\\slash", "\u2028\u2029", "\u202eright to left",
-		"🦆👩‍👩‍👧‍👦", "e\u0301 \u00e9", "%s%n$1?1:id@p", "line\r\nbreak\ttab", "\x1b[31m", "\ufeffbom", "\uffff\U0010ffff", `\u0000 as text`,
+		"", "\x00", "a\x00b\x00", "'; DROP TABLE events; --", `"quoted"`, "back\\slash", "\u2028\u2029",
+		"\u202eright to left",
+		"🦆👩‍👩‍👧‍👦", "e\u0301 \u00e9", "%s%n$1?1:id@p", "line\r\nbreak\ttab", "\x1b[31m", "\ufeffbom",
+		"\uffff\U0010ffff", `\u0000 as text`,
 	}
-	ids := []string{"'; --", `"`, "a b", "../..", "ünïcödé", "%", "_", "?1", "$1", ":id", "\n", "\x01", strings.Repeat("é", store.MaxID/2)}
+	ids := []string{
+		"'; --", `"`, "a b", "../..", "ünïcödé", "%", "_", "?1", "$1", ":id", "\n", "\x01",
+		strings.Repeat("é", store.MaxID/2),
+	}
 	for _, id := range ids {
 		st := store.Stream{ID: id, Kind: id, Org: id, User: id, ClientID: id, Assistant: id, Title: id}
 		must(t, s.Create(begin(t), st))
@@ -196,7 +235,9 @@ func testHostileText(t *testing.T, s store.Store) {
 		}
 		h, err := s.Find(begin(t), id, id, id, id)
 		must(t, err)
-		equal(t, "head", []string{h.ID, h.Kind, h.Org, h.User, h.ClientID, h.Assistant}, []string{id, id, id, id, id, id})
+		equal(t, "head", []string{
+			h.ID, h.Kind, h.Org, h.User, h.ClientID, h.Assistant,
+		}, []string{id, id, id, id, id, id})
 		heads, _, err := s.List(begin(t), store.Page{Org: id, User: id, Kind: id, Limit: 10})
 		must(t, err)
 		equal(t, "list", len(heads), 1)
@@ -302,7 +343,9 @@ func testBlobs(t *testing.T, s store.Store) {
 	equal(t, "blob", got, small)
 
 	for _, c := range [][2]string{
-		{"d", store.DigestOf(small)}, {"c", store.DigestOf([]byte("no"))}, {"c", ""}, {"c", "sha256:"}, {"nobody", store.DigestOf(small)},
+		{
+			"d", store.DigestOf(small),
+		}, {"c", store.DigestOf([]byte("no"))}, {"c", ""}, {"c", "sha256:"}, {"nobody", store.DigestOf(small)},
 	} {
 		_, err := s.Blob(begin(t), c[0], c[1])
 		wantCode(t, err, footnote.NotFound)
@@ -317,7 +360,11 @@ func testBlobs(t *testing.T, s store.Store) {
 	_, err = s.Blob(begin(t), "c", store.DigestOf([]byte("lost")))
 	wantCode(t, err, footnote.NotFound)
 	must(t, s.Delete(begin(t), "c"))
-	_, err = s.Append(begin(t), store.Append{Stream: "d", Bodies: say("x"), Blobs: map[footnote.Digest][]byte{store.DigestOf(small): small}})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "d",
+		Bodies: say("x"),
+		Blobs:  map[footnote.Digest][]byte{store.DigestOf(small): small},
+	})
 	must(t, err)
 	got, err = s.Blob(begin(t), "d", store.DigestOf(small))
 	must(t, err)
@@ -371,7 +418,9 @@ func testDropBlobs(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "holdings of nobody", len(none), 0)
 
-	must(t, s.DropBlobs(begin(t), "c", []footnote.Digest{store.DigestOf(one), store.DigestOf(two), store.DigestOf([]byte("never"))}))
+	must(t, s.DropBlobs(begin(t), "c", []footnote.Digest{
+		store.DigestOf(one), store.DigestOf(two), store.DigestOf([]byte("never")),
+	}))
 	wantCode(t, s.DropBlobs(begin(t), "nowhere", []footnote.Digest{store.DigestOf(one)}), footnote.NotFound)
 	for _, data := range [][]byte{one, two} {
 		_, err = s.Blob(begin(t), "c", store.DigestOf(data))
@@ -386,7 +435,9 @@ func testDropBlobs(t *testing.T, s store.Store) {
 	equal(t, "events", len(read(t, s, "c", 0)), 1)
 	equal(t, "holdings", holdings(store.Conversation), map[string]int64{"d": 3})
 	// What was dropped can come again.
-	_, err = s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{store.DigestOf(one): one}})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{store.DigestOf(one): one},
+	})
 	must(t, err)
 	_, err = s.Blob(begin(t), "c", store.DigestOf(one))
 	must(t, err)

@@ -15,14 +15,20 @@ import (
 
 // keyOf is a key of somebody at an organisation.
 func keyOf(id, org, user string) store.Key {
-	return store.Key{ID: id, Hash: sha256.Sum256([]byte("secret of " + id)), Principal: footnote.Principal{Org: org, User: user}}
+	return store.Key{
+		ID:        id,
+		Hash:      sha256.Sum256([]byte("secret of " + id)),
+		Principal: footnote.Principal{Org: org, User: user},
+	}
 }
 
 func testKeys(t *testing.T, s store.Store) {
 	ctx := begin(t)
 	soon := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	ann := keyOf("k1", "acme", "ann")
-	ann.Roles, ann.Attributes, ann.Expires = []string{"admin", "é'\"\\"}, map[string]string{"region": "eu, 'west'", "": ""}, soon
+	ann.Roles, ann.Attributes, ann.Expires = []string{
+		"admin", "é'\"\\",
+	}, map[string]string{"region": "eu, 'west'", "": ""}, soon
 	delete(ann.Attributes, "")
 	must(t, s.AddKey(ctx, ann))
 	must(t, s.AddKey(ctx, keyOf("k2", "other", "bob")))
@@ -53,7 +59,13 @@ func testKeys(t *testing.T, s store.Store) {
 		org, after string
 		limit      int
 		want       string
-	}{{"", "", 10, "k1 k2 k3"}, {"", "k1", 1, "k2"}, {"acme", "", 10, "k1 k3"}, {"acme", "k1", 10, "k3"}, {"ACME", "", 10, ""}, {"", "k3", 10, ""}} {
+	}{
+		{
+			"", "", 10, "k1 k2 k3",
+		}, {
+			"", "k1", 1, "k2",
+		}, {"acme", "", 10, "k1 k3"}, {"acme", "k1", 10, "k3"}, {"ACME", "", 10, ""}, {"", "k3", 10, ""},
+	} {
 		list, err := s.ListKeys(ctx, c.org, c.after, c.limit)
 		must(t, err)
 		var ids []string
@@ -100,9 +112,12 @@ func testKeysRefused(t *testing.T, s store.Store) {
 	ctx := begin(t)
 	long := strings.Repeat("x", store.MaxID+1)
 	for name, change := range map[string]func(*store.Key){
-		"no id": func(k *store.Key) { k.ID = "" }, "no org": func(k *store.Key) { k.Org = "" }, "no user": func(k *store.Key) { k.User = "" },
-		"a NUL": func(k *store.Key) { k.User = "a\x00b" }, "no text": func(k *store.Key) { k.Org = "\xff" }, "a long id": func(k *store.Key) { k.ID = long },
-		"a long role": func(k *store.Key) { k.Roles = []string{long} }, "an empty role": func(k *store.Key) { k.Roles = []string{""} },
+		"no id": func(k *store.Key) { k.ID = "" }, "no org": func(k *store.Key) { k.Org = "" },
+		"no user": func(k *store.Key) { k.User = "" },
+		"a NUL":   func(k *store.Key) { k.User = "a\x00b" }, "no text": func(k *store.Key) { k.Org = "\xff" },
+		"a long id":         func(k *store.Key) { k.ID = long },
+		"a long role":       func(k *store.Key) { k.Roles = []string{long} },
+		"an empty role":     func(k *store.Key) { k.Roles = []string{""} },
 		"many roles":        func(k *store.Key) { k.Roles = strings.Split(strings.Repeat("r ", 64)+"r", " ") },
 		"a long attribute":  func(k *store.Key) { k.Attributes = map[string]string{"a": long} },
 		"an attribute: NUL": func(k *store.Key) { k.Attributes = map[string]string{"a\x00": ""} },
@@ -128,7 +143,8 @@ func testWithdrawn(t *testing.T, s store.Store) {
 	now := time.Now()
 	parked := footnote.RunParked{Deadline: now.Add(time.Hour)}
 	for id, owner := range map[string][2]string{
-		"anns": {"acme", "ann"}, "anns going": {"acme", "ann"}, "bobs": {"acme", "bob"}, "another anns": {"other", "ann"}, "cids": {"acme", "cid"},
+		"anns": {"acme", "ann"}, "anns going": {"acme", "ann"}, "bobs": {"acme", "bob"},
+		"another anns": {"other", "ann"}, "cids": {"acme", "cid"},
 	} {
 		must(t, s.Create(ctx, store.Stream{ID: id, Kind: store.Conversation, Org: owner[0], User: owner[1]}))
 		write(t, s, id, 0, footnote.RunStarted{})
@@ -138,7 +154,10 @@ func testWithdrawn(t *testing.T, s store.Store) {
 	}
 	expires := keyOf("k2", "acme", "bob")
 	expires.Expires = now.Add(time.Hour)
-	for _, k := range []store.Key{keyOf("k1", "acme", "ann"), keyOf("k1b", "acme", "ann"), expires, keyOf("k3", "other", "ann"), keyOf("k4", "acme", "cid")} {
+	for _, k := range []store.Key{
+		keyOf("k1", "acme", "ann"), keyOf("k1b", "acme", "ann"), expires, keyOf("k3", "other", "ann"),
+		keyOf("k4", "acme", "cid"),
+	} {
 		must(t, s.AddKey(ctx, k))
 	}
 	ids := func(now time.Time, limit int) []string {

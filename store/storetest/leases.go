@@ -58,20 +58,29 @@ func testLease(t *testing.T, s store.Store) {
 
 	third, err := take(t, s, "c", "b", time.Hour)
 	must(t, err)
-	_, err = s.Append(begin(t), store.Append{Stream: "c", After: third - 1, Lease: third, Release: true, Bodies: say("stale")})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "c", After: third - 1, Lease: third, Release: true, Bodies: say("stale"),
+	})
 	wantCode(t, err, footnote.Conflict)
 	must(t, try(t, s, "c", third)) // a refused append gives nothing back
-	_, err = s.Append(begin(t), store.Append{Stream: "c", After: third + 1, Lease: third, Release: true, Bodies: say("end")})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "c", After: third + 1, Lease: third, Release: true, Bodies: say("end"),
+	})
 	must(t, err)
 	must(t, try(t, s, "c", 0))
 
 	// A refused append takes nothing.
-	_, err = s.Append(begin(t), store.Append{Stream: "d", After: 9, Bodies: say("x"), Take: &footnote.Take{Owner: "a", TTL: time.Hour}})
+	_, err = s.Append(begin(t), store.Append{
+		Stream: "d", After: 9, Bodies: say("x"), Take: &footnote.Take{Owner: "a", TTL: time.Hour},
+	})
 	wantCode(t, err, footnote.Conflict)
 	must(t, try(t, s, "d", 0))
 
 	// Taken and given back at once: only who may take it may write so.
-	brief := store.Append{Stream: "d", After: get(t, s, "d").Last, Bodies: say("x"), Release: true, Take: &footnote.Take{Owner: "a", TTL: time.Hour}}
+	brief := store.Append{
+		Stream: "d", After: get(t, s, "d").Last, Bodies: say("x"), Release: true,
+		Take: &footnote.Take{Owner: "a", TTL: time.Hour},
+	}
 	_, err = s.Append(begin(t), brief)
 	must(t, err)
 	token, err := take(t, s, "d", "b", time.Hour)
@@ -80,7 +89,10 @@ func testLease(t *testing.T, s store.Store) {
 	_, err = s.Append(begin(t), brief)
 	wantCode(t, err, footnote.Conflict)
 
-	events, err := s.CreateAppend(begin(t), conversation("e"), store.Append{Bodies: say("x"), Take: &footnote.Take{Owner: "a", TTL: time.Hour}})
+	events, err := s.CreateAppend(begin(t), conversation("e"), store.Append{
+		Bodies: say("x"),
+		Take:   &footnote.Take{Owner: "a", TTL: time.Hour},
+	})
 	must(t, err)
 	equal(t, "token of a new stream", events[0].Seq, int64(1))
 	wantCode(t, try(t, s, "e", 0), footnote.Conflict)

@@ -18,7 +18,9 @@ const dollar = 1_000_000
 
 // wish is a reservation for ann's conversation c.
 func wish(id string, most footnote.Amount, ceilings ...footnote.Ceiling) footnote.Reserve {
-	return footnote.Reserve{ID: id, Org: "acme", User: "ann", Stream: "c", Run: "run1", Most: most, Ceilings: ceilings, TTL: time.Hour}
+	return footnote.Reserve{
+		ID: id, Org: "acme", User: "ann", Stream: "c", Run: "run1", Most: most, Ceilings: ceilings, TTL: time.Hour,
+	}
 }
 
 func usd(n int64) footnote.Amount { return footnote.Amount{MicroUSD: n} }
@@ -94,18 +96,25 @@ func testReserve(t *testing.T, s store.Store) {
 	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
 
 	// The first events of a stream settle, too; others see their part.
-	_, err = s.CreateAppend(begin(t), store.Stream{ID: "e", Kind: "account", Org: "acme", User: "bob"}, store.Append{Bodies: say("x"),
+	_, err = s.CreateAppend(begin(t), store.Stream{
+		ID: "e", Kind: "account", Org: "acme", User: "bob",
+	}, store.Append{Bodies: say("x"),
 		Settle: []footnote.Settle{{Org: "acme", User: "bob", Spent: usd(1_000)}}})
 	must(t, err)
 	bob := balances(t, s, "acme", "bob", "")
-	equal(t, "bob", []any{len(bob), bob[footnote.PerUser].Spent, bob[footnote.PerOrg].Spent}, []any{5, usd(1_000), footnote.Amount{MicroUSD: 1_111, Tokens: 9}})
+	equal(t, "bob", []any{
+		len(bob), bob[footnote.PerUser].Spent, bob[footnote.PerOrg].Spent,
+	}, []any{5, usd(1_000), footnote.Amount{MicroUSD: 1_111, Tokens: 9}})
 
 	must(t, s.Delete(begin(t), "c"))
 	left := balances(t, s, "acme", "ann", "c")
-	equal(t, "after the conversation is deleted", []any{left[footnote.PerConversation], left[footnote.PerUserDay].Spent.MicroUSD},
+	equal(t, "after the conversation is deleted", []any{
+		left[footnote.PerConversation], left[footnote.PerUserDay].Spent.MicroUSD,
+	},
 		[]any{footnote.Balance{}, int64(111)})
 	tally(t, s, map[string]footnote.Amount{
-		"": {MicroUSD: 1_111, Tokens: 9}, "acme": {MicroUSD: 1_111, Tokens: 9}, "acme/ann": {MicroUSD: 111, Tokens: 9}, "acme/bob": usd(1_000),
+		"": {MicroUSD: 1_111, Tokens: 9}, "acme": {MicroUSD: 1_111, Tokens: 9}, "acme/ann": {MicroUSD: 111, Tokens: 9},
+		"acme/bob":         usd(1_000),
 		"acme/ann deleted": {MicroUSD: 111, Tokens: 9},
 	})
 }
@@ -160,11 +169,30 @@ func testCeilings(t *testing.T, s store.Store) {
 		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(100)}, want: usd(60)},
 		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerOrg, Most: usd(40)}, refused: "usd"},
 		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerDay, Most: usd(30)}, refused: "usd"},
-		{most: usd(100), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)}, refused: "usd"},
-		{most: usd(60), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)}, want: usd(60)},
-		{most: footnote.Amount{Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: usd(1)}, want: footnote.Amount{Tokens: 5}}, // costs nothing
-		{most: footnote.Amount{MicroUSD: 5, Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 12}}, want: footnote.Amount{MicroUSD: 5, Tokens: 2}},
-		{most: footnote.Amount{MicroUSD: 5, Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 10}}, refused: "tokens"},
+		{
+			most: usd(100), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)},
+			refused: "usd",
+		},
+		{
+			most: usd(60), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)},
+			want: usd(60),
+		},
+		// costs nothing
+		{
+			most:    footnote.Amount{Tokens: 5},
+			ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: usd(1)},
+			want:    footnote.Amount{Tokens: 5},
+		},
+		{
+			most:    footnote.Amount{MicroUSD: 5, Tokens: 5},
+			ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 12}},
+			want:    footnote.Amount{MicroUSD: 5, Tokens: 2},
+		},
+		{
+			most:    footnote.Amount{MicroUSD: 5, Tokens: 5},
+			ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 10}},
+			refused: "tokens",
+		},
 	} {
 		w := wish(fmt.Sprint("r", i), c.most)
 		if c.whole {
@@ -179,7 +207,8 @@ func testCeilings(t *testing.T, s store.Store) {
 		r, err := s.Reserve(begin(t), w)
 		if c.refused != "" {
 			wantCode(t, err, footnote.BudgetExceeded)
-			if e, ok := err.(*footnote.Error); !ok || e.Limit == nil || e.Limit.Unit != c.refused || e.Limit.Name != string(c.ceiling.Scope) {
+			if e, ok := err.(*footnote.Error); !ok || e.Limit == nil || e.Limit.Unit != c.refused ||
+				e.Limit.Name != string(c.ceiling.Scope) {
 				t.Fatalf("%d: %#v", i, err)
 			}
 			continue
@@ -189,17 +218,32 @@ func testCeilings(t *testing.T, s store.Store) {
 		must(t, s.Unreserve(begin(t), r.ID))
 	}
 	for _, bad := range []footnote.Reserve{
-		{}, {ID: "r", Org: "acme", TTL: time.Hour}, {ID: "r", Org: "acme", User: "ann"}, {ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
+		{}, {
+			ID:  "r",
+			Org: "acme",
+			TTL: time.Hour,
+		}, {ID: "r", Org: "acme", User: "ann"}, {ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Most: usd(-1)},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Enough: usd(-1)},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Lost: usd(-1)},
-		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Ceilings: []footnote.Ceiling{{Scope: footnote.PerConversation}}},
+		{
+			ID: "r", Org: "acme", User: "ann", TTL: time.Hour,
+			Ceilings: []footnote.Ceiling{{Scope: footnote.PerConversation}},
+		},
 	} {
 		_, err := s.Reserve(begin(t), bad)
 		wantCode(t, err, footnote.InvalidRequest)
 	}
-	for _, bad := range []footnote.Settle{{}, {Org: "acme", User: "ann", Spent: usd(-1)}, {Org: "acme", User: "ann", Lost: usd(-1)}, {Org: "acme", User: "ann", Held: true}} {
-		_, err := s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad}})
+	for _, bad := range []footnote.Settle{
+		{}, {
+			Org:   "acme",
+			User:  "ann",
+			Spent: usd(-1),
+		}, {Org: "acme", User: "ann", Lost: usd(-1)}, {Org: "acme", User: "ann", Held: true},
+	} {
+		_, err := s.Append(begin(t), store.Append{
+			Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad},
+		})
 		wantCode(t, err, footnote.InvalidRequest)
 	}
 }
@@ -238,7 +282,7 @@ func testGrowing(t *testing.T, s store.Store) {
 	_, err = reserve("other", 60, 20, 0) // gets what is left
 	must(t, err)
 	refused("third", 50, 10, footnote.OverLimit{Reserved: 0.0001, Passing: true})
-	refused("third", 200, 101, footnote.OverLimit{Left: 0.0001, Reserved: 0.0001})
+	refused("third", 200, 101, footnote.OverLimit{Left: 0.0001, Reserved: 0.0001, TooSmall: true})
 
 	keep(0, 15)
 	open, err := s.Reserved(begin(t), "c")
@@ -316,8 +360,9 @@ func testGrowRace(t *testing.T, s store.Store) {
 				}
 				begun.Add(1)
 				use := r.Amount.MicroUSD / (3 - step)
-				_, err = s.Append(begin(t), store.Append{Stream: st.ID, After: step, Bodies: say("used"), Settle: []footnote.Settle{
-					{ID: r.ID, Org: st.Org, User: st.User, Stream: st.ID, Spent: usd(use), Keep: step < 2}}})
+				_, err = s.Append(begin(t),
+					store.Append{Stream: st.ID, After: step, Bodies: say("used"), Settle: []footnote.Settle{
+						{ID: r.ID, Org: st.Org, User: st.User, Stream: st.ID, Spent: usd(use), Keep: step < 2}}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -330,7 +375,9 @@ func testGrowRace(t *testing.T, s store.Store) {
 	if spent.Load() > dollar || begun.Load() < 16 {
 		t.Errorf("%d of a dollar were spent in %d steps", spent.Load(), begun.Load())
 	}
-	equal(t, "balance", balances(t, s, "acme", "ann", "")[footnote.PerUserDay], footnote.Balance{Spent: usd(spent.Load())})
+	equal(t, "balance", balances(t, s, "acme", "ann", "")[footnote.PerUserDay], footnote.Balance{
+		Spent: usd(spent.Load()),
+	})
 }
 
 func testOverdue(t *testing.T, s store.Store) {
@@ -352,6 +399,19 @@ func testOverdue(t *testing.T, s store.Store) {
 	none, err := s.Overdue(begin(t), 0)
 	must(t, err)
 	equal(t, "no more than asked for", len(none), 0)
+	must(t, s.Expire(begin(t), "r0"))
+	must(t, s.Expire(begin(t), "none"))
+	everywhere(t, s, footnote.Balance{Reserved: usd(30)})
+	w := wish("r3", usd(10))
+	w.TTL = time.Microsecond
+	_, err = s.Reserve(begin(t), w)
+	must(t, err)
+	eventually(t, "it does not expire", func() bool {
+		must(t, s.Expire(begin(t), "r3"))
+		all, err := s.Reserved(begin(t), "c")
+		must(t, err)
+		return len(all) == 3
+	})
 	a := settled("r1", 0, late[0].Amount)
 	a.Settle[0].Held = true
 	_, err = s.Append(begin(t), a)

@@ -52,14 +52,21 @@ func moved() (store.Stream, []footnote.Event, []store.Blob) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 678_000, time.UTC)
 	data := []byte("\x00rows\xff")
 	blobs := []store.Blob{{Digest: store.DigestOf(data), Data: data}, {Digest: store.DigestOf(nil), Data: []byte{}}}
-	st := store.Stream{ID: "conv_m", Kind: "conversation", Org: "o", User: "u", ClientID: "mine", Assistant: "analyst", Title: "Ä title",
-		Last: 4, Run: "r", RunState: "parked", Deadline: at.Add(time.Hour), Created: at, Updated: at.Add(time.Minute)}
+	st := store.Stream{ID: "conv_m", Kind: "conversation", Org: "o", User: "u", ClientID: "mine", Assistant: "analyst",
+		Title: "Ä title",
+		Last:  4, Run: "r", RunState: "parked", Deadline: at.Add(time.Hour), Created: at, Updated: at.Add(time.Minute)}
 	var events []footnote.Event
 	for i, b := range []footnote.Body{
-		footnote.UserMessage{Text: "<b>Hi</b>\u2028"}, footnote.RunStarted{Door: "x"}, footnote.StepFailed{Step: 1, Usage: footnote.Usage{Input: 3, Output: 4}, Cost: footnote.Cost{MicroUSD: 9}},
+		footnote.UserMessage{
+			Text: "<b>Hi</b>\u2028",
+		}, footnote.RunStarted{
+			Door: "x",
+		}, footnote.StepFailed{Step: 1, Usage: footnote.Usage{Input: 3, Output: 4}, Cost: footnote.Cost{MicroUSD: 9}},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: st.Deadline},
 	} {
-		events = append(events, footnote.Event{Stream: st.ID, Seq: int64(i + 1), Time: at.Add(time.Duration(i) * time.Microsecond), Run: "r", Body: b})
+		events = append(events, footnote.Event{
+			Stream: st.ID, Seq: int64(i + 1), Time: at.Add(time.Duration(i) * time.Microsecond), Run: "r", Body: b,
+		})
 	}
 	return st, events, blobs
 }
@@ -100,21 +107,28 @@ func testImport(t *testing.T, s, other store.Movable) {
 	if err := s.Create(t.Context(), store.Stream{ID: "first", Kind: "conversation"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), store.Append{Stream: "first", Bodies: []footnote.Body{footnote.UserMessage{Text: "1"}}}); err != nil {
+	if _, err := s.Append(t.Context(), store.Append{
+		Stream: "first",
+		Bodies: []footnote.Body{footnote.UserMessage{Text: "1"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Import(t.Context(), st, each(events, nil), each(blobs, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Import(t.Context(), st, each(events, nil), each(blobs, nil)); footnote.CodeOf(err) != footnote.Conflict {
+	if err := s.Import(t.Context(), st, each(events, nil),
+		each(blobs, nil)); footnote.CodeOf(err) != footnote.Conflict {
 		t.Errorf("again: %v", err)
 	}
 	same(t, s, st, events, blobs)
-	if tail, err := s.Tail(t.Context(), 0, 10); err != nil || len(tail) != 5 || tail[4].Seq != 4 || tail[4].User != "u" {
+	if tail, err := s.Tail(t.Context(), 0, 10); err != nil || len(tail) != 5 || tail[4].Seq != 4 ||
+		tail[4].User != "u" {
 		t.Errorf("the tail is %+v, %v", tail, err)
 	}
 	// It goes on as any other.
-	if _, err := s.Append(t.Context(), store.Append{Stream: st.ID, After: 4, Run: "r", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}}); err != nil {
+	if _, err := s.Append(t.Context(), store.Append{
+		Stream: st.ID, After: 4, Run: "r", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}},
+	}); err != nil {
 		t.Error(err)
 	}
 	// And on to another, from which it is deleted with its blobs.
@@ -166,7 +180,8 @@ func testDeleteAt(t *testing.T, s store.Movable) {
 		t.Error(err)
 	}
 	for what, err := range map[string]error{
-		"delete": s.DeleteAt(t.Context(), st.ID, 4), "blobs": second(s.Digests(t.Context(), st.ID)), "head": second(s.Get(t.Context(), st.ID)),
+		"delete": s.DeleteAt(t.Context(), st.ID, 4), "blobs": second(s.Digests(t.Context(), st.ID)),
+		"head": second(s.Get(t.Context(), st.ID)),
 	} {
 		if footnote.CodeOf(err) != footnote.NotFound {
 			t.Errorf("%s: %v", what, err)

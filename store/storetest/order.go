@@ -27,7 +27,9 @@ func testTail(t *testing.T, s store.Store) {
 			t.Fatalf("position %d at %d", p.Position, i)
 		}
 	}
-	equal(t, "owner", []string{tail[0].Org, tail[0].User, tail[2].Org, tail[2].User}, []string{"acme", "ann", "globex", "bob"})
+	equal(t, "owner", []string{
+		tail[0].Org, tail[0].User, tail[2].Org, tail[2].User,
+	}, []string{"acme", "ann", "globex", "bob"})
 	part, err := s.Tail(begin(t), tail[0].Position, 2)
 	must(t, err)
 	equal(t, "part", part, tail[1:3])
@@ -80,7 +82,8 @@ func testTailOrder(t *testing.T, s store.Store) {
 		}
 		for _, p := range tail {
 			if p.Position <= position || p.Seq != seen[p.Stream]+1 {
-				t.Errorf("%s event %d at %d comes after %d at %d", p.Stream, p.Seq, p.Position, seen[p.Stream], position)
+				t.Errorf("%s event %d at %d comes after %d at %d", p.Stream, p.Seq, p.Position, seen[p.Stream],
+					position)
 				cancel()
 			}
 			position, seen[p.Stream] = p.Position, p.Seq
@@ -122,7 +125,11 @@ func testWritersOneStream(t *testing.T, s store.Store) {
 		wg.Go(func() {
 			var after int64
 			for n := 0; n < each; {
-				_, err := s.Append(ctx, store.Append{Stream: "c", After: after, Bodies: say(fmt.Sprintf("%d/%d", i, n))})
+				_, err := s.Append(ctx, store.Append{
+					Stream: "c",
+					After:  after,
+					Bodies: say(fmt.Sprintf("%d/%d", i, n)),
+				})
 				switch footnote.CodeOf(err) {
 				case "":
 					n++

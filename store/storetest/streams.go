@@ -80,7 +80,8 @@ func testHeads(t *testing.T, s store.Store) {
 		h := get(t, s, "c")
 		if h.Run != run || h.RunState != state || !h.Deadline.Equal(store.Micros(deadline)) && !deadline.IsZero() ||
 			h.Deadline.IsZero() != deadline.IsZero() {
-			t.Fatalf("head is %q %q %v at %d, want %q %q %v", h.Run, h.RunState, h.Deadline, h.Last, run, state, deadline)
+			t.Fatalf("head is %q %q %v at %d, want %q %q %v", h.Run, h.RunState, h.Deadline, h.Last, run, state,
+				deadline)
 		}
 	}
 	check("", "", time.Time{})
@@ -99,11 +100,15 @@ func testHeads(t *testing.T, s store.Store) {
 		write(t, s, "c", after+1, footnote.RunStarted{})
 		check("run1", "running", time.Time{})
 	}
-	write(t, s, "c", 11, footnote.RunStopped{}, footnote.RunStarted{}, footnote.RunParked{Deadline: deadline}, footnote.Titled{Title: "New"})
+	write(t, s, "c", 11, footnote.RunStopped{}, footnote.RunStarted{}, footnote.RunParked{
+		Deadline: deadline,
+	}, footnote.Titled{Title: "New"})
 	check("run1", "parked", deadline)
 	h := get(t, s, "c")
 	equal(t, "title and last", []any{h.Title, h.Last}, []any{"New", int64(15)})
-	write(t, s, "c", 15, footnote.Titled{Title: "One\x00\xff"}, footnote.Titled{Title: "Zwei\x00" + strings.Repeat("ü", 5000)})
+	write(t, s, "c", 15, footnote.Titled{
+		Title: "One\x00\xff",
+	}, footnote.Titled{Title: "Zwei\x00" + strings.Repeat("ü", 5000)})
 	if title := get(t, s, "c").Title; !strings.HasPrefix(title, "Zwei\uFFFDü") || len([]rune(title)) != 300 {
 		t.Fatalf("title %q", title)
 	}
@@ -193,7 +198,9 @@ func testList(t *testing.T, s store.Store) {
 }
 
 func testListSearch(t *testing.T, s store.Store) {
-	for i, title := range []string{"Sales in May", "100% of SALES", "a_b", "axb", `back\slash`, "O'Brien; DROP TABLE streams", "ÜBERSICHT Łódź"} {
+	for i, title := range []string{
+		"Sales in May", "100% of SALES", "a_b", "axb", `back\slash`, "O'Brien; DROP TABLE streams", "ÜBERSICHT Łódź",
+	} {
 		st := conversation(fmt.Sprint("c", i))
 		st.Title = title
 		must(t, s.Create(begin(t), st))
@@ -202,7 +209,9 @@ func testListSearch(t *testing.T, s store.Store) {
 		"sales": 2, "SALES": 2, "in may": 1, "%": 1, "100%": 1, "_": 1, "a_b": 1, `\`: 1, "'": 1, "';": 0,
 		"übersicht": 1, "ŁÓDŹ": 1, "": 7, "nothing": 0, "sales\x00": 0, `"`: 0, "*": 0,
 	} {
-		heads, _, err := s.List(begin(t), store.Page{Org: "acme", User: "ann", Kind: store.Conversation, Query: query, Limit: 50})
+		heads, _, err := s.List(begin(t), store.Page{
+			Org: "acme", User: "ann", Kind: store.Conversation, Query: query, Limit: 50,
+		})
 		must(t, err)
 		if len(heads) != want {
 			t.Errorf("%q finds %d, want %d", query, len(heads), want)
@@ -222,7 +231,8 @@ func testListCursor(t *testing.T, s store.Store) {
 	raw := base64.RawURLEncoding.EncodeToString
 	for _, cursor := range []string{
 		"!", "a", next + "=", next[:len(next)-1] + "*", raw([]byte("12")), raw([]byte("x y")), raw([]byte("12 ")),
-		raw([]byte("99999999999999999999 a")), raw([]byte("12 a\x00")), raw([]byte("12 \xff")), strings.Repeat("A", 1<<20),
+		raw([]byte("99999999999999999999 a")), raw([]byte("12 a\x00")), raw([]byte("12 \xff")),
+		strings.Repeat("A", 1<<20),
 	} {
 		p := good
 		p.Before = cursor

@@ -24,7 +24,8 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/modeltest"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 const (
@@ -54,7 +55,8 @@ func drive(t *testing.T, version string) {
 	url := serve(t)
 	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=tap", "chat.test.js")
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
-	cmd.Env = append(os.Environ(), "FOOTNOTE_TEST_URL="+url, "FOOTNOTE_TEST_KEY="+adasKey, "FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
+	cmd.Env = append(os.Environ(), "FOOTNOTE_TEST_URL="+url, "FOOTNOTE_TEST_KEY="+adasKey,
+		"FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "# fail 0") || strings.Contains(string(out), "# pass 0") {
 		t.Errorf("%v\n%s", err, out)
@@ -71,11 +73,13 @@ func serve(t *testing.T) string {
 			t.Error("the API refused ", r)
 		}
 	})
-	model, err := claude.New(claude.Options{Profile: claude.Anthropic, BaseURL: upstream, APIKey: "test", Model: "claude-sonnet-5-5"})
+	model, err := claude.New(claude.Options{
+		Profile: claude.Anthropic, BaseURL: upstream, APIKey: "test", Model: "claude-sonnet-5-5",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, live := store.NewMem(), hub.New()
+	log, live := storetest.NewMem(), hub.New()
 	logger := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	engine, err := agent.New(agent.Options{
 		Log: log, Hub: live, Logger: logger, Resolve: resolve,
@@ -117,23 +121,32 @@ func resolve(text, _ string, tables []agent.Table, _ []footnote.Cite) ([]footnot
 		return nil, nil
 	}
 	row := 0
-	return []footnote.Cite{{Start: at, End: at + 2, Text: "42", Result: tables[0].ID, Row: &row, Column: "n", Value: "42", Confidence: 1}}, nil
+	return []footnote.Cite{
+		{Start: at, End: at + 2, Text: "42", Result: tables[0].ID, Row: &row, Column: "n", Value: "42", Confidence: 1},
+	}, nil
 }
 
 // tools returns one that reads, one that a person must approve, and the same two for the browser.
-func tools() []agent.Tool {
-	count := func(context.Context, agent.Call) (agent.Output, error) {
-		rows := footnote.Result{Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}}, Rows: [][]any{{int64(42)}}}
-		return agent.Output{Content: `{"n": 42}`, Rows: &rows, Source: "shop", SQL: "SELECT count(*) AS n FROM orders"}, nil
+func tools() []tool.Tool {
+	count := func(context.Context, tool.Call) (tool.Output, error) {
+		rows := footnote.Result{
+			Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
+			Rows:    [][]any{{int64(42)}},
+		}
+		return tool.Output{
+			Content: `{"n": 42}`, Rows: &rows, Source: "shop", SQL: "SELECT count(*) AS n FROM orders",
+		}, nil
 	}
-	drop := func(_ context.Context, c agent.Call) (agent.Output, error) {
-		return agent.Output{Content: "dropped " + string(c.Input)}, nil
+	drop := func(_ context.Context, c tool.Call) (tool.Output, error) {
+		return tool.Output{Content: "dropped " + string(c.Input)}, nil
 	}
-	return []agent.Tool{
-		agenttest.NewTool(agent.Spec{Name: "count", Description: "Counts.", Side: agent.Server, ReadOnly: true}, count),
-		agenttest.NewTool(agent.Spec{Name: "drop", Description: "Drops.", Side: agent.Server}, drop),
-		agenttest.NewTool(agent.Spec{Name: "pick", Description: "Asks the browser.", Side: agent.Client, ReadOnly: true}, nil),
-		agenttest.NewTool(agent.Spec{Name: "draw", Description: "Draws in the browser.", Side: agent.Client}, nil),
+	return []tool.Tool{
+		agenttest.NewTool(tool.Spec{Name: "count", Description: "Counts.", Side: tool.Server, ReadOnly: true}, count),
+		agenttest.NewTool(tool.Spec{Name: "drop", Description: "Drops.", Side: tool.Server}, drop),
+		agenttest.NewTool(tool.Spec{
+			Name: "pick", Description: "Asks the browser.", Side: tool.Client, ReadOnly: true,
+		}, nil),
+		agenttest.NewTool(tool.Spec{Name: "draw", Description: "Draws in the browser.", Side: tool.Client}, nil),
 	}
 }
 
@@ -191,7 +204,9 @@ func obey(step string) (reply modeltest.Reply, found bool) {
 			if err != nil {
 				panic(err) // an invalid scenario
 			}
-			reply.Blocks = append(reply.Blocks, modeltest.Block{Type: "text", Text: "word ", Repeat: true, Deltas: n, Gap: 10 * time.Millisecond})
+			reply.Blocks = append(reply.Blocks, modeltest.Block{
+				Type: "text", Text: "word ", Repeat: true, Deltas: n, Gap: 10 * time.Millisecond,
+			})
 		case "fail":
 			n, err := strconv.Atoi(first)
 			if err != nil {

@@ -79,7 +79,8 @@ func TestDockerfile(t *testing.T) {
 			}
 		case "RUN":
 			for _, script := range regexp.MustCompile(`scripts/\S+`).FindAllString(rest, -1) {
-				if info, err := os.Stat(filepath.Join(root, script)); err != nil || info.Mode()&0o100 == 0 || ignored(t, script) {
+				if info, err := os.Stat(filepath.Join(root, script)); err != nil || info.Mode()&0o100 == 0 ||
+					ignored(t, script) {
 					t.Errorf("%s cannot be run: %v", script, err)
 				}
 			}
@@ -88,7 +89,10 @@ func TestDockerfile(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{"USER": `^[1-9]`, "VOLUME": `^/data$`, "STOPSIGNAL": `^SIGTERM$`, "HEALTHCHECK": `/healthz`, "ENTRYPOINT": `^\["footnote"\]$`} {
+	for name, want := range map[string]string{
+		"USER": `^[1-9]`, "VOLUME": `^/data$`, "STOPSIGNAL": `^SIGTERM$`, "HEALTHCHECK": `/healthz`,
+		"ENTRYPOINT": `^\["footnote"\]$`,
+	} {
 		if !regexp.MustCompile(want).MatchString(last[name]) {
 			t.Errorf("the image has %s %q, not %s", name, last[name], want)
 		}
@@ -115,7 +119,8 @@ func checkCopy(t *testing.T, words, stages []string) {
 // its packages in this module, and what they embed.
 func TestDockerfileHasPackages(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
-		`{{$d := .Dir}}{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "./cmd/footnote")
+		`{{$d := .Dir}}{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range `+
+			`.EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "./cmd/footnote")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {

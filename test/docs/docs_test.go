@@ -112,7 +112,8 @@ func TestPages(t *testing.T) {
 					if sh == nil {
 						sh = newShell(t, list)
 					}
-					if err := os.WriteFile(filepath.Join(sh.dir, b.file), []byte(sh.real(b.text)+"\n"), 0o600); err != nil {
+					if err := os.WriteFile(filepath.Join(sh.dir, b.file), []byte(sh.real(b.text)+"\n"),
+						0o600); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -185,7 +186,8 @@ func shown(t *testing.T) []string {
 	var want []string
 	for line := range strings.Lines(list) {
 		// Lines that continue a description are indented further.
-		if words := strings.Fields(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") && len(words) > 0 {
+		if words := strings.Fields(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") &&
+			len(words) > 0 {
 			want = append(want, `footnote `+words[0]+`\b`)
 		}
 	}
@@ -193,9 +195,12 @@ func shown(t *testing.T) []string {
 		t.Fatalf("the help lists %d commands", len(want))
 	}
 	return append(want,
-		`footnote ask .*--json`, `footnote ask (-c|--continue)`, `footnote query .*--batch`, `footnote query .*--json`, `footnote verify .*--json`,
-		`/v1/chat/completions .*"stream":true`, `/v1/chat/completions (.*[^e]"?)-d '\{"model":"analyst","messages"`, `/v1/models\s`, `/v1/models/analyst`,
-		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `, `/api/chat-v2 `, `view=seed`, `/api/ai `)
+		`footnote ask .*--json`, `footnote ask (-c|--continue)`, `footnote query .*--batch`, `footnote query .*--json`,
+		`footnote verify .*--json`,
+		`/v1/chat/completions .*"stream":true`, `/v1/chat/completions (.*[^e]"?)-d '\{"model":"analyst","messages"`,
+		`/v1/models\s`, `/v1/models/analyst`,
+		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `,
+		`/api/chat-v2 `, `view=seed`, `/api/ai `)
 }
 
 // TestLiteLLM checks the sample configuration of a proxy in front.
@@ -263,7 +268,9 @@ func services(t *testing.T, page []block) map[string]string {
 	t.Helper()
 	real := map[string]string{}
 	names := func(address string) bool {
-		return slices.ContainsFunc(page, func(b block) bool { return b.lang == "console" && strings.Contains(b.text, address) })
+		return slices.ContainsFunc(page, func(b block) bool {
+			return b.lang == "console" && strings.Contains(b.text, address)
+		})
 	}
 	if names(storeAddress) {
 		real[storeAddress] = pgtest.Database(t)
@@ -329,8 +336,10 @@ func environment(t *testing.T, dir string) []string {
 	}
 	cache := strings.Fields(string(out))
 	return []string{
-		"PATH=" + filepath.Join(tools, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TMPDIR=" + os.TempDir(),
-		"GOCACHE=" + cache[0], "GOMODCACHE=" + cache[1], "GOPATH=" + cache[2], "GOFLAGS=", "FOOTNOTE_LISTEN=127.0.0.1:0",
+		"PATH=" + filepath.Join(tools, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TZ=UTC",
+		"TMPDIR=" + os.TempDir(),
+		"GOCACHE=" + cache[0], "GOMODCACHE=" + cache[1], "GOPATH=" + cache[2], "GOFLAGS=",
+		"FOOTNOTE_LISTEN=127.0.0.1:0",
 	}
 }
 

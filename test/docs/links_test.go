@@ -12,11 +12,13 @@ import (
 
 var (
 	links    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	pictures = regexp.MustCompile(`\bsrc(?:set)?="([^"]+)"`)
 	headings = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	dropped  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks follows the pages' links to files of the project, and to their headings.
+// TestLinks follows the pages' links to files of the project, and to their headings, and checks that their pictures
+// exist.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
@@ -28,7 +30,13 @@ func TestLinks(t *testing.T) {
 	}
 	followed := 0
 	for _, page := range pages {
-		for _, m := range links.FindAllStringSubmatch(outside(t, page), -1) {
+		text := outside(t, page)
+		for _, m := range pictures.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: there is no picture %s", page, m[1])
+			}
+		}
+		for _, m := range links.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}

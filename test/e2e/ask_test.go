@@ -43,7 +43,8 @@ func TestAskAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(audit)), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "Please hold.") || !strings.Contains(lines[0], "interrupted") || !strings.Contains(lines[1], "What is ***?") {
+	if len(lines) != 2 || !strings.Contains(lines[0], "Please hold.") || !strings.Contains(lines[0], "interrupted") ||
+		!strings.Contains(lines[1], "What is ***?") {
 		t.Errorf("the audit holds %s", audit)
 	}
 	if strings.Contains(string(audit), ours) || strings.Contains(string(audit), modelKey) {
@@ -55,7 +56,9 @@ func TestAskAfterAKill(t *testing.T) {
 func TestAskIntoHead(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
-	cmd := prepared(t, []string{"TMPDIR=" + temp, "FOOTNOTE_MODEL=offline", "FOOTNOTE_DATA=" + t.TempDir()}, "", "ask", "--source", shopDB, "How many orders are there?")
+	cmd := prepared(t, []string{
+		"TMPDIR=" + temp, "FOOTNOTE_MODEL=offline", "FOOTNOTE_DATA=" + t.TempDir(),
+	}, "", "ask", "--source", shopDB, "How many orders are there?")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +114,8 @@ func TestAskJSONThatCannotBegin(t *testing.T) {
 			Outcome, Reason string
 			SQL             []string
 		}
-		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != 1 || got.Outcome != "failed" || got.SQL == nil || !strings.Contains(got.Reason, c.want) {
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != 1 || got.Outcome != "failed" ||
+			got.SQL == nil || !strings.Contains(got.Reason, c.want) {
 			t.Errorf("%s: exit code %d, %v, %q %q", name, o.code, err, o.stdout, o.stderr)
 		}
 	}

@@ -24,7 +24,8 @@ import (
 // running.
 func sound(t *testing.T, settings ...string) {
 	t.Helper()
-	o := command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor", "--log")
+	o := command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor",
+		"--log")
 	if !strings.Contains(o.stdout, "compared with what it says was used") {
 		t.Errorf("the log was not read to its end: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
@@ -60,7 +61,8 @@ const stateFail = "FAIL"
 // lines reads the lines of an event stream until it ends, and counts the heartbeats.
 func (p *process) lines(ctx context.Context, t *testing.T, id string) (got func() string, ended <-chan struct{}) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,8 @@ func TestPostgresAway(t *testing.T) {
 		begun := time.Now()
 		r := p.ask(t, question{text: "fake: say Hello.", conversation: []string{"", "away"}[n%2], stream: n%4 > 1})
 		longest = max(longest, time.Since(begun))
-		if r.status != http.StatusServiceUnavailable || r.code != "storage_unavailable" || r.header.Get("Retry-After") == "" {
+		if r.status != http.StatusServiceUnavailable || r.code != "storage_unavailable" ||
+			r.header.Get("Retry-After") == "" {
 			t.Fatalf("a question gets %d %q, Retry-After %q", r.status, r.code, r.header.Get("Retry-After"))
 		}
 		if status, _ := p.get(t, "/readyz", ""); status != http.StatusServiceUnavailable {
@@ -121,7 +124,8 @@ func TestPostgresAway(t *testing.T) {
 	eventually(t, "a question is answered", func() bool {
 		return p.ask(t, question{text: "fake: say Welcome back.", conversation: "away"}).status == http.StatusOK
 	})
-	t.Logf("away for %v; a refusal took %v at most; the first answer came %v after it was back", gone, longest, time.Since(begun))
+	t.Logf("away for %v; a refusal took %v at most; the first answer came %v after it was back", gone, longest,
+		time.Since(begun))
 	eventually(t, "the stream shows it", func() bool { return strings.Contains(got(), "Welcome back.") })
 	checkLog(t, p.log(t, first.conversation, ""))
 	sound(t, settings...)
@@ -145,9 +149,14 @@ func TestRedisAway(t *testing.T) {
 		}
 		return modeltest.Use("run_query", string(input))
 	})
-	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_REDIS="+redis.URL(), "FOOTNOTE_DATA="+t.TempDir(),
-		"FOOTNOTE_API_KEYS=key-of-acme-0123456789=acme/ann,key-of-globex-0123456789=globex/bob", "FOOTNOTE_LIMITS_DEFAULT_USD_PER_ORG_DAY=100", "FOOTNOTE_LIMITS_DEFAULT_REQUESTS_PER_MINUTE=100000")
-	s := [2]*process{serve(t, settings...), serve(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_DATA="+t.TempDir())...)}
+	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_REDIS="+redis.URL(),
+		"FOOTNOTE_DATA="+t.TempDir(),
+		"FOOTNOTE_API_KEYS=key-of-acme-0123456789=acme/ann,key-of-globex-0123456789=globex/bob",
+		"FOOTNOTE_LIMITS_DEFAULT_USD_PER_ORG_DAY=100", "FOOTNOTE_LIMITS_DEFAULT_REQUESTS_PER_MINUTE=100000")
+	s := [2]*process{
+		serve(t, settings...),
+		serve(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_DATA="+t.TempDir())...),
+	}
 	hit := func(n int, key, sql string) bool {
 		t.Helper()
 		r := s[n%2].answered(t, question{text: "sql: " + sql, key: key})
@@ -186,9 +195,12 @@ func TestRedisAway(t *testing.T) {
 			if hit(round, globex, sql) {
 				t.Errorf("%s: one organisation's rows answer another's", c.name)
 			}
-			took[map[bool]int{true: 0, false: 1}[c.works]] = append(took[map[bool]int{true: 0, false: 1}[c.works]], time.Since(begun)/2)
+			took[map[bool]int{true: 0, false: 1}[c.works]] = append(took[map[bool]int{true: 0, false: 1}[c.works]],
+				time.Since(begun)/2)
 			if c.works { // the pause after a failure may last two seconds
-				eventually(t, c.name+": the second call is answered from the cache of another server", func() bool { return hit(round+1, acme, sql) })
+				eventually(t, c.name+": the second call is answered from the cache of another server", func() bool {
+					return hit(round+1, acme, sql)
+				})
 			}
 		}
 		c.mend()
@@ -202,17 +214,26 @@ func TestRedisAway(t *testing.T) {
 func TestBudgetRace(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(modeltest.Request) modeltest.Reply {
-		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Some words that take a while to be said.", Gap: 20 * time.Millisecond})
+		return modeltest.Blocks(modeltest.Block{
+			Type: "text",
+			Text: "Some words that take a while to be said.",
+			Gap:  20 * time.Millisecond,
+		})
 	})
 	const limit = 1.0
-	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), fmt.Sprint("FOOTNOTE_LIMITS_DEFAULT_USD_PER_ORG_DAY=", limit), "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file")
+	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t),
+		fmt.Sprint("FOOTNOTE_LIMITS_DEFAULT_USD_PER_ORG_DAY=", limit), "FOOTNOTE_DATA="+t.TempDir(),
+		"FOOTNOTE_LOG_OUTPUT=file")
 	other := append(settings[:len(settings):len(settings)], "FOOTNOTE_DATA="+t.TempDir())
 	first, second := serve(t, settings...), serve(t, other...)
 	var taken, refused atomic.Int64
 	var asked sync.WaitGroup
 	for n := range number(t, "FOOTNOTE_BUDGET_RUNS", 24) {
 		asked.Go(func() {
-			status, body, err := []*process{first, second}[n%2].exchange(t.Context(), "/api/conversations", map[string]any{"text": "How many?"})
+			status, body, err := []*process{first, second}[n%2].exchange(t.Context(), "/api/conversations",
+				map[string]any{
+					"text": "How many?",
+				})
 			switch {
 			case err != nil: // the server was killed
 			case status == http.StatusAccepted:

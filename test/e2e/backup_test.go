@@ -32,7 +32,10 @@ func startAsking(t *testing.T, p *process, people int) *asking {
 	for n := range people {
 		all.Go(func() {
 			for q := 0; ctx.Err() == nil; q++ {
-				r := p.try(ctx, question{text: "How many orders are there?", conversation: fmt.Sprintf("asker-%d-%d", n, q/3)})
+				r := p.try(ctx, question{
+					text:         "How many orders are there?",
+					conversation: fmt.Sprintf("asker-%d-%d", n, q/3),
+				})
 				if r.err == nil && r.status == http.StatusOK {
 					a.mu.Lock()
 					a.known[r.conversation]++
@@ -126,7 +129,8 @@ func TestBackup(t *testing.T) {
 			dump := filepath.Join(t.TempDir(), "dump")
 			pg.Program(t, dump, "pg_dump", "-Fc", "-n", "footnote", "-d", from)
 			pg.Program(t, "", "pg_restore", "-d", to, dump)
-			checkRestored(t, known, append(settings[:len(settings):len(settings)], "FOOTNOTE_STORE="+to, "FOOTNOTE_DATA="+t.TempDir()))
+			checkRestored(t, known,
+				append(settings[:len(settings):len(settings)], "FOOTNOTE_STORE="+to, "FOOTNOTE_DATA="+t.TempDir()))
 		}
 		a.stop()
 	})
@@ -151,7 +155,8 @@ func vacuum(t *testing.T, from, to string) {
 	}
 	defer copied.Close()
 	var words string
-	if err := copied.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&words); err != nil || !strings.EqualFold(words, "ok") {
+	if err := copied.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&words); err != nil ||
+		!strings.EqualFold(words, "ok") {
 		t.Fatalf("the copy is damaged: %s %v", words, err)
 	}
 }

@@ -36,18 +36,32 @@ func TestBadInput(t *testing.T) {
 		"not an object":      {`[1,2,3]`, 400, "invalid_request"},
 		"null":               {`null`, 400, "invalid_request"},
 		"two documents":      {says("hi") + says("hi"), 400, "invalid_request"},
-		"a key twice":        {`{"model":"analyst","model":"analyst","messages":[{"role":"user","content":"hi"}]}`, 400, "invalid_request"},
-		"not UTF-8":          {"{\"model\":\"analyst\",\"messages\":[{\"role\":\"user\",\"content\":\"\xff\xfe\"}]}", 400, "invalid_request"},
-		"wrong types":        {`{"model":7,"messages":{"role":"user"},"stream":"yes"}`, 400, "invalid_request"},
-		"no messages":        {chat(`[]`), 400, "invalid_request"},
-		"nobody speaks":      {chat(`[{"content":"hi"}]`), 400, "invalid_request"},
-		"an empty question":  {says(""), 400, "invalid_request"},
-		"a number too big":   {`{"model":"analyst","max_tokens":1e999,"messages":[{"role":"user","content":"hi"}]}`, 400, "invalid_request"},
-		"deep":               {`{"model":"analyst","messages":` + strings.Repeat("[", 200_000), 400, "invalid_request"},
-		"deep and closed":    {`{"model":"analyst","x":` + strings.Repeat(`{"a":`, 50_000) + "1" + strings.Repeat("}", 50_000) + `}`, 400, "invalid_request"},
-		"no such model":      {`{"model":"gpt-4","messages":[{"role":"user","content":"hi"}]}`, 404, "model_not_found"},
-		"tools":              {`{"model":"analyst","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}]}`, 400, "unsupported_parameter"},
-		"too large":          {says(strings.Repeat("x", 2<<20)), 413, "too_large"},
+		"a key twice": {
+			`{"model":"analyst","model":"analyst","messages":[{"role":"user","content":"hi"}]}`, 400, "invalid_request",
+		},
+		"not UTF-8": {
+			"{\"model\":\"analyst\",\"messages\":[{\"role\":\"user\",\"content\":\"\xff\xfe\"}]}", 400,
+			"invalid_request",
+		},
+		"wrong types":       {`{"model":7,"messages":{"role":"user"},"stream":"yes"}`, 400, "invalid_request"},
+		"no messages":       {chat(`[]`), 400, "invalid_request"},
+		"nobody speaks":     {chat(`[{"content":"hi"}]`), 400, "invalid_request"},
+		"an empty question": {says(""), 400, "invalid_request"},
+		"a number too big": {
+			`{"model":"analyst","max_tokens":1e999,"messages":[{"role":"user","content":"hi"}]}`, 400,
+			"invalid_request",
+		},
+		"deep": {`{"model":"analyst","messages":` + strings.Repeat("[", 200_000), 400, "invalid_request"},
+		"deep and closed": {
+			`{"model":"analyst","x":` + strings.Repeat(`{"a":`, 50_000) + "1" + strings.Repeat("}", 50_000) + `}`, 400,
+			"invalid_request",
+		},
+		"no such model": {`{"model":"gpt-4","messages":[{"role":"user","content":"hi"}]}`, 404, "model_not_found"},
+		"tools": {
+			`{"model":"analyst","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function",` +
+				`"function":{"name":"f"}}]}`, 400, "unsupported_parameter",
+		},
+		"too large": {says(strings.Repeat("x", 2<<20)), 413, "too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
@@ -95,14 +109,15 @@ func (p *process) flood(t *testing.T, size int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var sent atomic.Int64 // the transport may still be sending when the response arrives
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", readFunc(func(b []byte) (int, error) {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		sent.Add(int64(len(b)))
-		copy(b, bytes.Repeat([]byte("x"), len(b)))
-		return len(b), nil
-	}))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions",
+		readFunc(func(b []byte) (int, error) {
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			sent.Add(int64(len(b)))
+			copy(b, bytes.Repeat([]byte("x"), len(b)))
+			return len(b), nil
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +187,9 @@ func TestConversationIDs(t *testing.T) {
 		}
 	}
 	r := p.answered(t, question{text: "fake: say Hello."})
-	for query, want := range map[string]int{"after=-1": 400, "after=x": 400, "after=99999999999999999999": 400, "after=1000": 200, "follow=maybe": 400} {
+	for query, want := range map[string]int{
+		"after=-1": 400, "after=x": 400, "after=99999999999999999999": 400, "after=1000": 200, "follow=maybe": 400,
+	} {
 		if status, _ := p.get(t, "/api/conversations/"+r.conversation+"/events?"+query, ""); status != want {
 			t.Errorf("%s: status %d, want %d", query, status, want)
 		}

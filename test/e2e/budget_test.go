@@ -12,7 +12,9 @@ import (
 // and that once the daily limit is reached every door rejects requests before the model is called.
 func TestStatementsCount(t *testing.T) {
 	t.Parallel()
-	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply { return modeltest.Say("SELECT count(*) AS orders FROM orders") })
+	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply {
+		return modeltest.Say("SELECT count(*) AS orders FROM orders")
+	})
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file")
 	p := serve(t, settings...)
 	statement := map[string]any{"question": "How many orders are there?"}
@@ -21,18 +23,32 @@ func TestStatementsCount(t *testing.T) {
 	}
 	p.kill()
 	p = serve(t, append(settings, "FOOTNOTE_TOKENS_PER_DAY=1")...)
-	if _, body := p.get(t, "/api/usage", ""); strings.Contains(body, `"used_today":0`) || !strings.Contains(body, `"left_tokens":0`) {
+	if _, body := p.get(t, "/api/usage", ""); strings.Contains(body, `"used_today":0`) ||
+		!strings.Contains(body, `"left_tokens":0`) {
 		t.Errorf("after a restart: %s", body)
 	}
 	calls := fake.Metrics().Requests
 	for path, body := range map[string]any{
-		"/api/generate-sql":    statement,
-		"/api/conversations":   map[string]any{"text": "How many?"},
-		"/api/ai":              map[string]any{"id": "a", "messages": []any{map[string]any{"id": "m", "role": "user", "parts": []any{map[string]any{"type": "text", "text": "How many?"}}}}},
-		"/api/analyze":         map[string]any{"question": "How many?"},
-		"/v1/chat/completions": map[string]any{"model": "analyst", "messages": []any{map[string]any{"role": "user", "content": "How many?"}}},
+		"/api/generate-sql":  statement,
+		"/api/conversations": map[string]any{"text": "How many?"},
+		"/api/ai": map[string]any{
+			"id": "a",
+			"messages": []any{
+				map[string]any{
+					"id":    "m",
+					"role":  "user",
+					"parts": []any{map[string]any{"type": "text", "text": "How many?"}},
+				},
+			},
+		},
+		"/api/analyze": map[string]any{"question": "How many?"},
+		"/v1/chat/completions": map[string]any{
+			"model":    "analyst",
+			"messages": []any{map[string]any{"role": "user", "content": "How many?"}},
+		},
 	} {
-		if status, got := p.sendJSON(t, path, body); status != http.StatusTooManyRequests || !strings.Contains(got, "limit of 1 tokens a day") {
+		if status, got := p.sendJSON(t, path, body); status != http.StatusTooManyRequests ||
+			!strings.Contains(got, "limit of 1 tokens a day") {
 			t.Errorf("%s: %d %s", path, status, got)
 		}
 	}

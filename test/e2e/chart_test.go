@@ -22,12 +22,14 @@ func TestReplicaDraws(t *testing.T) {
 		if len(r.Results()) > 0 || !r.HasTool("draw_horizontal_line") {
 			return modeltest.Say("It is drawn.")
 		}
-		return modeltest.Blocks(modeltest.CallBlock("draw_horizontal_line", `{"price":1.098,"notes":"The low of the minutes."}`))
+		return modeltest.Blocks(modeltest.CallBlock("draw_horizontal_line",
+			`{"price":1.098,"notes":"The low of the minutes."}`))
 	})
 	s := replicas(t, append(settings, "FOOTNOTE_MARKET_STORE="+markettest.Small(t))...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	res, err := s[0].post(ctx, "/api/chat", strings.NewReader(`{"message":"Draw support","symbol":"EURUSD","timeframe":"1m"}`), "", "")
+	res, err := s[0].post(ctx, "/api/chat",
+		strings.NewReader(`{"message":"Draw support","symbol":"EURUSD","timeframe":"1m"}`), "", "")
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatal(res, err)
 	}
@@ -60,7 +62,9 @@ func TestReplicaDraws(t *testing.T) {
 	for _, p := range []*process{s[0], s[2]} {
 		_, body := p.get(t, "/api/drawings?symbol=EURUSD", "")
 		_, history := p.get(t, "/api/drawings/history?symbol=EURUSD", "")
-		if strings.Count(history, `"action"`) != 1 || !strings.Contains(history, fmt.Sprintf(`"conversation":%q`, id)) || !strings.Contains(history, "The low of the minutes.") {
+		if strings.Count(history, `"action"`) != 1 ||
+			!strings.Contains(history, fmt.Sprintf(`"conversation":%q`, id)) ||
+			!strings.Contains(history, "The low of the minutes.") {
 			t.Errorf("%s", history)
 		}
 		drawn = append(drawn, body)

@@ -16,7 +16,9 @@ func (p *process) atChart(t *testing.T, conversation, message string) (id string
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	data, err := json.Marshal(map[string]string{"conversationId": conversation, "message": message, "symbol": "EURUSD", "timeframe": "1h"})
+	data, err := json.Marshal(map[string]string{
+		"conversationId": conversation, "message": message, "symbol": "EURUSD", "timeframe": "1h",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,11 @@ func (p *process) atChart(t *testing.T, conversation, message string) (id string
 			text += f.Delta
 		case "client_tool":
 			drawn = append(drawn, f.Name)
-			status, got := p.sendJSON(t, "/api/chat/tool-result", map[string]any{"conversationId": f.ConversationID, "toolCallId": f.ID, "result": map[string]bool{"ok": true}})
+			status, got := p.sendJSON(t, "/api/chat/tool-result", map[string]any{
+				"conversationId": f.ConversationID,
+				"toolCallId":     f.ID,
+				"result":         map[string]bool{"ok": true},
+			})
 			if status != http.StatusOK {
 				t.Errorf("%s: %d %s", f.Name, status, got)
 			}
@@ -130,7 +136,10 @@ func (p *process) checkTrail(t *testing.T, id string) {
 			Changes                                   map[string]struct{ From, To any }
 		}
 	}
-	for path, to := range map[string]any{"/api/drawings?symbol=EURUSD": &doc, "/api/drawings/history?symbol=EURUSD": &trail} {
+	for path, to := range map[string]any{
+		"/api/drawings?symbol=EURUSD":         &doc,
+		"/api/drawings/history?symbol=EURUSD": &trail,
+	} {
 		status, body := p.get(t, path, "")
 		if err := json.Unmarshal([]byte(body), to); err != nil || status != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, status, body)
@@ -155,7 +164,8 @@ func (p *process) checkTrail(t *testing.T, id string) {
 			moved++
 			from, ok := c.Changes["price"].From.(float64)
 			to, also := c.Changes["price"].To.(float64)
-			if !ok || !also || to >= from || !strings.Contains(c.Reason, "last swing low") || !strings.Contains(c.Reason, fmt.Sprintf("%.5f", to)) {
+			if !ok || !also || to >= from || !strings.Contains(c.Reason, "last swing low") ||
+				!strings.Contains(c.Reason, fmt.Sprintf("%.5f", to)) {
 				t.Errorf("the move is %+v", c)
 			}
 		}

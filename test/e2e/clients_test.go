@@ -20,7 +20,13 @@ import (
 // forClients returns the faults that the clients' tests name, besides the lines "fake: …".
 func forClients() map[string]fault {
 	all := faults()
-	all["endless"] = fault{replies: []modeltest.Reply{modeltest.Blocks(modeltest.Block{Type: "text", Text: "word ", Repeat: true, Deltas: 100_000, Gap: 2 * time.Millisecond})}}
+	all["endless"] = fault{
+		replies: []modeltest.Reply{
+			modeltest.Blocks(modeltest.Block{
+				Type: "text", Text: "word ", Repeat: true, Deltas: 100_000, Gap: 2 * time.Millisecond,
+			}),
+		},
+	}
 	all["silent"] = fault{replies: []modeltest.Reply{{Wait: 30 * time.Second}}}
 	return all
 }
@@ -69,7 +75,10 @@ func goClient(p *process, more ...option.RequestOption) openai.Client {
 }
 
 func params(text string) openai.ChatCompletionNewParams {
-	return openai.ChatCompletionNewParams{Model: "analyst", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(text)}}
+	return openai.ChatCompletionNewParams{
+		Model:    "analyst",
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(text)},
+	}
 }
 
 func TestGoClient(t *testing.T) {
@@ -79,7 +88,8 @@ func TestGoClient(t *testing.T) {
 	client := goClient(p)
 	const want = "The result holds 1, 846, 1."
 	c, err := client.Chat.Completions.New(t.Context(), params("How many orders?"))
-	if err != nil || !strings.HasSuffix(c.Choices[0].Message.Content, want) || c.Choices[0].FinishReason != "stop" || c.Usage.TotalTokens == 0 {
+	if err != nil || !strings.HasSuffix(c.Choices[0].Message.Content, want) || c.Choices[0].FinishReason != "stop" ||
+		c.Usage.TotalTokens == 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	streamed := params("How many orders?")
@@ -91,11 +101,13 @@ func TestGoClient(t *testing.T) {
 			t.Errorf("the accumulator refuses %s", stream.Current().RawJSON())
 		}
 	}
-	if err := stream.Err(); err != nil || acc.Choices[0].Message.Content != c.Choices[0].Message.Content || acc.Usage.TotalTokens != c.Usage.TotalTokens {
+	if err := stream.Err(); err != nil || acc.Choices[0].Message.Content != c.Choices[0].Message.Content ||
+		acc.Usage.TotalTokens != c.Usage.TotalTokens {
 		t.Errorf("streamed: %+v, %v", acc.ChatCompletion, err)
 	}
 	models, err := client.Models.List(t.Context())
-	if err != nil || len(models.Data) != 2 || models.Data[0].ID != "analyst" || models.Data[1].ID != "claude-da/analyst" {
+	if err != nil || len(models.Data) != 2 || models.Data[0].ID != "analyst" ||
+		models.Data[1].ID != "claude-da/analyst" {
 		t.Errorf("models: %+v, %v", models, err)
 	}
 	one, err := client.Models.Get(t.Context(), "claude-da/analyst")
@@ -107,7 +119,8 @@ func TestGoClient(t *testing.T) {
 func TestGoClientErrors(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, scripted(t, forClients()))
-	p := serve(t, append(settings, keys, "FOOTNOTE_RUN_TIMEOUT=20s", "FOOTNOTE_TOOL_TIMEOUT=20s", "FOOTNOTE_LIMITS_QUERY_TIME=5s", "FOOTNOTE_MODEL_IDLE_TIMEOUT=500ms", "FOOTNOTE_BODY_LIMIT=65536")...)
+	p := serve(t, append(settings, keys, "FOOTNOTE_RUN_TIMEOUT=20s", "FOOTNOTE_TOOL_TIMEOUT=20s",
+		"FOOTNOTE_LIMITS_QUERY_TIME=5s", "FOOTNOTE_MODEL_IDLE_TIMEOUT=500ms", "FOOTNOTE_BODY_LIMIT=65536")...)
 	unknown := params("Hello?")
 	unknown.Model = "gpt-4"
 	for _, c := range []struct {
@@ -118,7 +131,11 @@ func TestGoClientErrors(t *testing.T) {
 		more   []option.RequestOption
 	}{
 		{"too long", params(strings.Repeat("x", 10_001)), 400, "input_too_long", nil},
-		{"key", params("Hello?"), 401, "invalid_api_key", []option.RequestOption{option.WithAPIKey("key-of-eve-0123456789")}},
+		{
+			"key", params("Hello?"), 401, "invalid_api_key", []option.RequestOption{
+				option.WithAPIKey("key-of-eve-0123456789"),
+			},
+		},
 		{"model", unknown, 404, "model_not_found", nil},
 		{"too large", params(strings.Repeat("x", 70_000)), 413, "too_large", nil},
 		{"limited", params("fault: 429"), 429, "rate_limited", nil},
@@ -131,7 +148,8 @@ func TestGoClientErrors(t *testing.T) {
 			t.Parallel()
 			client := goClient(p, c.more...)
 			_, err := client.Chat.Completions.New(t.Context(), c.params)
-			if e, ok := errors.AsType[*openai.Error](err); !ok || e.StatusCode != c.status || e.Code != c.code || e.Message == "" {
+			if e, ok := errors.AsType[*openai.Error](err); !ok || e.StatusCode != c.status || e.Code != c.code ||
+				e.Message == "" {
 				t.Errorf("%v; want %d %s", err, c.status, c.code)
 			}
 		})
@@ -146,7 +164,8 @@ func TestGoClientErrors(t *testing.T) {
 				text += choice.Delta.Content
 			}
 		}
-		if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "broke off") || !strings.HasPrefix(text, "one two") {
+		if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "broke off") ||
+			!strings.HasPrefix(text, "one two") {
 			t.Errorf("text %q, err %v", text, err)
 		}
 	})
@@ -213,7 +232,8 @@ func TestStayingWithoutClient(t *testing.T) {
 	if r := <-left; r.err == nil {
 		t.Errorf("the answer came: %+v", r)
 	}
-	if r := p.ask(t, question{text: "fake: say No.", conversation: first.conversation}); r.status != http.StatusConflict {
+	if r := p.ask(t, question{text: "fake: say No.", conversation: first.conversation}); r.status !=
+		http.StatusConflict {
 		t.Errorf("a question while the run goes on got %d; want 409", r.status)
 	}
 	eventually(t, "the run ends", func() bool { return !running(p.log(t, first.conversation, "")) })

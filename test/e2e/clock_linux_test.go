@@ -157,7 +157,8 @@ func TestClocksDisagree(t *testing.T) {
 	}
 	defer db.Close(context.Background())
 	var lease time.Time // when the owner's lease would have expired without a renewal
-	if err := db.QueryRow(t.Context(), "SELECT lease_expires FROM footnote.streams WHERE id = $1", id).Scan(&lease); err != nil {
+	if err := db.QueryRow(t.Context(), "SELECT lease_expires FROM footnote.streams WHERE id = $1",
+		id).Scan(&lease); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the lease is over by the database's clock", func() (over bool) {
@@ -170,13 +171,16 @@ func TestClocksDisagree(t *testing.T) {
 		t.Fatalf("the run of a server that lives was taken: %s", events[len(events)-1].line)
 	}
 	s[0].kill()
-	eventually(t, "another server takes over", func() bool { return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`) })
+	eventually(t, "another server takes over", func() bool {
+		return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`)
+	})
 	s[1].ended(t, id)
 	s[1].answered(t, question{text: "Hello?", conversation: id})
 	s[2].answered(t, question{text: "Hello again?", conversation: id})
 	for _, e := range s[2].log(t, id, "") {
 		var at struct{ Time time.Time }
-		if err := json.Unmarshal([]byte(e.line), &at); err != nil || at.Time.Before(begun.Add(-time.Minute)) || at.Time.After(time.Now().Add(time.Minute)) {
+		if err := json.Unmarshal([]byte(e.line), &at); err != nil || at.Time.Before(begun.Add(-time.Minute)) ||
+			at.Time.After(time.Now().Add(time.Minute)) {
 			t.Errorf("at %v, by the database's clock, the log has %s", time.Now(), e.line)
 		}
 	}

@@ -122,7 +122,8 @@ func TestCoder(t *testing.T) {
 	t.Parallel()
 	p, folder := coder(t)
 	id := p.hand(t, "", "What files are here?")
-	if answer, _ := p.said(t, id); !strings.Contains(answer, "- README.md (") || !strings.Contains(answer, "sales.csv") || !strings.Contains(answer, "Offline planner") {
+	if answer, _ := p.said(t, id); !strings.Contains(answer, "- README.md (") ||
+		!strings.Contains(answer, "sales.csv") || !strings.Contains(answer, "Offline planner") {
 		t.Fatalf("list: %s", answer)
 	}
 	readme := filepath.Join(folder, id, "README.md")
@@ -141,7 +142,8 @@ func TestCoder(t *testing.T) {
 		t.Fatal("the file changed before the approval")
 	}
 	p.decide(t, id, call, false, false)
-	if answer, res := p.said(t, id); !strings.Contains(answer, "nothing was changed") || res.Name != "Edit" || !res.IsError || content() != before {
+	if answer, res := p.said(t, id); !strings.Contains(answer, "nothing was changed") || res.Name != "Edit" ||
+		!res.IsError || content() != before {
 		t.Fatalf("not approved: %s, %+v", answer, res)
 	}
 
@@ -157,7 +159,8 @@ func TestCoder(t *testing.T) {
 			t.Errorf("the answer lacks %q: %s", want, answer)
 		}
 	}
-	if d := res.Detail; res.Name != "Edit" || res.IsError || d.Kind != "file" || d.Path != "README.md" || d.Op != "write" || !strings.Contains(d.Diff, "+Status: final") {
+	if d := res.Detail; res.Name != "Edit" || res.IsError || d.Kind != "file" || d.Path != "README.md" ||
+		d.Op != "write" || !strings.Contains(d.Diff, "+Status: final") {
 		t.Errorf("result = %+v", res)
 	}
 
@@ -171,31 +174,44 @@ func TestCoder(t *testing.T) {
 
 	p.hand(t, id, "run sh report.sh >sums.txt; cat sums.txt")
 	p.decide(t, id, p.pending(t, id), true, false)
-	if answer, res := p.said(t, id); !strings.Contains(answer, "north 3815\nsouth 2765") || len(res.Detail.Changes) != 1 || res.Detail.Changes[0].Path != "sums.txt" {
+	if answer, res := p.said(t, id); !strings.Contains(answer, "north 3815\nsouth 2765") ||
+		len(res.Detail.Changes) != 1 || res.Detail.Changes[0].Path != "sums.txt" {
 		t.Errorf("run: %s, %+v", answer, res)
 	}
 
 	status, shown := p.get(t, "/api/conversations/"+id+"/workspace", "")
-	for _, want := range []string{`{"path":"sums.txt","size":`, `"tool":"template"`, `"tool":"Edit"`, `"path":"sums.txt","op":"create"`} {
+	for _, want := range []string{
+		`{"path":"sums.txt","size":`, `"tool":"template"`, `"tool":"Edit"`, `"path":"sums.txt","op":"create"`,
+	} {
 		if status != http.StatusOK || !strings.Contains(shown, want) {
 			t.Errorf("workspace: %d, %q is not in %s", status, want, shown)
 		}
 	}
-	if status, sums := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt", ""); status != http.StatusOK || sums != "north 3815\nsouth 2765\n" {
+	if status, sums := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt",
+		""); status != http.StatusOK || sums != "north 3815\nsouth 2765\n" {
 		t.Errorf("file: %d %q", status, sums)
 	}
-	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=../../footnote.db", ""); status != http.StatusBadRequest {
+	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=../../footnote.db",
+		""); status != http.StatusBadRequest {
 		t.Errorf("a path that leads out: %d", status)
 	}
 	// The owner of the files reverts a change.
-	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", map[string]any{"path": "sums.txt"}); status != http.StatusNoContent {
+	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", map[string]any{
+		"path": "sums.txt",
+	}); status != http.StatusNoContent {
 		t.Errorf("revert: %d %s", status, body)
 	}
-	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt", ""); status != http.StatusNotFound {
+	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt",
+		""); status != http.StatusNotFound {
 		t.Errorf("a file that was reverted to nothing: %d", status)
 	}
-	for body, want := range map[string]int{`{"path":"README.md","digest":"sha256:none"}`: http.StatusNotFound, `{"path":""}`: http.StatusBadRequest, `{"path":"a","x":1}`: http.StatusBadRequest} {
-		if status, answer := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", json.RawMessage(body)); status != want {
+	for body, want := range map[string]int{
+		`{"path":"README.md","digest":"sha256:none"}`: http.StatusNotFound,
+		`{"path":""}`:        http.StatusBadRequest,
+		`{"path":"a","x":1}`: http.StatusBadRequest,
+	} {
+		if status, answer := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert",
+			json.RawMessage(body)); status != want {
 			t.Errorf("revert %s: %d %s", body, status, answer)
 		}
 	}
@@ -295,7 +311,8 @@ func TestCoderIsConfined(t *testing.T) {
 	attacks := []string{
 		"cat /proc/1/environ; cat /proc/*/environ | tr '\\0' '\\n' | grep -a canar[y]; env",
 		"cat /etc/shadow; ls /; find / -name 'footnote.db*' 2>/dev/null; find / -name '*.db' -size +0 2>/dev/null",
-		"exec 3<>/dev/tcp/127.0.0.1/PORT && printf 'GET /healthz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3",
+		"exec 3<>/dev/tcp/127.0.0.1/PORT && printf 'GET /healthz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && " +
+			"cat <&3",
 		"ls -la .. ../..; cat ../../footnote.db | head -c 100",
 	}
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
@@ -321,7 +338,9 @@ func TestCoderIsConfined(t *testing.T) {
 			continue
 		}
 		results++
-		for _, secret := range []string{canary, modelKey, "ANTHROPIC_API_KEY", "root:", "SQLite format", "footnote.db\\n", "200 OK"} {
+		for _, secret := range []string{
+			canary, modelKey, "ANTHROPIC_API_KEY", "root:", "SQLite format", "footnote.db\\n", "200 OK",
+		} {
 			if strings.Contains(e.line, secret) {
 				t.Errorf("a command got at %q: %s", secret, e.line)
 			}
@@ -338,10 +357,14 @@ func TestCoderIsConfined(t *testing.T) {
 // It does not run in parallel, because its data is where the commands of all tests can see it.
 func TestCoderThatCannotWork(t *testing.T) {
 	p := serve(t)
-	if _, list := p.get(t, "/api/assistants", ""); !strings.Contains(list, `"name":"coder"`) || !strings.Contains(list, "set FOOTNOTE_WORKSPACE") {
+	if _, list := p.get(t, "/api/assistants", ""); !strings.Contains(list, `"name":"coder"`) ||
+		!strings.Contains(list, "set FOOTNOTE_WORKSPACE") {
 		t.Errorf("assistants = %s", list)
 	}
-	if status, body := p.sendJSON(t, "/api/conversations", map[string]any{"assistant": "coder", "text": "list files"}); status != http.StatusServiceUnavailable || !strings.Contains(body, "FOOTNOTE_WORKSPACE") {
+	if status, body := p.sendJSON(t, "/api/conversations", map[string]any{
+		"assistant": "coder",
+		"text":      "list files",
+	}); status != http.StatusServiceUnavailable || !strings.Contains(body, "FOOTNOTE_WORKSPACE") {
 		t.Errorf("without a folder: %d %s", status, body)
 	}
 	// A data folder that commands could read.
@@ -353,16 +376,20 @@ func TestCoderThatCannotWork(t *testing.T) {
 	p = serve(t, "FOOTNOTE_WORKSPACE="+t.TempDir(), "FOOTNOTE_DATA="+exposed)
 	eventually(t, "the start says that there is no Bash, and why", func() bool {
 		log := p.stderr.String()
-		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "lies in /usr") && !strings.Contains(log, "Bash   server")
+		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "lies in /usr") &&
+			!strings.Contains(log, "Bash   server")
 	})
-	if _, list := p.get(t, "/api/assistants", ""); strings.Contains(list, `"name":"Bash"`) || !strings.Contains(list, "Commands are not run here") {
+	if _, list := p.get(t, "/api/assistants", ""); strings.Contains(list, `"name":"Bash"`) ||
+		!strings.Contains(list, "Commands are not run here") {
 		t.Errorf("assistants = %s", list)
 	}
 	id := p.hand(t, "", "run true")
 	if answer, _ := p.said(t, id); !strings.Contains(answer, "the tool Bash for that, which is not available here") {
 		t.Errorf("answer = %s", answer)
 	}
-	if res := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir(), "FOOTNOTE_CODER_DENY=Bsh"}, "", "serve"); res.code != 2 || !strings.Contains(res.stderr, `coder.deny has "Bsh"`) {
+	if res := command(t, []string{
+		"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir(), "FOOTNOTE_CODER_DENY=Bsh",
+	}, "", "serve"); res.code != 2 || !strings.Contains(res.stderr, `coder.deny has "Bsh"`) {
 		t.Errorf("an unknown tool: %d %s", res.code, res.stderr)
 	}
 }
@@ -382,13 +409,17 @@ func TestNoUserNamespaces(t *testing.T) {
 	if trial.Run() != nil { // they are forbidden here anyway
 		cmd = exec.Command(binary, "serve")
 	}
-	p := launchCommand(t, cmd, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir()})
+	p := launchCommand(t, cmd, []string{
+		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir(),
+	})
 	eventually(t, "the start says that there is no Bash, and why", func() bool {
 		log := p.stderr.String()
-		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "user namespaces") && !strings.Contains(log, "Bash   server")
+		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "user namespaces") &&
+			!strings.Contains(log, "Bash   server")
 	})
 	_, list := p.get(t, "/api/assistants", "")
-	if strings.Contains(list, `"name":"Bash"`) || !strings.Contains(list, `"name":"Read"`) || !strings.Contains(list, "user namespaces") {
+	if strings.Contains(list, `"name":"Bash"`) || !strings.Contains(list, `"name":"Read"`) ||
+		!strings.Contains(list, "user namespaces") {
 		t.Errorf("assistants = %s", list)
 	}
 }

@@ -25,19 +25,29 @@ func TestHelp(t *testing.T) {
 		t.Errorf("without arguments the help is shown: %+v", none)
 	}
 	for name, example := range map[string]string{
-		"serve": "footnote serve --source shop=shop.db\n", "demo": "footnote demo\n", "ask": `footnote ask --continue "only 2024"` + "\n",
-		"query": `footnote query --source shop.db "select count(*) from orders"` + "\n", "verify": "footnote verify conv_ABC --json\n",
-		"doctor": "footnote doctor --source shop.db\n", "fake-model": "--scenario analyst", "seed-demo": "footnote seed-demo shop.db\n", "version": "Print the version.",
+		"serve": "footnote serve --source shop=shop.db\n", "demo": "footnote demo\n",
+		"ask":    `footnote ask --continue "only 2024"` + "\n",
+		"query":  `footnote query --source shop.db "select count(*) from orders"` + "\n",
+		"verify": "footnote verify conv_ABC --json\n",
+		"doctor": "footnote doctor --source shop.db\n", "fake-model": "--scenario analyst",
+		"seed-demo": "footnote seed-demo shop.db\n", "version": "Print the version.",
 	} {
 		if !strings.Contains(all.stdout, "\n  "+name+" ") {
 			t.Errorf("the help does not list %s", name)
 		}
 		o := command(t, nil, "", name, "--help")
-		if o.code != 0 || !strings.Contains(o.stdout, example) || !strings.HasPrefix(o.stdout, "Usage: footnote "+name) {
+		if o.code != 0 || !strings.Contains(o.stdout, example) ||
+			!strings.HasPrefix(o.stdout, "Usage: footnote "+name) {
 			t.Errorf("%s --help: exit code %d\n%s", name, o.code, o.stdout)
 		}
 	}
-	for _, args := range [][]string{{"bogus"}, {"ask"}, {"query"}, {"query", "--batch", "select 1"}, {"serve", "--nope"}, {"ask", " "}, {"verify", "a", "b"}} {
+	for _, args := range [][]string{
+		{
+			"bogus",
+		}, {
+			"ask",
+		}, {"query"}, {"query", "--batch", "select 1"}, {"serve", "--nope"}, {"ask", " "}, {"verify", "a", "b"},
+	} {
 		o := command(t, nil, "", args...)
 		if o.code != 2 || o.stdout != "" || !strings.HasPrefix(o.stderr, "footnote: ") {
 			t.Errorf("%v: exit code %d, %q %q; want 2", args, o.code, o.stdout, o.stderr)
@@ -47,7 +57,8 @@ func TestHelp(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	if o := command(t, nil, "", "version"); o.code != 0 || !strings.HasPrefix(o.stdout, "footnote ") || strings.Count(o.stdout, "\n") != 1 {
+	if o := command(t, nil, "", "version"); o.code != 0 || !strings.HasPrefix(o.stdout, "footnote ") ||
+		strings.Count(o.stdout, "\n") != 1 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -90,24 +101,56 @@ func TestQuery(t *testing.T) {
 		{[]string{"--source", "mine=" + shopDB, "select count(*) as n from orders"}, 0, "846", ""},
 		{[]string{"--source", "sqlite:" + shopDB + "?mode=ro", "select count(*) as n from orders"}, 0, "846", ""},
 		{[]string{"--source", "shop", "--json", "select id, city from customers limit 2"}, 0,
-			`{"columns":[{"name":"id","kind":"integer"},{"name":"city","kind":"text"}],"rows":[[1,"Graz"],[2,"Amsterdam"]],"row_count":2,"truncated":false,"ms":`, ""},
-		{[]string{"--source", "shop", "--json", "select id from customers where id < 0"}, 0, `,"outcome":"executed","reason":""}`, ""},
+			`{"columns":[{"name":"id","kind":"integer"},{"name":"city","kind":"text"}],"rows":[[1,"Graz"],[2,` +
+				`"Amsterdam"]],"row_count":2,"truncated":false,"ms":`, ""},
+		{
+			[]string{
+				"--source", "shop", "--json", "select id from customers where id < 0",
+			}, 0, `,"outcome":"executed","reason":""}`, "",
+		},
 		{[]string{"--source", "shop", "delete from orders"}, 3, "", "DELETE is not allowed"},
-		{[]string{"--source", "shop", "--json", "delete from orders"}, 3, `"outcome":"refused","reason":"DELETE is not allowed`, "DELETE is not allowed"},
-		{[]string{"--source", "shop", "--json", "delete from orders"}, 3, `{"columns":[],"rows":[],"row_count":0,"truncated":false,"ms":`, ""},
-		{[]string{"--source", "shop", "--json", "select nope from orders"}, 1, `"outcome":"failed","reason":"no such column: nope`, "nope"},
-		{[]string{"--source", "nowhere.db", "--json", "select 1"}, 1, `"outcome":"failed","reason":"database nowhere: `, "not there"},
+		{
+			[]string{
+				"--source", "shop", "--json", "delete from orders",
+			}, 3, `"outcome":"refused","reason":"DELETE is not allowed`, "DELETE is not allowed",
+		},
+		{
+			[]string{
+				"--source", "shop", "--json", "delete from orders",
+			}, 3, `{"columns":[],"rows":[],"row_count":0,"truncated":false,"ms":`, "",
+		},
+		{
+			[]string{
+				"--source", "shop", "--json", "select nope from orders",
+			}, 1, `"outcome":"failed","reason":"no such column: nope`, "nope",
+		},
+		{
+			[]string{
+				"--source", "nowhere.db", "--json", "select 1",
+			}, 1, `"outcome":"failed","reason":"database nowhere: `, "not there",
+		},
 		{[]string{"--source", "shop", "select 1; select 2"}, 3, "", "refused"},
 		{[]string{"--source", "shop", "select load_extension('x')"}, 3, "", "refused"},
 		{[]string{"--source", "shop", "select nope from orders"}, 1, "", "nope"},
-		{[]string{"--source", "shop", "--set", "limits.query_time=300ms", "with recursive t(n) as (select 1 union all select n+1 from t) select count(*) from t"}, 4, "", "longer than"},
-		{[]string{"--source", "shop", "--set", "limits.query_rows=3", "--json", "select id from orders"}, 4, `"outcome":"limited","reason":"the result was cut after 3 rows`, "cut after 3 rows"},
+		{
+			[]string{
+				"--source", "shop", "--set", "limits.query_time=300ms",
+				"with recursive t(n) as (select 1 union all select n+1 from t) select count(*) from t",
+			}, 4, "", "longer than",
+		},
+		{
+			[]string{
+				"--source", "shop", "--set", "limits.query_rows=3", "--json", "select id from orders",
+			}, 4, `"outcome":"limited","reason":"the result was cut after 3 rows`, "cut after 3 rows",
+		},
 		{[]string{"--source", "nowhere", "select 1"}, 1, "", "not there"},
 		{[]string{"select 1"}, 2, "", "exactly one source"},
 	} {
 		o := command(t, []string{data, configured}, "", append([]string{"query"}, c.args...)...)
-		if o.code != c.code || !strings.Contains(o.stdout, c.stdout) || !strings.Contains(o.stderr, c.stderr) || strings.Contains(o.stderr, escape) {
-			t.Errorf("%v: exit code %d, %q %q; want %d %q %q", c.args, o.code, o.stdout, o.stderr, c.code, c.stdout, c.stderr)
+		if o.code != c.code || !strings.Contains(o.stdout, c.stdout) || !strings.Contains(o.stderr, c.stderr) ||
+			strings.Contains(o.stderr, escape) {
+			t.Errorf("%v: exit code %d, %q %q; want %d %q %q", c.args, o.code, o.stdout, o.stderr, c.code, c.stdout,
+				c.stderr)
 		}
 	}
 }
@@ -144,17 +187,23 @@ func TestQueryBatch(t *testing.T) {
 	want := []struct {
 		id, outcome string
 		rows        int
-	}{{"1", "executed", 2}, {`"two"`, "refused", 0}, {`{"n":3}`, "limited", 100}, {"null", "failed", 0}, {"5", "refused", 0}}
+	}{
+		{
+			"1", "executed", 2,
+		}, {`"two"`, "refused", 0}, {`{"n":3}`, "limited", 100}, {"null", "failed", 0}, {"5", "refused", 0},
+	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines: %s", len(lines), o.stdout)
 	}
 	for i, w := range want {
-		if l := lines[i]; string(l.ID) != w.id || l.Outcome != w.outcome || *l.Rows != w.rows || (*l.Reason == "") != (w.outcome == "executed") {
+		if l := lines[i]; string(l.ID) != w.id || l.Outcome != w.outcome || *l.Rows != w.rows ||
+			(*l.Reason == "") != (w.outcome == "executed") {
 			t.Errorf("line %d: %s %s %d %q; want %+v", i+1, l.ID, l.Outcome, *l.Rows, *l.Reason, w)
 		}
 	}
 	for _, broken := range []string{"select 1\n", `{"id":1}` + "\n", `{"id":1,"sql":"select 1"} {}` + "\n"} {
-		if o := command(t, settings, broken, "query", "--source", shopDB, "--batch"); o.code != 2 || !strings.Contains(o.stderr, "line 1") {
+		if o := command(t, settings, broken, "query", "--source", shopDB, "--batch"); o.code != 2 ||
+			!strings.Contains(o.stderr, "line 1") {
 			t.Errorf("%q: exit code %d, %q; want 2", broken, o.code, o.stderr)
 		}
 	}
@@ -183,7 +232,8 @@ func askJSON(t *testing.T, settings []string, args ...string) askedJSON {
 	o := command(t, settings, "", append([]string{"ask", "--json"}, args...)...)
 	var keys map[string]json.RawMessage
 	var a askedJSON
-	if o.code != 0 || strings.Count(o.stdout, "\n") != 1 || json.Unmarshal([]byte(o.stdout), &keys) != nil || json.Unmarshal([]byte(o.stdout), &a) != nil {
+	if o.code != 0 || strings.Count(o.stdout, "\n") != 1 || json.Unmarshal([]byte(o.stdout), &keys) != nil ||
+		json.Unmarshal([]byte(o.stdout), &a) != nil {
 		t.Fatalf("%v: exit code %d, %q %q", args, o.code, o.stdout, o.stderr)
 	}
 	for _, k := range []string{"answer", "sql", "columns", "rows", "chart", "footnotes", "usage", "conversation_id"} {
@@ -202,13 +252,17 @@ func TestAsk(t *testing.T) {
 	if o.code != 0 || strings.Contains(o.stdout+o.stderr, escape) || o.stderr != "" {
 		t.Errorf("exit code %d, %q", o.code, o.stderr)
 	}
-	for _, part := range []string{"Looking at the data.\n", "SELECT count(*) AS orders FROM orders\n", "The result holds 1, 846, 1.\n", "orders\n──────\n   846\n", "[1] 846 = r1[0].orders\n", "footnote verify conv_"} {
+	for _, part := range []string{
+		"Looking at the data.\n", "SELECT count(*) AS orders FROM orders\n", "The result holds 1, 846, 1.\n",
+		"orders\n──────\n   846\n", "[1] 846 = r1[0].orders\n", "footnote verify conv_",
+	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the output lacks %q:\n%s", part, o.stdout)
 		}
 	}
 	a := askJSON(t, settings, "--continue", "And again?")
-	if len(a.SQL) != 1 || len(a.Rows) != 1 || fmt.Sprint(a.Rows[0][0]) != "846" || a.Columns[0].Name != "orders" || string(a.Chart) != "null" ||
+	if len(a.SQL) != 1 || len(a.Rows) != 1 || fmt.Sprint(a.Rows[0][0]) != "846" || a.Columns[0].Name != "orders" ||
+		string(a.Chart) != "null" ||
 		a.Usage["model"] != "claude-sonnet-5-5" || !strings.Contains(o.stdout, a.Conversation) {
 		t.Errorf("%+v", a)
 	}
@@ -221,7 +275,8 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	for question, code := range map[string]int{"fake: fail 401": 1, strings.Repeat("x", 10_001): 4} {
-		if o := command(t, settings, "", "ask", question); o.code != code || o.stderr == "" || strings.Contains(o.stderr, modelKey) {
+		if o := command(t, settings, "", "ask", question); o.code != code || o.stderr == "" ||
+			strings.Contains(o.stderr, modelKey) {
 			t.Errorf("%.20q: exit code %d, want %d: %q", question, o.code, code, o.stderr)
 		}
 	}
@@ -281,8 +336,10 @@ func TestAskOutcomes(t *testing.T) {
 			Outcome, Reason string
 			Conversation    string `json:"conversation_id"`
 		}
-		if err := json.Unmarshal([]byte(o.stdout), &a); err != nil || o.code != c.code || a.Outcome != c.outcome || !strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.code == 0) {
-			t.Errorf("%.60q: exit code %d, %v\n%s%s; want %d %s %q", c.question, o.code, err, o.stdout, o.stderr, c.code, c.outcome, c.reason)
+		if err := json.Unmarshal([]byte(o.stdout), &a); err != nil || o.code != c.code || a.Outcome != c.outcome ||
+			!strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.code == 0) {
+			t.Errorf("%.60q: exit code %d, %v\n%s%s; want %d %s %q", c.question, o.code, err, o.stdout, o.stderr,
+				c.code, c.outcome, c.reason)
 		}
 		if (o.stderr == "") != (c.code == 0) || strings.Count(o.stderr, "\n") > 1 {
 			t.Errorf("%.60q: it says %q", c.question, o.stderr)
@@ -317,14 +374,17 @@ func TestAskOffline(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	dirty := filepath.Join(t.TempDir(), "dirty.csv")
-	if err := os.WriteFile(dirty, []byte("city;city;amount\nRome;a;1.000,50\nOslo;b;5,25\nTotal;;1.005,75\n"), 0o600); err != nil {
+	if err := os.WriteFile(dirty, []byte("city;city;amount\nRome;a;1.000,50\nOslo;b;5,25\nTotal;;1.005,75\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	notes := "`1 totals row left out`; `a second \"city\" is now called city_2`"
-	if c := askJSON(t, settings, "--source", dirty, "total amount"); !strings.Contains(c.Answer, "1,005.75") || !strings.Contains(c.Answer, notes) {
+	if c := askJSON(t, settings, "--source", dirty, "total amount"); !strings.Contains(c.Answer, "1,005.75") ||
+		!strings.Contains(c.Answer, notes) {
 		t.Errorf("%+v", c)
 	}
-	if o := command(t, settings, "", "doctor", "--source", dirty); !strings.Contains(o.stdout, "table dirty: read as ; separated; 1 totals row left out; a second") {
+	if o := command(t, settings, "", "doctor", "--source", dirty); !strings.Contains(o.stdout,
+		"table dirty: read as ; separated; 1 totals row left out; a second") {
 		t.Errorf("doctor: %s", o.stdout)
 	}
 	o = command(t, settings, "", "ask", "--source", file, "total amount by city")
@@ -351,15 +411,18 @@ func TestVerify(t *testing.T) {
 				Problems   []any
 			}
 		}
-		if err := json.Unmarshal([]byte(o.stdout), &v); err != nil || o.code != 0 || v.Conversation != id || len(v.Answers) != 1 ||
-			len(v.Answers[0].Problems) != 0 || v.Answers[0].Footnotes[0].Text != "846" || len(v.Answers[0].Unresolved) != 2 {
+		if err := json.Unmarshal([]byte(o.stdout),
+			&v); err != nil || o.code != 0 || v.Conversation != id || len(v.Answers) != 1 ||
+			len(v.Answers[0].Problems) != 0 || v.Answers[0].Footnotes[0].Text != "846" ||
+			len(v.Answers[0].Unresolved) != 2 {
 			t.Errorf("%v: %+v", err, o)
 		}
 		p.signal(t, syscall.SIGTERM)
 		p.wait(t, 10*time.Second)
 		p = serve(t, settings...)
 	}
-	if o := command(t, settings, "", "verify", id); o.code != 0 || !strings.Contains(o.stdout, "ok  846 = r1[0].orders") {
+	if o := command(t, settings, "", "verify", id); o.code != 0 ||
+		!strings.Contains(o.stdout, "ok  846 = r1[0].orders") {
 		t.Errorf("%+v", o)
 	}
 	for _, missing := range []string{"conv_NOBODY", "../x", ""} {
@@ -374,35 +437,44 @@ func TestDoctor(t *testing.T) {
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), keys, "FOOTNOTE_SOURCES=shop="+shopDB)
 	o := command(t, settings, "", "doctor", "--online")
-	for _, part := range []string{"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free", "cache          ok", "in memory, 64 MB", "conversations are kept for ever"} {
+	for _, part := range []string{
+		"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free",
+		"cache          ok", "in memory, 64 MB", "conversations are kept for ever",
+	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the table lacks %q:\n%s", part, o.stdout)
 		}
 	}
-	if o.code != 0 || strings.Contains(o.stdout, "FAIL") || strings.Contains(o.stdout, modelKey) || strings.Contains(o.stdout, adasKey) {
+	if o.code != 0 || strings.Contains(o.stdout, "FAIL") || strings.Contains(o.stdout, modelKey) ||
+		strings.Contains(o.stdout, adasKey) {
 		t.Errorf("exit code %d\n%s", o.code, o.stdout)
 	}
 	picky := modeltest.New(modeltest.Options{Key: "sk-another-key"})
 	for wrong, want := range map[string]string{
-		"ANTHROPIC_BASE_URL=" + picky.Start(t): "refused our key", "ANTHROPIC_BASE_URL=http://127.0.0.1:1": "cannot be reached",
-		"FOOTNOTE_SOURCES=bad=/nowhere.db": "not there", "FOOTNOTE_DATA=" + shopDB: "not a directory", "FOOTNOTE_MODEL=claude-of-yesteryear": "unknown or retired",
-		"FOOTNOTE_MAX_TURNS=0": "max_turns",
+		"ANTHROPIC_BASE_URL=" + picky.Start(t):  "refused our key",
+		"ANTHROPIC_BASE_URL=http://127.0.0.1:1": "cannot be reached",
+		"FOOTNOTE_SOURCES=bad=/nowhere.db":      "not there", "FOOTNOTE_DATA=" + shopDB: "not a directory",
+		"FOOTNOTE_MODEL=claude-of-yesteryear": "unknown or retired",
+		"FOOTNOTE_MAX_TURNS=0":                "max_turns",
 	} {
 		code := 1
 		if want == "max_turns" {
 			code = 2 // a setting is invalid
 		}
-		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor", "--online"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
+		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor",
+			"--online"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
 			t.Errorf("%s: exit code %d\n%s", wrong, o.code, o.stdout)
 		}
 	}
-	o = command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_RETENTION=acme=90d", "FOOTNOTE_REDIS=unix:///nowhere.sock"), "", "doctor")
+	o = command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_RETENTION=acme=90d",
+		"FOOTNOTE_REDIS=unix:///nowhere.sock"), "", "doctor")
 	for _, part := range []string{"acme 90 days, all others for ever", "Redis does not answer"} {
 		if o.code != 0 || !strings.Contains(o.stdout, part) {
 			t.Errorf("exit code %d; the table lacks %q:\n%s", o.code, part, o.stdout)
 		}
 	}
-	if o := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir()}, "", "doctor"); o.code != 0 || !strings.Contains(o.stdout, "offline planner") {
+	if o := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir()}, "", "doctor"); o.code != 0 ||
+		!strings.Contains(o.stdout, "offline planner") {
 		t.Errorf("nothing is configured: %+v", o)
 	}
 }
@@ -424,7 +496,8 @@ func TestDemo(t *testing.T) {
 
 func TestFakeModel(t *testing.T) {
 	t.Parallel()
-	fake := launch(t, nil, "fake-model", "--listen", "127.0.0.1:0", "--scenario", "analyst", "--sql", "SELECT count(*) AS n FROM orders", "--key", modelKey)
+	fake := launch(t, nil, "fake-model", "--listen", "127.0.0.1:0", "--scenario", "analyst", "--sql",
+		"SELECT count(*) AS n FROM orders", "--key", modelKey)
 	p := serve(t, upstream(fake.url)...)
 	if r := p.answered(t, question{text: "How many orders?"}); !strings.Contains(r.text, "846") {
 		t.Errorf("the answer is %q", r.text)
@@ -432,11 +505,13 @@ func TestFakeModel(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.wait(t, 10*time.Second)
 	fake.signal(t, syscall.SIGTERM)
-	if code := fake.wait(t, 5*time.Second); code != 0 || !strings.Contains(fake.stderr.String(), `"requests":2,"refusals":0`) {
+	if code := fake.wait(t, 5*time.Second); code != 0 ||
+		!strings.Contains(fake.stderr.String(), `"requests":2,"refusals":0`) {
 		t.Errorf("exit code %d, %s", code, fake.stderr)
 	}
 	scenario := filepath.Join(t.TempDir(), "s.yaml")
-	if err := os.WriteFile(scenario, []byte("rules:\n  - reply: {text: \"You said: {question}\"}\n"), 0o600); err != nil {
+	if err := os.WriteFile(scenario, []byte("rules:\n  - reply: {text: \"You said: {question}\"}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	fake = launch(t, nil, "fake-model", "--listen", "127.0.0.1:0", "--scenario", scenario)
@@ -456,7 +531,8 @@ func TestOfflineForced(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, auto(t))
 	p := serve(t, append(settings, "FOOTNOTE_MODEL=offline")...)
-	if r := p.answered(t, question{text: "How many orders are there?"}); r.status != http.StatusOK || !strings.Contains(r.text, "846") {
+	if r := p.answered(t, question{text: "How many orders are there?"}); r.status != http.StatusOK ||
+		!strings.Contains(r.text, "846") {
 		t.Errorf("the answer is %q", r.text)
 	}
 	if n := fake.Metrics().Requests; n != 0 {

@@ -92,7 +92,11 @@ func (c *crash) rule(r modeltest.Request) modeltest.Reply {
 	if !strings.Contains(r.LastUserText(), "crash") {
 		return modeltest.Say("Hello.")
 	}
-	trickle := modeltest.Block{Type: "text", Text: "The answer comes one word after the other, so that a crash finds it open.", Gap: 4 * time.Millisecond}
+	trickle := modeltest.Block{
+		Type: "text",
+		Text: "The answer comes one word after the other, so that a crash finds it open.",
+		Gap:  4 * time.Millisecond,
+	}
 	if len(r.Messages) > 8 || c.random(3) == 0 {
 		return modeltest.Blocks(modeltest.ThinkBlock("Enough."), trickle)
 	}
@@ -142,7 +146,8 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 // ones, by number. It returns once the stream is open.
 func watch(ctx context.Context, t *testing.T, p *process, id string) <-chan map[int64]string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

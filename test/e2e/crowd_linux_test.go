@@ -68,7 +68,9 @@ func (p *process) idle(t *testing.T, id string, last, n int) []net.Conn {
 			mu.Lock()
 			all = append(all, c)
 			mu.Unlock()
-			_, err = fmt.Fprintf(c, "GET /api/conversations/%s/events?follow=true HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: %d\r\n\r\n", id, last)
+			_, err = fmt.Fprintf(c,
+				"GET /api/conversations/%s/events?follow=true HTTP/1.1\r\nHost: localhost\r\nAccept: "+
+					"text/event-stream\r\nLast-Event-ID: %d\r\n\r\n", id, last)
 			line := make([]byte, 15)
 			if err == nil {
 				_ = c.SetReadDeadline(time.Now().Add(patience)) // sockets support deadlines
@@ -154,7 +156,9 @@ func TestManyLeave(t *testing.T) {
 		asked.Wait()
 		eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 		http.DefaultClient.CloseIdleConnections()
-		eventually(t, fmt.Sprint("what clients held is given back, round ", round), func() bool { return p.gauge(t, "go_goroutines") <= base+20 })
+		eventually(t, fmt.Sprint("what clients held is given back, round ", round), func() bool {
+			return p.gauge(t, "go_goroutines") <= base+20
+		})
 	}
 	p.answered(t, question{text: "Go quickly."})
 	sound(t, settings...)

@@ -38,15 +38,25 @@ func conversationOf(body string) string {
 // the query and its process, the pending approval.
 func TestStopFromAnotherDevice(t *testing.T) {
 	t.Parallel()
-	const endless = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000000000) SELECT count(*) AS n FROM n"}`
+	const endless = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000000000) ` +
+		`SELECT count(*) AS n FROM n"}`
 	for name, c := range map[string]struct {
 		reply    modeltest.Reply
 		settings []string
 		busy     string // last event before the stop
 	}{
-		"the model speaks": {reply: modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond}), busy: "run_started"},
-		"SQL runs":         {reply: modeltest.Use("run_query", endless), busy: "assistant_message"},
-		"it waits":         {reply: modeltest.Use("run_query", endless), settings: []string{"FOOTNOTE_TOOLS_APPROVE=list_tables"}, busy: "run_parked"},
+		"the model speaks": {
+			reply: modeltest.Blocks(modeltest.Block{
+				Type: "text", Text: "Word. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond,
+			}),
+			busy: "run_started",
+		},
+		"SQL runs": {reply: modeltest.Use("run_query", endless), busy: "assistant_message"},
+		"it waits": {
+			reply:    modeltest.Use("run_query", endless),
+			settings: []string{"FOOTNOTE_TOOLS_APPROVE=list_tables"},
+			busy:     "run_parked",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +74,8 @@ func TestStopFromAnotherDevice(t *testing.T) {
 			})
 			time.Sleep(50 * time.Millisecond) // until the query has begun
 			begun := time.Now()
-			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop",
+				map[string]any{}); status != http.StatusNoContent {
 				t.Fatalf("%d %s", status, body)
 			}
 			eventually(t, "the run has ended, and the model is left alone", func() bool {
@@ -73,7 +84,8 @@ func TestStopFromAnotherDevice(t *testing.T) {
 			t.Logf("stopped after %v", time.Since(begun))
 			events := p.log(t, id, "")
 			checkLog(t, events)
-			if last := events[len(events)-1]; last.Kind != "run_stopped" || !strings.Contains(last.line, `"by":"user"`) {
+			if last := events[len(events)-1]; last.Kind != "run_stopped" ||
+				!strings.Contains(last.line, `"by":"user"`) {
 				t.Errorf("the run ended with %s", last.line)
 			}
 			p.answered(t, question{text: "Hello again?", conversation: id})
@@ -85,7 +97,11 @@ func TestStopFromAnotherDevice(t *testing.T) {
 func TestWhoLeaves(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
-		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "One word after the other, for a while.", Gap: 20 * time.Millisecond})
+		return modeltest.Blocks(modeltest.Block{
+			Type: "text",
+			Text: "One word after the other, for a while.",
+			Gap:  20 * time.Millisecond,
+		})
 	})
 	p := serve(t, settings...)
 	id := p.opened(t, "Hello?")

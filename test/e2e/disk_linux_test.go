@@ -75,7 +75,11 @@ func TestDiskFullWhileServing(t *testing.T) {
 	p := serve(t, settings...)
 	first := p.answered(t, question{text: "fake: say Hello.", conversation: "full"})
 	disk.fill(t, p)
-	for _, q := range []question{{text: "fake: say Hello."}, {text: "fake: say Hello.", conversation: "full"}, {text: "How many orders?", stream: true}} {
+	for _, q := range []question{
+		{
+			text: "fake: say Hello.",
+		}, {text: "fake: say Hello.", conversation: "full"}, {text: "How many orders?", stream: true},
+	} {
 		eventually(t, "storage_unavailable", func() bool { // the file's last pages may still have room for an event
 			r := p.ask(t, q)
 			return r.status == http.StatusServiceUnavailable && r.code == "storage_unavailable"
@@ -111,7 +115,10 @@ func TestDiskFullAtTheStart(t *testing.T) {
 		return
 	}
 	disk.fill(t, nil)
-	o := command(t, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + filepath.Join(disk.dir, "data"), "FOOTNOTE_SOURCES=shop=" + shopDB}, "", "serve")
+	o := command(t, []string{
+		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + filepath.Join(disk.dir, "data"),
+		"FOOTNOTE_SOURCES=shop=" + shopDB,
+	}, "", "serve")
 	if o.code != 1 || !strings.Contains(o.stderr, "full") {
 		t.Errorf("exit code %d, %q; want 1 and a full disk", o.code, o.stderr)
 	}
@@ -120,7 +127,9 @@ func TestDiskFullAtTheStart(t *testing.T) {
 // asNobody makes a command run as an unprivileged user if the test runs as root.
 func asNobody(cmd *exec.Cmd) *exec.Cmd {
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: false}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: false},
+		}
 	}
 	return cmd
 }
@@ -144,8 +153,13 @@ func TestDataFolderWithoutPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	for data, want := range map[string]string{dir: "cannot be written to", filepath.Join(dir, "new"): "cannot be made"} {
-		cmd := prepared(t, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB}, "", "serve")
+	for data, want := range map[string]string{
+		dir:                       "cannot be written to",
+		filepath.Join(dir, "new"): "cannot be made",
+	} {
+		cmd := prepared(t, []string{
+			"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB,
+		}, "", "serve")
 		cmd.Dir = shared
 		o := finish(t, asNobody(cmd))
 		if o.code != 1 || o.stdout != "" || !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, data) {

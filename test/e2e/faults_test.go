@@ -41,16 +41,28 @@ func faults() map[string]fault {
 	}
 	answered := func(text string, r ...modeltest.Reply) fault { return fault{replies: r, status: 200, text: text} }
 	return map[string]fault{
-		"429":               {replies: []modeltest.Reply{fail(429)}, status: 429, code: "rate_limited"},
-		"429 once":          retried(modeltest.Reply{Error: &modeltest.Failure{Status: 429, RetryAfter: "0"}}),
-		"429 long":          {replies: []modeltest.Reply{{Error: &modeltest.Failure{Status: 429, RetryAfter: "77"}}}, status: 429, code: "rate_limited"},
-		"529":               unavailable(fail(529)),
-		"529 once":          retried(fail(529)),
-		"500":               unavailable(fail(500)),
-		"500 once":          retried(fail(500)),
-		"not JSON 502":      retried(modeltest.Reply{Error: &modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"}}),
-		"400":               {replies: []modeltest.Reply{fail(400)}, status: 500, code: "internal_error"},
-		"too long":          {replies: []modeltest.Reply{{Error: &modeltest.Failure{Status: 400, Message: "prompt is too long: 300000 tokens > 200000 maximum"}}}, status: 400, code: "input_too_long"},
+		"429":      {replies: []modeltest.Reply{fail(429)}, status: 429, code: "rate_limited"},
+		"429 once": retried(modeltest.Reply{Error: &modeltest.Failure{Status: 429, RetryAfter: "0"}}),
+		"429 long": {
+			replies: []modeltest.Reply{{Error: &modeltest.Failure{Status: 429, RetryAfter: "77"}}},
+			status:  429,
+			code:    "rate_limited",
+		},
+		"529":      unavailable(fail(529)),
+		"529 once": retried(fail(529)),
+		"500":      unavailable(fail(500)),
+		"500 once": retried(fail(500)),
+		"not JSON 502": retried(modeltest.Reply{
+			Error: &modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"},
+		}),
+		"400": {replies: []modeltest.Reply{fail(400)}, status: 500, code: "internal_error"},
+		"too long": {
+			replies: []modeltest.Reply{
+				{Error: &modeltest.Failure{Status: 400, Message: "prompt is too long: 300000 tokens > 200000 maximum"}},
+			},
+			status: 400,
+			code:   "input_too_long",
+		},
 		"401":               unavailable(fail(401)),
 		"402":               unavailable(fail(402)),
 		"403":               unavailable(fail(403)),
@@ -67,24 +79,43 @@ func faults() map[string]fault {
 		"garbage first":     retried(say(longWords).Break(modeltest.Garbage, 0)),
 		"garbage":           midway(slowReply().Break(modeltest.Garbage, 3)),
 		"stall first":       retried(say(longWords).Break(modeltest.Stall, 0)),
-		"stall":             {replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"},
-		"slow loris":        answered("All is well.", modeltest.Reply{Text: "All is well.", Loris: 200 * time.Microsecond}),
+		"stall": {
+			replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout",
+			text: "one two",
+		},
+		"slow loris": answered("All is well.", modeltest.Reply{
+			Text:  "All is well.",
+			Loris: 200 * time.Microsecond,
+		}),
 		"cut input": answered("Shorter it is.", modeltest.Reply{
-			Blocks: []modeltest.Block{modeltest.TextBlock("I look."), modeltest.CallBlock("run_query", `{"sql":"sel`)}, StopReason: "max_tokens",
+			Blocks: []modeltest.Block{
+				modeltest.TextBlock("I look."), modeltest.CallBlock("run_query", `{"sql":"sel`),
+			},
+			StopReason: "max_tokens",
 		}, say("Shorter it is.")),
 		"input not JSON": answered("Now it is.", modeltest.Use("run_query", `{"sql":`), say("Now it is.")),
 		"unknown tool":   answered("I see.", modeltest.Use("launch_rocket", `{}`), say("I see.")),
 		"bad input":      answered("I see.", modeltest.Use("run_query", `{"sql":7,"x":[]}`), say("I see.")),
 		"refusal": answered("I will not", modeltest.Reply{Text: "I will not", StopReason: "refusal",
 			StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`}),
-		"pause":           answered("second half", modeltest.Reply{Text: "first half", StopReason: "pause_turn"}, say("second half")),
+		"pause": answered("second half", modeltest.Reply{
+			Text:       "first half",
+			StopReason: "pause_turn",
+		}, say("second half")),
 		"silent end":      answered("At last.", modeltest.Reply{StopReason: "end_turn"}, say("At last.")),
 		"silent for ever": answered("", modeltest.Reply{StopReason: "end_turn"}),
-		"context window":  answered("All of it.", modeltest.Reply{Text: "All of it.", StopReason: "model_context_window_exceeded"}),
-		"new reason":      answered("All of it.", modeltest.Reply{Text: "All of it.", StopReason: "brand_new_reason"}),
-		"no usage":        answered("All of it.", modeltest.Reply{Text: "All of it.", NoUsage: true}),
-		"odd events":      answered("All of it.", modeltest.Reply{Text: "All of it.", Odd: true, Pings: 1}),
-		"tool, then 500":  {replies: []modeltest.Reply{modeltest.Use("run_query", callAll), fail(401)}, status: 503, code: "model_unavailable"},
+		"context window": answered("All of it.", modeltest.Reply{
+			Text:       "All of it.",
+			StopReason: "model_context_window_exceeded",
+		}),
+		"new reason": answered("All of it.", modeltest.Reply{Text: "All of it.", StopReason: "brand_new_reason"}),
+		"no usage":   answered("All of it.", modeltest.Reply{Text: "All of it.", NoUsage: true}),
+		"odd events": answered("All of it.", modeltest.Reply{Text: "All of it.", Odd: true, Pings: 1}),
+		"tool, then 500": {
+			replies: []modeltest.Reply{modeltest.Use("run_query", callAll), fail(401)},
+			status:  503,
+			code:    "model_unavailable",
+		},
 		"tool, then reset": {replies: []modeltest.Reply{modeltest.Use("run_query", callAll),
 			slowReply().Break(modeltest.Reset, 3)}, status: 503, code: "model_unavailable", text: "one two"},
 		"two tools, one bad": answered("Both.", modeltest.Blocks(modeltest.CallBlock("run_query", callAll),
@@ -164,7 +195,8 @@ func (f fault) check(t *testing.T, p *process, name string, stream bool) {
 		wantStatus = http.StatusOK // the words were sent before
 	}
 	if r.status != wantStatus || r.code != f.code || r.midstream != (shown && f.code != "") {
-		t.Errorf("status %d, code %q, in the stream %v, %q %q; want %d %q", r.status, r.code, r.midstream, r.text, r.message, wantStatus, f.code)
+		t.Errorf("status %d, code %q, in the stream %v, %q %q; want %d %q", r.status, r.code, r.midstream, r.text,
+			r.message, wantStatus, f.code)
 	}
 	if (f.code == "" || shown) && !strings.Contains(r.text, f.text) {
 		t.Errorf("the text is %q; it must hold %q", r.text, f.text)
@@ -206,11 +238,19 @@ func TestUpstreamIsNotThere(t *testing.T) {
 
 func TestRunTimeout(t *testing.T) {
 	t.Parallel()
-	late := fault{replies: []modeltest.Reply{{Text: "Too late.", Wait: 30 * time.Second}}, status: 504, code: "agent_timeout"}
-	halfway := fault{replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"}
+	late := fault{
+		replies: []modeltest.Reply{{Text: "Too late.", Wait: 30 * time.Second}},
+		status:  504,
+		code:    "agent_timeout",
+	}
+	halfway := fault{
+		replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout",
+		text: "one two",
+	}
 	fake, settings := imitate(t, scripted(t, map[string]fault{"late": late, "halfway": halfway}))
 	// Long enough for the follow-up questions, which run in parallel with all other tests.
-	p := serve(t, append(settings, "FOOTNOTE_RUN_TIMEOUT=4s", "FOOTNOTE_TOOL_TIMEOUT=3s", "FOOTNOTE_LIMITS_QUERY_TIME=3s")...)
+	p := serve(t, append(settings, "FOOTNOTE_RUN_TIMEOUT=4s", "FOOTNOTE_TOOL_TIMEOUT=3s",
+		"FOOTNOTE_LIMITS_QUERY_TIME=3s")...)
 	late.check(t, p, "late", false)
 	late.check(t, p, "late, streamed", true)
 	halfway.check(t, p, "halfway", false)

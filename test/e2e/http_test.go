@@ -79,7 +79,8 @@ func (p *process) try(ctx context.Context, q question) (r reply) {
 	return r
 }
 
-func (p *process) post(ctx context.Context, path string, body io.Reader, key, conversation string) (*http.Response, error) {
+func (p *process) post(ctx context.Context, path string, body io.Reader,
+	key, conversation string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+path, body)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ func TestKilledBetweenReserveAndSettle(t *testing.T) {
 		}
 		return reply
 	})
-	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LIMITS_DEFAULT_USD_PER_USER_DAY=10")
+	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file",
+		"FOOTNOTE_LIMITS_DEFAULT_USD_PER_USER_DAY=10")
 	p := serve(t, settings...)
 	asked := make(chan struct{})
 	go func() {
@@ -92,7 +93,8 @@ func TestKilledBetweenReserveAndSettle(t *testing.T) {
 // TestTooManyRequests checks that the limit of requests per minute gives a 429 that says so.
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LIMITS_DEFAULT_REQUESTS_PER_MINUTE=1")
+	p := serve(t, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file",
+		"FOOTNOTE_LIMITS_DEFAULT_REQUESTS_PER_MINUTE=1")
 	for range 100 { // one per minute is admitted, however slow the machine is
 		res, err := http.Get(p.url + "/api/usage")
 		if err != nil {
@@ -108,8 +110,11 @@ func TestTooManyRequests(t *testing.T) {
 			continue
 		}
 		h := res.Header
-		if res.StatusCode != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get("X-Ratelimit-Limit-Requests") != "1" || h.Get("X-Ratelimit-Remaining-Requests") != "0" ||
-			!strings.Contains(body.String(), `"code":"rate_limited"`) || !strings.Contains(body.String(), `"limit":{"name":"requests_per_minute","unit":"requests","limit":1,"left":0`) {
+		if res.StatusCode != http.StatusTooManyRequests || h.Get("Retry-After") == "" ||
+			h.Get("X-Ratelimit-Limit-Requests") != "1" || h.Get("X-Ratelimit-Remaining-Requests") != "0" ||
+			!strings.Contains(body.String(), `"code":"rate_limited"`) ||
+			!strings.Contains(body.String(),
+				`"limit":{"name":"requests_per_minute","unit":"requests","limit":1,"left":0`) {
 			t.Errorf("%d %v %s", res.StatusCode, h, body.String())
 		}
 		return

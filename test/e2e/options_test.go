@@ -31,8 +31,11 @@ func TestReasoningEffort(t *testing.T) {
 	fake, settings := imitate(t, auto(t))
 	p := serve(t, settings...)
 	// "none" becomes low, because the model always thinks.
-	for asked, want := range map[string][2]string{"": {"", "adaptive"}, "minimal": {"low", "adaptive"}, "high": {"high", "adaptive"}, "none": {"low", "adaptive"}} {
-		body := `{"model":"analyst","reasoning_effort":"` + asked + `","messages":[{"role":"user","content":"How many orders?"}]}`
+	for asked, want := range map[string][2]string{
+		"": {"", "adaptive"}, "minimal": {"low", "adaptive"}, "high": {"high", "adaptive"}, "none": {"low", "adaptive"},
+	} {
+		body := `{"model":"analyst","reasoning_effort":"` + asked +
+			`","messages":[{"role":"user","content":"How many orders?"}]}`
 		if asked == "" {
 			body = strings.Replace(body, `"reasoning_effort":"",`, "", 1)
 		}
@@ -57,7 +60,8 @@ func TestTitleByForcedCall(t *testing.T) {
 		{"offline", `{"language":"English","title":"orders in May"}`},
 	} {
 		p := serve(t, append(settings, "FOOTNOTE_MODEL="+c.model)...)
-		status, answer := p.complete(t, `{"model":"analyst","messages":[{"role":"user","content":"Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less)\n\nUser: orders in May\nAI: 71."}],
+		status, answer := p.complete(t,
+			`{"model":"analyst","messages":[{"role":"user","content":"Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less)\n\nUser: orders in May\nAI: 71."}],
 			"tools":[{"type":"function","function":{"name":"extract","parameters":{"type":"object","properties":{"language":{"type":"string"},"title":{"type":"string"}}}}}],
 			"tool_choice":{"type":"function","function":{"name":"extract"}}}`)
 		var got struct {
@@ -69,7 +73,8 @@ func TestTitleByForcedCall(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(answer), &got); err != nil || status != http.StatusOK || len(got.Choices) != 1 || len(got.Choices[0].Message.Calls) != 1 {
+		if err := json.Unmarshal([]byte(answer), &got); err != nil || status != http.StatusOK ||
+			len(got.Choices) != 1 || len(got.Choices[0].Message.Calls) != 1 {
 			t.Fatalf("%s: status %d, %v, %s", c.model, status, err, answer)
 		}
 		if call := got.Choices[0].Message.Calls[0].Function; call.Name != "extract" || call.Arguments != c.want {

@@ -211,7 +211,9 @@ func TestOutageByReadOnly(t *testing.T) {
 			return p.ask(t, question{text: text, conversation: "kept"}).status == 200
 		})
 		eventually(t, "readyz says 200", func() bool { status, _ := p.get(t, "/readyz", ""); return status == 200 })
-		eventually(t, "the stream shows it", func() bool { return strings.Contains(got(), fmt.Sprint("Welcome back ", i)) })
+		eventually(t, "the stream shows it", func() bool {
+			return strings.Contains(got(), fmt.Sprint("Welcome back ", i))
+		})
 	}
 	sound(t, outside...)
 }

@@ -23,7 +23,8 @@ import (
 )
 
 // slow is a query that takes a while, so that a crash interrupts it.
-const slow = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200000) SELECT count(*) AS orders FROM n"}`
+const slow = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200000) SELECT count(*) ` +
+	`AS orders FROM n"}`
 
 // TestCrashParked kills the server with kill -9 while the model speaks, while SQL runs, while a query waits
 // for the browser, while a call waits for an approval, and while either is answered. It then continues with
@@ -46,7 +47,8 @@ func TestCrashParked(t *testing.T) {
 			t.Parallel()
 			c := &parkedCrash{crash: crash{rnd: rand.New(rand.NewPCG(seed, uint64(n)))}}
 			_, upstream := imitate(t, c.rule)
-			c.settings = append(upstream, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_TOOLS_APPROVE=list_tables")
+			c.settings = append(upstream, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file",
+				"FOOTNOTE_TOOLS_APPROVE=list_tables")
 			p := serve(t, c.settings...)
 			for round := n; round < rounds && !t.Failed(); round += side {
 				p = c.round(t, p, round)
@@ -75,7 +77,11 @@ func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 	case !strings.Contains(r.LastUserText(), "crash"):
 		return modeltest.Say("Hello.")
 	}
-	trickle := modeltest.Block{Type: "text", Text: "The answer comes one word after the other, so that a crash finds it open.", Gap: 3 * time.Millisecond}
+	trickle := modeltest.Block{
+		Type: "text",
+		Text: "The answer comes one word after the other, so that a crash finds it open.",
+		Gap:  3 * time.Millisecond,
+	}
 	if len(r.Messages) > 4 || len(r.Messages) > 1 && c.random(3) == 0 {
 		return modeltest.Blocks(modeltest.ThinkBlock("Enough."), trickle)
 	}
@@ -164,7 +170,9 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
 		t.Errorf("round %d: the run ended with %s", round, last.line)
 	}
-	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", map[string]any{"text": "Hello again?"}); status != http.StatusAccepted {
+	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", map[string]any{
+		"text": "Hello again?",
+	}); status != http.StatusAccepted {
 		t.Errorf("round %d: %d %s", round, status, body)
 	}
 	eventually(t, "the next question is answered", func() bool { return !running(p.log(t, id, "")) })
@@ -200,7 +208,11 @@ func openingOf(door, assistant, text string) (path string, body map[string]any) 
 	switch door {
 	case "aisdk":
 		return "/api/ai", map[string]any{"id": text, "assistant": assistant, "messages": []any{
-			map[string]any{"id": "message of " + text, "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}},
+			map[string]any{
+				"id":    "message of " + text,
+				"role":  "user",
+				"parts": []any{map[string]any{"type": "text", "text": text}},
+			},
 		}}
 	case "analyze":
 		return "/api/analyze", map[string]any{"question": text, "assistant": assistant, "request_id": text}
@@ -222,12 +234,23 @@ func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path 
 	turns := "/api/conversations/" + id + "/turns"
 	switch {
 	case door == atAISDK:
-		part := map[string]any{"type": "tool-run_query", "toolCallId": call, "state": "output-available", "input": map[string]any{}, "output": words}
-		post := map[string]any{"id": id, "messages": []any{map[string]any{"id": "msg_x", "role": "assistant", "parts": []any{part}}}}
+		part := map[string]any{
+			"type": "tool-run_query", "toolCallId": call, "state": "output-available", "input": map[string]any{},
+			"output": words,
+		}
+		post := map[string]any{
+			"id":       id,
+			"messages": []any{map[string]any{"id": "msg_x", "role": "assistant", "parts": []any{part}}},
+		}
 		if approves && c.random(2) == 0 {
-			part["type"], part["toolCallId"], part["output"] = "tool-ask_approval", "appr_"+call, map[string]any{"approved": words == "yes"}
+			part["type"], part["toolCallId"], part["output"] = "tool-ask_approval", "appr_"+call, map[string]any{
+				"approved": words == "yes",
+			}
 		} else if approves {
-			part["state"], part["approval"] = "approval-responded", map[string]any{"id": "appr_" + call, "approved": words == "yes"}
+			part["state"], part["approval"] = "approval-responded", map[string]any{
+				"id":       "appr_" + call,
+				"approved": words == "yes",
+			}
 			post["dialect"] = 6
 		}
 		return "/api/ai", post
@@ -277,7 +300,8 @@ func (c *parkedCrash) deliver(t *testing.T, p *process, id, assistant, call stri
 	for words, want := range map[string]string{call: "call_answered", "zzz": "call_unknown"} {
 		path, body := c.answer(c.again(), id, assistant, words, "no")
 		status, got := p.sendJSON(t, path, body)
-		if status != http.StatusConflict || !slices.ContainsFunc(refusals[want], func(w string) bool { return strings.Contains(got, w) }) {
+		if status != http.StatusConflict ||
+			!slices.ContainsFunc(refusals[want], func(w string) bool { return strings.Contains(got, w) }) {
 			t.Errorf("%s at %s: %d %s, want %s", words, path, status, got, want)
 		}
 	}
@@ -520,14 +544,19 @@ func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
 			if !results[0].IsError {
 				t.Errorf("the model reads %+v", results[0])
 			}
-			return modeltest.Use("final_answer", `{"thought":"There is nothing.","answer":"The browser gave no answer.","chartType":"table"}`)
+			return modeltest.Use("final_answer",
+				`{"thought":"There is nothing.","answer":"The browser gave no answer.","chartType":"table"}`)
 		}
 		return modeltest.Use("run_query", `{"thought":"I need it.","sql":"SELECT sum(amount) FROM sales"}`)
 	})
 	p := serve(t, append(settings, "FOOTNOTE_PARK_TIMEOUT=1s")...)
 	question := map[string]any{
 		"question": "What was sold?", "request_id": "nobody",
-		"schema": map[string]any{"tables": []any{map[string]any{"name": "sales", "columns": []any{map[string]any{"name": "amount", "type": "DOUBLE"}}}}},
+		"schema": map[string]any{
+			"tables": []any{
+				map[string]any{"name": "sales", "columns": []any{map[string]any{"name": "amount", "type": "DOUBLE"}}},
+			},
+		},
 	}
 	reader := &analyzeReader{}
 	if status := reader.read(t.Context(), p, "/api/analyze", question); status != http.StatusOK {
@@ -543,7 +572,8 @@ func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
 		kinds = append(kinds, frame.Type)
 		call, session = cmp.Or(call, frame.ID), cmp.Or(session, frame.SessionID)
 	}
-	if got := strings.Join(kinds, " "); got != "session tool_call answer done" || !strings.Contains(strings.Join(reader.frames, "\n"), "gave no answer") {
+	if got := strings.Join(kinds, " "); got != "session tool_call answer done" ||
+		!strings.Contains(strings.Join(reader.frames, "\n"), "gave no answer") {
 		t.Fatalf("the stream tells %s:\n%s", got, strings.Join(reader.frames, "\n"))
 	}
 	events := p.log(t, session, "")
@@ -551,10 +581,16 @@ func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
 	closed := slices.IndexFunc(events, func(e event) bool {
 		return e.Kind == "tool_result" && strings.Contains(e.line, call) && strings.Contains(e.line, `"is_error":true`)
 	})
-	if resumed := slices.IndexFunc(events, func(e event) bool { return e.Kind == "run_resumed" && strings.Contains(e.line, `"deadline"`) }); closed < 0 || resumed < closed {
+	if resumed := slices.IndexFunc(events, func(e event) bool {
+		return e.Kind == "run_resumed" && strings.Contains(e.line, `"deadline"`)
+	}); closed < 0 || resumed < closed {
 		t.Errorf("the call was closed by event %d, and the run resumed by %d", closed, resumed)
 	}
-	status, body := p.sendJSON(t, "/api/analyze/tool-result", map[string]any{"sessionId": session, "toolCallId": call, "result": "too late"})
+	status, body := p.sendJSON(t, "/api/analyze/tool-result", map[string]any{
+		"sessionId":  session,
+		"toolCallId": call,
+		"result":     "too late",
+	})
 	if status != http.StatusConflict || !strings.Contains(body, `"call_closed"`) {
 		t.Errorf("a late result: %d %s", status, body)
 	}

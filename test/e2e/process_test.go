@@ -204,7 +204,8 @@ func prepared(t *testing.T, settings []string, stdin string, args ...string) *ex
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env, cmd.Dir, cmd.Stdin, cmd.WaitDelay = environ(settings...), t.TempDir(), strings.NewReader(stdin), 5*time.Second
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.WaitDelay = environ(settings...), t.TempDir(), strings.NewReader(stdin),
+		5*time.Second
 	return cmd
 }
 

@@ -22,7 +22,9 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	_, settings := imitate(t, auto(t))
 	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGINT} {
-		p := launchBinary(t, own, append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_SOURCES=shop="+shopDB), "serve")
+		p := launchBinary(t, own,
+			append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(),
+				"FOOTNOTE_SOURCES=shop="+shopDB), "serve")
 		p.answered(t, question{text: "How many orders?"})
 		if n := len(processesOf(t, own)); n < 2 {
 			t.Errorf("%d processes while it serves; the source should have one of its own", n)

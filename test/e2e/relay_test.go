@@ -78,17 +78,23 @@ func TestReplicaShowsGrowth(t *testing.T) {
 			return modeltest.Blocks(modeltest.CallBlock("run_query", callAll))
 		}
 		return modeltest.Blocks(modeltest.ThinkBlock("Well."),
-			modeltest.Block{Type: "text", Text: "Wörter \"in\" <b>Stücken</b>. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+			modeltest.Block{
+				Type: "text", Text: "Wörter \"in\" <b>Stücken</b>. ", Repeat: true, Deltas: 30_000,
+				Gap: 2 * time.Millisecond,
+			})
 	})
 	s := replicas(t, append(settings, "FOOTNOTE_REDIS="+redistest.New(t).URL())...)
 	id := s[0].opened(t, "Go slowly.")
 	near, far := s[0].see(t.Context(), t, id), s[1].see(t.Context(), t, id)
 	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 20 })
-	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
+		map[string]any{}); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
 	later := func(all []string) []string {
-		return slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, " 1.1.") && !strings.HasPrefix(line, "{") })
+		return slices.DeleteFunc(all, func(line string) bool {
+			return strings.Contains(line, " 1.1.") && !strings.HasPrefix(line, "{")
+		})
 	}
 	a, b := later(<-near.end), later(<-far.end)
 	for i := range min(len(a), len(b)) {
@@ -113,9 +119,11 @@ func TestReplicaWithoutRedis(t *testing.T) {
 	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 10 })
 	redis.Kill(t)
 	eventually(t, "the operator is told", func() bool {
-		return strings.Contains(s[0].stderr.String(), "live text does not reach") && strings.Contains(s[1].stderr.String(), "live text does not reach")
+		return strings.Contains(s[0].stderr.String(), "live text does not reach") &&
+			strings.Contains(s[1].stderr.String(), "live text does not reach")
 	})
-	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
+		map[string]any{}); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
 	events := s[1].ended(t, id)

@@ -35,13 +35,17 @@ func trickle() modeltest.Rule {
 		if !strings.Contains(r.LastUserText(), "slowly") || asked.Swap(true) {
 			return modeltest.Say("There you are.")
 		}
-		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+		return modeltest.Blocks(modeltest.Block{
+			Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond,
+		})
 	}
 }
 
 // endless answers every question slowly.
 func endless(modeltest.Request) modeltest.Reply {
-	return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+	return modeltest.Blocks(modeltest.Block{
+		Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond,
+	})
 }
 
 // speaking creates a conversation whose model is answering.
@@ -125,7 +129,9 @@ func TestReplicaTakesOver(t *testing.T) {
 	readers := []<-chan followed{s[1].follow(t.Context(), t, id), s[2].follow(t.Context(), t, id)}
 	s[0].kill()
 	begun := time.Now()
-	eventually(t, "another server takes over", func() bool { return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`) })
+	eventually(t, "another server takes over", func() bool {
+		return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`)
+	})
 	t.Logf("taken over after %v", time.Since(begun))
 	events := s[2].ended(t, id)
 	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
@@ -145,7 +151,8 @@ func TestReplicaStops(t *testing.T) {
 	id := s[0].speaking(t, fake)
 	reader := s[2].follow(t.Context(), t, id)
 	begun := time.Now()
-	if status, body := s[1].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+	if status, body := s[1].sendJSON(t, "/api/conversations/"+id+"/stop",
+		map[string]any{}); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
 	events := s[1].ended(t, id)
@@ -171,7 +178,10 @@ func TestReplicaAnswers(t *testing.T) {
 				return modeltest.Blocks(modeltest.CallBlock("run_query", `{"thought":"I need it.","sql":"SELECT 42"}`))
 			})
 			s := replicas(t, settings...)
-			status, body := s[0].sendJSON(t, "/api/conversations", map[string]any{"text": "How many?", "assistant": "explore"})
+			status, body := s[0].sendJSON(t, "/api/conversations", map[string]any{
+				"text":      "How many?",
+				"assistant": "explore",
+			})
 			var got struct{ Conversation string }
 			if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusAccepted {
 				t.Fatalf("%d %s: %v", status, body, err)
@@ -255,7 +265,8 @@ func TestReplicaHandsOver(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	events := s[1].ended(t, id)
-	if !has(events, "run_resumed", `"recovered"`) || !has(events, "run_finished", "") || has(events, "run_stopped", "") {
+	if !has(events, "run_resumed", `"recovered"`) || !has(events, "run_finished", "") ||
+		has(events, "run_stopped", "") {
 		t.Errorf("the run was not handed over: %s", events[len(events)-1].line)
 	}
 	again := <-s[2].follow(t.Context(), t, id)
@@ -284,7 +295,9 @@ func TestReplicasTakeOneTurn(t *testing.T) {
 	var asked sync.WaitGroup
 	for n := range posts {
 		asked.Go(func() {
-			status, body, err := s[n%2].exchange(t.Context(), "/api/conversations/"+id+"/turns", map[string]any{"text": "And now?"})
+			status, body, err := s[n%2].exchange(t.Context(), "/api/conversations/"+id+"/turns", map[string]any{
+				"text": "And now?",
+			})
 			switch {
 			case err == nil && status == http.StatusAccepted:
 				taken.Add(1)
@@ -313,7 +326,11 @@ func TestReplicasTakeOneTurn(t *testing.T) {
 // answer, or ends it, as configured.
 func TestReplicaBusy(t *testing.T) {
 	t.Parallel()
-	for policy, end := range map[string]string{"enqueue": "run_finished", "interrupt": "run_stopped", "reject": "run_finished"} {
+	for policy, end := range map[string]string{
+		"enqueue":   "run_finished",
+		"interrupt": "run_stopped",
+		"reject":    "run_finished",
+	} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			h := newHolding(t)
@@ -325,7 +342,10 @@ func TestReplicaBusy(t *testing.T) {
 			if policy == "enqueue" {
 				time.AfterFunc(time.Second, h.release) // usually the second one is waiting by then, but it need not be
 			}
-			status, body := s[1].sendJSON(t, "/api/chat-v2", map[string]any{"message": "And now?", "conversationId": id})
+			status, body := s[1].sendJSON(t, "/api/chat-v2", map[string]any{
+				"message":        "And now?",
+				"conversationId": id,
+			})
 			if policy == "reject" {
 				if status != http.StatusConflict {
 					t.Errorf("%d %s; want 409", status, body)

@@ -30,7 +30,8 @@ func manageKeys(t *testing.T, settings []string, args ...string) string {
 // begin asks in a new conversation with a key, and leaves.
 func (p *process) begin(t *testing.T, key, body string) (id string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/conversations", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/conversations",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +55,15 @@ func TestRevocationEndsRuns(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, endless)
 	s, settings := keyed(t, settings)
-	anns, bobs := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"), manageKeys(t, settings, "create", "--org", "acme", "--user", "bob")
+	anns, bobs := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"),
+		manageKeys(t, settings, "create", "--org", "acme", "--user", "bob")
 	const ask = `{"text":"Go slowly."}`
 	hers, his := s[0].begin(t, anns, ask), s[0].begin(t, bobs, ask)
 	eventually(t, "the model speaks to both", func() bool { return fake.Metrics().Open == 2 })
 	s[0].kill()
 	eventually(t, "the other server takes over", func() bool {
-		return has(s[1].log(t, hers, anns), "run_resumed", "recovered") && has(s[1].log(t, his, bobs), "run_resumed", "recovered")
+		return has(s[1].log(t, hers, anns), "run_resumed", "recovered") &&
+			has(s[1].log(t, his, bobs), "run_resumed", "recovered")
 	})
 	manageKeys(t, settings, "revoke", anns)
 	again := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann")
@@ -84,14 +87,17 @@ func TestRevocationEndsWaitingRuns(t *testing.T) {
 		return modeltest.Blocks(modeltest.CallBlock("run_query", `{"thought":"I need it.","sql":"SELECT 42"}`))
 	})
 	s, settings := keyed(t, settings)
-	first, second := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"), manageKeys(t, settings, "create", "--org", "acme", "--user", "ann")
+	first, second := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"),
+		manageKeys(t, settings, "create", "--org", "acme", "--user", "ann")
 	const ask = `{"text":"How many?","assistant":"explore"}`
 	lost, kept := s[0].begin(t, first, ask), s[0].begin(t, second, ask)
 	waits := func(id string) bool { return len(waiting(t, s[1].log(t, id, second))) == 1 }
 	eventually(t, "the calls wait", func() bool { return waits(lost) && waits(kept) })
 	s[0].kill()
 	manageKeys(t, settings, "revoke", first)
-	eventually(t, "the run has ended", func() bool { return has(s[1].log(t, lost, second), "run_stopped", `"by":"revoked"`) })
+	eventually(t, "the run has ended", func() bool {
+		return has(s[1].log(t, lost, second), "run_stopped", `"by":"revoked"`)
+	})
 	if !waits(kept) {
 		t.Error("the run of the other key does not wait any more")
 	}

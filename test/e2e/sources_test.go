@@ -75,12 +75,15 @@ func TestSourcesThatCannotBeOpened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
-			settings := []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=bad=" + c.source}
+			settings := []string{
+				"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=bad=" + c.source,
+			}
 			o := command(t, settings, "", "serve")
 			if o.code != 1 || o.stdout != "" {
 				t.Errorf("exit code %d, output %q; want 1 and none\n%s", o.code, o.stdout, o.stderr)
 			}
-			if !strings.HasPrefix(o.stderr, "footnote: ") || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stderr, "bad") || !strings.Contains(o.stderr, c.want) {
+			if !strings.HasPrefix(o.stderr, "footnote: ") || strings.Count(o.stderr, "\n") != 1 ||
+				!strings.Contains(o.stderr, "bad") || !strings.Contains(o.stderr, c.want) {
 				t.Errorf("it says %q; want one line that names the source and holds %q", o.stderr, c.want)
 			}
 			if took := time.Since(begun); took > 20*time.Second {
@@ -148,7 +151,11 @@ func TestSourceVanishes(t *testing.T) {
 			if err := os.Rename(path, path+".away"); err != nil {
 				t.Fatal(err)
 			}
-			for _, q := range []question{ask, {text: ask.text}, {text: ask.text, stream: true}, {text: ask.text, conversation: "old", stream: true}} {
+			for _, q := range []question{
+				ask, {
+					text: ask.text,
+				}, {text: ask.text, stream: true}, {text: ask.text, conversation: "old", stream: true},
+			} {
 				r := p.ask(t, q)
 				if r.status != http.StatusServiceUnavailable || r.code != "database_unavailable" {
 					t.Errorf("%+v: status %d, code %q, %q %q", q, r.status, r.code, r.text, r.message)
@@ -189,9 +196,10 @@ func TestOneOfTwoSourcesVanishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for spoiled, words := range map[string]string{
-		filepath.Join(dir, "gone.db"): "The source hr cannot be reached now: The database file is not there. The other sources are: shop.",
-		lockedDatabase(t, dir):        "The source hr cannot be reached now: The database is locked",
-		corrupt:                       "The source hr cannot be reached now: The file is not a SQLite database",
+		filepath.Join(dir, "gone.db"): "The source hr cannot be reached now: The database file is not there. The " +
+			"other sources are: shop.",
+		lockedDatabase(t, dir): "The source hr cannot be reached now: The database is locked",
+		corrupt:                "The source hr cannot be reached now: The file is not a SQLite database",
 	} {
 		t.Run(filepath.Base(spoiled), func(t *testing.T) {
 			hr := filepath.Join(t.TempDir(), "hr.db")
@@ -208,14 +216,16 @@ func TestOneOfTwoSourcesVanishes(t *testing.T) {
 				all := fake.Requests()
 				return string(all[len(all)-1].System)
 			}
-			if r := p.answered(t, question{text: "How many orders?"}); !strings.Contains(r.text, "846") || !strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached now") {
+			if r := p.answered(t, question{text: "How many orders?"}); !strings.Contains(r.text, "846") ||
+				!strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached now") {
 				t.Errorf("the other source: %q; the prompt:\n%s", r.text, system())
 			}
 			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, words) {
 				t.Errorf("the source that is away: %q", r.text)
 			}
 			replace(good)
-			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") || strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached") {
+			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") ||
+				strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached") {
 				t.Errorf("the source that is back: %q", r.text)
 			}
 		})

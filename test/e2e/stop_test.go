@@ -16,7 +16,10 @@ import (
 func TestStopStringEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{true, false} {
-		endless := modeltest.Block{Type: "text", Text: "There are 846 orders. END Not shown. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond}
+		endless := modeltest.Block{
+			Type: "text", Text: "There are 846 orders. END Not shown. ", Repeat: true, Deltas: 20_000,
+			Gap: 2 * time.Millisecond,
+		}
 		fake, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
 			last := r.Messages[len(r.Messages)-1].Content
 			switch {
@@ -47,8 +50,10 @@ func TestStopStringEndsTheRun(t *testing.T) {
 		} else if err := r.read(raw.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		if res.StatusCode != http.StatusOK || r.text != "There are 846 orders. " || r.finish != "stop" || !strings.Contains(raw.String(), `"text":"846","result":"r1"`) {
-			t.Errorf("stream %v: status %d, %q, finish reason %q\n%s", stream, res.StatusCode, r.text, r.finish, raw.String())
+		if res.StatusCode != http.StatusOK || r.text != "There are 846 orders. " || r.finish != "stop" ||
+			!strings.Contains(raw.String(), `"text":"846","result":"r1"`) {
+			t.Errorf("stream %v: status %d, %q, finish reason %q\n%s", stream, res.StatusCode, r.text, r.finish,
+				raw.String())
 		}
 		eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 		if n := fake.Metrics().Deltas; n > 5000 {
@@ -57,11 +62,13 @@ func TestStopStringEndsTheRun(t *testing.T) {
 		id := res.Header.Get("X-Conversation-Id")
 		events := p.log(t, id, "")
 		checkLog(t, events)
-		if end := events[len(events)-1]; end.Kind != "run_finished" || !strings.Contains(end.line, `"reason":"stop_sequence"`) {
+		if end := events[len(events)-1]; end.Kind != "run_finished" ||
+			!strings.Contains(end.line, `"reason":"stop_sequence"`) {
 			t.Errorf("stream %v: the run ended with %s", stream, end.line)
 		}
 		p.answered(t, question{text: "And thanks", conversation: id}) // the API accepts the history
-		if _, metrics := p.get(t, "/metrics", ""); !strings.Contains(metrics, `footnote_runs_total{assistant="analyst",outcome="finished"} 2`) {
+		if _, metrics := p.get(t, "/metrics", ""); !strings.Contains(metrics,
+			`footnote_runs_total{assistant="analyst",outcome="finished"} 2`) {
 			t.Errorf("metrics:\n%s", metrics)
 		}
 	}

@@ -21,7 +21,9 @@ func TestDataFolderInUse(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, "FOOTNOTE_DATA="+data)
-	o := command(t, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB}, "", "serve")
+	o := command(t, []string{
+		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB,
+	}, "", "serve")
 	if o.code != 1 || !strings.Contains(o.stderr, "another process") {
 		t.Errorf("exit code %d, %q; want 1 and another process", o.code, o.stderr)
 	}
@@ -50,7 +52,8 @@ func TestLogReaderGone(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	cmd := exec.Command(binary, "serve")
-	cmd.Env = environ(append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_SOURCES=shop="+shopDB)...)
+	cmd.Env = environ(append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(),
+		"FOOTNOTE_SOURCES=shop="+shopDB)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

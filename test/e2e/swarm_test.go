@@ -75,7 +75,10 @@ func TestSwarm(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
 	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
-	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
+	w := &swarm{
+		t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), shown: map[string]map[int64]string{},
+		runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t),
+	}
 	store := w.open()
 	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_SWARM_KILLS", 4) {
@@ -93,7 +96,8 @@ func (w *swarm) open(settings ...string) (store string) {
 	_, upstream := imitate(w.t, c.rule)
 	store = "FOOTNOTE_STORE=" + w.pg.Database(w.t)
 	for i := range w.settings {
-		w.settings[i] = append(append(upstream[:len(upstream):len(upstream)], store, "FOOTNOTE_REDIS="+w.redis.URL(), "FOOTNOTE_DATA="+w.t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file"), settings...)
+		w.settings[i] = append(append(upstream[:len(upstream):len(upstream)], store, "FOOTNOTE_REDIS="+w.redis.URL(),
+			"FOOTNOTE_DATA="+w.t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file"), settings...)
 		w.start(i)
 	}
 	return store
@@ -117,7 +121,10 @@ func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
 	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
-	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
+	w := &swarm{
+		t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), shown: map[string]map[int64]string{},
+		runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t),
+	}
 	store := w.open("FOOTNOTE_DRAIN_TIMEOUT=300ms")
 	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_ROLLS", 3) {
@@ -213,7 +220,8 @@ func pause(ctx context.Context, d time.Duration) {
 func (w *swarm) read(ctx context.Context, id string) {
 	last := int64(0)
 	for ctx.Err() == nil {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server(w.random(3)).url+"/api/conversations/"+id+"/events", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			w.server(w.random(3)).url+"/api/conversations/"+id+"/events", nil)
 		if err != nil {
 			w.t.Error(err)
 			return
@@ -301,7 +309,8 @@ func (w *swarm) judge(store string) {
 			}
 		}
 	}
-	if o := command(w.t, []string{store, "FOOTNOTE_DATA=" + w.t.TempDir()}, "", "doctor", "--log"); o.code != 0 || !strings.Contains(o.stdout, "events in") {
+	if o := command(w.t, []string{store, "FOOTNOTE_DATA=" + w.t.TempDir()}, "", "doctor", "--log"); o.code != 0 ||
+		!strings.Contains(o.stdout, "events in") {
 		w.t.Errorf("the log is not sound: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	} else {
 		w.t.Log(o.stdout)

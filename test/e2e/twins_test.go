@@ -28,7 +28,11 @@ func TestTwins(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				status, body, err := p.exchange(ctx, "/api/ai", map[string]any{"id": "twins", "messages": []any{
-					map[string]any{"id": message, "role": "user", "parts": []any{map[string]any{"type": "text", "text": message}}},
+					map[string]any{
+						"id":    message,
+						"role":  "user",
+						"parts": []any{map[string]any{"type": "text", "text": message}},
+					},
 				}})
 				run := messageOf.FindStringSubmatch(body)
 				if err != nil || status != http.StatusOK || run == nil {

@@ -34,7 +34,8 @@ func TestUnreadableEvents(t *testing.T) {
 			damage := func(id string, seq int64, kind, body string) {
 				t.Helper()
 				execute(t, driver, where, strings.ReplaceAll(
-					fmt.Sprintf("UPDATE {events SET kind = CASE WHEN '%s' = '' THEN kind ELSE '%s' END, body = '%s' WHERE seq = %d AND stream = (SELECT n FROM {streams WHERE id = '%s')",
+					fmt.Sprintf("UPDATE {events SET kind = CASE WHEN '%s' = '' THEN kind ELSE '%s' END, body = '%s' "+
+						"WHERE seq = %d AND stream = (SELECT n FROM {streams WHERE id = '%s')",
 						kind, kind, body, seq, id), "{", table))
 			}
 			p := serve(t, settings...)
@@ -46,7 +47,10 @@ func TestUnreadableEvents(t *testing.T) {
 			}
 			p.kill()
 			whole := ids[events]
-			bodies := []string{`{"text":`, `garbage`, `{"text":1,"model":2,"run":3,"calls":4,"content":5,"door":6,"reason":7,"title":8}`, ``, `null`, `[]`}
+			bodies := []string{
+				`{"text":`, `garbage`,
+				`{"text":1,"model":2,"run":3,"calls":4,"content":5,"door":6,"reason":7,"title":8}`, ``, `null`, `[]`,
+			}
 			for i := range events {
 				kind := ""
 				if i == 6 {
@@ -66,10 +70,12 @@ func TestUnreadableEvents(t *testing.T) {
 			for i := range events {
 				checkReadable(t, p, ids[i], i+1)
 			}
-			if status, body := p.get(t, "/api/conversations/"+whole, ""); status != http.StatusOK || strings.Contains(body, "unreadable") {
+			if status, body := p.get(t, "/api/conversations/"+whole, ""); status != http.StatusOK ||
+				strings.Contains(body, "unreadable") {
 				t.Errorf("another conversation: %d %s", status, body)
 			}
-			if _, body := p.get(t, "/metrics", ""); !strings.Contains(body, fmt.Sprintf("footnote_unreadable_total %d\n", events)) {
+			if _, body := p.get(t, "/metrics", ""); !strings.Contains(body,
+				fmt.Sprintf("footnote_unreadable_total %d\n", events)) {
 				t.Error("the metric does not count the events")
 			}
 			checkMoves(t, settings, events)
@@ -97,7 +103,8 @@ func checkReadable(t *testing.T, p *process, id string, seq int) {
 			t.Errorf("event %d: %s says %d %.600s", seq, path, status, body)
 		}
 	}
-	if a := p.ask(t, question{text: "fake: say Still here.", conversation: id}); a.status != http.StatusOK || a.text == "" {
+	if a := p.ask(t, question{text: "fake: say Still here.", conversation: id}); a.status != http.StatusOK ||
+		a.text == "" {
 		t.Errorf("event %d: a new question gets %d %s %q", seq, a.status, a.code, a.text)
 	}
 }
@@ -124,7 +131,8 @@ func (p *process) remove(t *testing.T, id string) {
 func checkMoves(t *testing.T, settings []string, events int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "all.jsonl")
-	if o := command(t, settings, "", "export", file); o.code != 0 || !strings.Contains(o.stderr, fmt.Sprintf("%d events or results cannot be read", events)) {
+	if o := command(t, settings, "", "export", file); o.code != 0 ||
+		!strings.Contains(o.stderr, fmt.Sprintf("%d events or results cannot be read", events)) {
 		t.Fatalf("export: %d %s%s", o.code, o.stdout, o.stderr)
 	}
 	var there []string
@@ -141,7 +149,8 @@ func checkMoves(t *testing.T, settings []string, events int) {
 	}
 	for _, env := range [][]string{settings, there} {
 		o := command(t, append(env[:len(env):len(env)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor", "--log")
-		if strings.Count(o.stdout, "it cannot be read: ") != events || strings.Contains(o.stdout, "are counted, and the log says") ||
+		if strings.Count(o.stdout, "it cannot be read: ") != events ||
+			strings.Contains(o.stdout, "are counted, and the log says") ||
 			!strings.Contains(o.stdout, "compared with what it says was used") {
 			t.Errorf("doctor: %d\n%s%s", o.code, o.stdout, o.stderr)
 		}

@@ -64,7 +64,8 @@ func TestAudit(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	data := t.TempDir()
-	p := serve(t, append(settings, keys, "FOOTNOTE_DATA="+data, "FOOTNOTE_LOG_OUTPUT=both", "FOOTNOTE_LOG_VERBOSE=true", "FOOTNOTE_LOG_LEVEL=debug")...)
+	p := serve(t, append(settings, keys, "FOOTNOTE_DATA="+data, "FOOTNOTE_LOG_OUTPUT=both", "FOOTNOTE_LOG_VERBOSE=true",
+		"FOOTNOTE_LOG_LEVEL=debug")...)
 	p.answered(t, question{text: "How many orders?", key: adasKey})
 	p.answered(t, question{text: "fake: say My key is " + bobsKey + " and yours is " + modelKey, key: bobsKey})
 	p.ask(t, question{text: "fake: fail 401", key: bobsKey})
@@ -106,7 +107,8 @@ func TestAudit(t *testing.T) {
 		lines = append(lines, l)
 	}
 	first := lines[0]
-	if first.Type != "audit" || first.User != "ada" || first.Outcome != "finished" || first.Question != "How many orders?" ||
+	if first.Type != "audit" || first.User != "ada" || first.Outcome != "finished" ||
+		first.Question != "How many orders?" ||
 		len(first.Queries) != 1 || !strings.Contains(first.Response, "846") || first.Metadata.Cost == nil {
 		t.Errorf("the first line is %+v", first)
 	}
@@ -129,7 +131,9 @@ func TestHealthAndMetrics(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("/metrics: status %d", status)
 	}
-	for _, name := range []string{"footnote_audit_lag_events", "footnote_live_readers", "run", "token", "tool", "request"} {
+	for _, name := range []string{
+		"footnote_audit_lag_events", "footnote_live_readers", "run", "token", "tool", "request",
+	} {
 		if !strings.Contains(body, name) {
 			t.Errorf("the metrics do not speak of %s:\n%s", name, body)
 		}

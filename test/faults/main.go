@@ -23,9 +23,11 @@ import (
 
 // lengths are the defaults here of the settings for how much the tests do.
 var lengths = map[string]string{
-	"FOOTNOTE_SWARM": "50", "FOOTNOTE_SWARM_KILLS": "40", "FOOTNOTE_DRAIN_ROUNDS": "25", "FOOTNOTE_CRASH_ROUNDS": "200", "FOOTNOTE_AWAY": "60",
-	"FOOTNOTE_REDIS_ROUNDS": "20", "FOOTNOTE_BUDGET_RUNS": "50", "FOOTNOTE_BACKUPS": "5", "FOOTNOTE_ROLLS": "20", "FOOTNOTE_TOOL_KILLS": "20",
-	"FOOTNOTE_POWER": "300", "FOOTNOTE_IDLE": "8000", "FOOTNOTE_LEAVING": "250",
+	"FOOTNOTE_SWARM": "50", "FOOTNOTE_SWARM_KILLS": "40", "FOOTNOTE_DRAIN_ROUNDS": "25", "FOOTNOTE_CRASH_ROUNDS": "200",
+	"FOOTNOTE_AWAY":         "60",
+	"FOOTNOTE_REDIS_ROUNDS": "20", "FOOTNOTE_BUDGET_RUNS": "50", "FOOTNOTE_BACKUPS": "5", "FOOTNOTE_ROLLS": "20",
+	"FOOTNOTE_TOOL_KILLS": "20",
+	"FOOTNOTE_POWER":      "300", "FOOTNOTE_IDLE": "8000", "FOOTNOTE_LEAVING": "250",
 	"FOOTNOTE_OUTAGE": "5", "FOOTNOTE_OUTAGE_RUNS": "20", "FOOTNOTE_OUTAGE_RESTARTS": "10",
 }
 
@@ -155,7 +157,8 @@ func (r *runner) row(ctx context.Context, row Row) (ok bool, err error) {
 		}
 		ok = ok && good
 	}
-	fmt.Printf("row %2d  %-6s %6.0fs  %s\n", row.N, map[bool]string{true: "ok", false: "FAILED"}[ok], time.Since(begun).Seconds(), row.Fault)
+	fmt.Printf("row %2d  %-6s %6.0fs  %s\n", row.N, map[bool]string{true: "ok", false: "FAILED"}[ok],
+		time.Since(begun).Seconds(), row.Fault)
 	return ok, ctx.Err()
 }
 
@@ -177,7 +180,8 @@ func (r *runner) tests(ctx context.Context, pkg string, names []string) (ok bool
 		if !strings.HasPrefix(name, "Fuzz") || r.short {
 			continue
 		}
-		if err := r.command(ctx, "", "go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", fuzzTime, "./"+pkg); err != nil {
+		if err := r.command(ctx, "", "go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", fuzzTime,
+			"./"+pkg); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			ok = false
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/protocol/aisdk"
@@ -41,6 +42,7 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 	sqlitesource "github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/query"
 )
 
@@ -81,7 +83,9 @@ func serve(data, fake string) error {
 	if err != nil {
 		return err
 	}
-	model, err := claude.New(claude.Options{Profile: claude.Anthropic, BaseURL: fake, APIKey: "test", Model: "claude-sonnet-5-5"})
+	model, err := claude.New(claude.Options{
+		Profile: claude.Anthropic, BaseURL: fake, APIKey: "test", Model: "claude-sonnet-5-5",
+	})
 	if err != nil {
 		return err
 	}
@@ -117,9 +121,9 @@ func onSaturday() func() time.Time {
 	}
 }
 
-func assistant(model agent.Model, shop sources) *agent.Assistant {
-	browser := func(name string) agent.Tool {
-		return agenttest.NewTool(agent.Spec{Name: name, Description: "Runs in the browser.", Side: agent.Client}, nil)
+func assistant(model model.Model, shop sources) *agent.Assistant {
+	browser := func(name string) tool.Tool {
+		return agenttest.NewTool(tool.Spec{Name: name, Description: "Runs in the browser.", Side: tool.Client}, nil)
 	}
 	tools := append(query.New(query.Options{Sources: shop}), browser("browser_query"), browser("draw_horizontal_line"))
 	return &agent.Assistant{
@@ -134,7 +138,9 @@ func assistant(model agent.Model, shop sources) *agent.Assistant {
 func resolve(text, question string, tables []agent.Table, _ []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
 	for i, t := range tables {
-		results[i] = cite.Table{ID: t.ID, SQL: t.SQL, RowCount: t.RowCount, Result: footnote.Result{Columns: t.Columns, Rows: t.Rows}}
+		results[i] = cite.Table{
+			ID: t.ID, SQL: t.SQL, RowCount: t.RowCount, Result: footnote.Result{Columns: t.Columns, Rows: t.Rows},
+		}
 	}
 	return cite.Resolve(text, results, question)
 }
@@ -275,7 +281,8 @@ func TestSkeleton(t *testing.T) {
 	fakeURL := fake.Start(t)
 
 	first := start(t, data, fakeURL)
-	conversation, query, draw := parkedCalls(t, first.post(t, "/api/analyze", `{"question":"How many orders and visits? Draw a line."}`))
+	conversation, query,
+		draw := parkedCalls(t, first.post(t, "/api/analyze", `{"question":"How many orders and visits? Draw a line."}`))
 	first.waitParked(t, conversation)
 	first.kill()
 
@@ -289,7 +296,8 @@ func TestSkeleton(t *testing.T) {
 		{"type":"tool-draw_horizontal_line","toolCallId":%q,"state":"output-available","input":{},"output":"drawn"},
 		{"type":"tool-browser_query","toolCallId":%q,"state":"output-available","input":{},"output":{"columns":["visits"],"rows":[[7531]]}}]}]}`,
 		conversation, draw, query)
-	if got := read(t, second.post(t, "/api/ai", chat)); !strings.Contains(got, `"type":"finish"`) || !strings.Contains(got, "7,531") {
+	if got := read(t, second.post(t, "/api/ai", chat)); !strings.Contains(got, `"type":"finish"`) ||
+		!strings.Contains(got, "7,531") {
 		t.Fatalf("the answer did not come: %s", got)
 	}
 	twice := second.post(t, "/api/analyze/tool-result", result)
@@ -367,9 +375,27 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 		name string
 		enc  encoder
 	}{
-		{"openai", openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: run, Model: "analyst", Created: time.Unix(0, 0)})},
-		{"aisdk", aisdk.NewEncoder(aisdk.Options{Run: run, Tools: []agent.ToolInfo{{Name: "browser_query", Side: agent.Client}, {Name: "draw_horizontal_line", Side: agent.Client}}})},
-		{"analyze", analyze.NewEncoder(analyze.Options{Run: run, Tools: []agent.ToolInfo{{Name: "browser_query", Side: agent.Client}, {Name: "draw_horizontal_line", Side: agent.Client}}})},
+		{
+			"openai", openai.NewEncoder(openai.Options{
+				ID: "chatcmpl-1", Run: run, Model: "analyst", Created: time.Unix(0, 0),
+			}),
+		},
+		{
+			"aisdk", aisdk.NewEncoder(aisdk.Options{
+				Run: run,
+				Tools: []agent.ToolInfo{
+					{Name: "browser_query", Side: tool.Client}, {Name: "draw_horizontal_line", Side: tool.Client},
+				},
+			}),
+		},
+		{
+			"analyze", analyze.NewEncoder(analyze.Options{
+				Run: run,
+				Tools: []agent.ToolInfo{
+					{Name: "browser_query", Side: tool.Client}, {Name: "draw_horizontal_line", Side: tool.Client},
+				},
+			}),
+		},
 	}
 	a := &txtar.Archive{Comment: []byte("The log of the walking skeleton, and how three doors show it.\n")}
 	var kinds bytes.Buffer
@@ -394,7 +420,9 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 	return a
 }
 
-var changing = regexp.MustCompile(`conv_[A-Z0-9]+|run_[A-Z0-9]{20,}|req_[A-Z0-9]{20,}|sha256:[0-9a-f]{64}|"signature":"[^"]*"|"(deadline|request|upstream|created)":"[^"]*"|,"millis":\d+|\d{4}-\d\d-\d\d|Today is \w+`)
+var changing = regexp.MustCompile(
+	`conv_[A-Z0-9]+|run_[A-Z0-9]{20,}|req_[A-Z0-9]{20,}|sha256:[0-9a-f]{64}|"signature":"[^"]*"|"(deadline|request|` +
+		`upstream|created)":"[^"]*"|,"millis":\d+|\d{4}-\d\d-\d\d|Today is \w+`)
 
 // scrub replaces what differs from run to run.
 func scrub(b []byte) []byte {

@@ -4,7 +4,7 @@ package ask
 import (
 	"context"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -13,27 +13,28 @@ type input struct {
 	Options  []string `json:"options,omitempty" jsonschema:"Two to six answers to choose from, each a few words. The user may still answer in words of their own."`
 }
 
-type tool struct{}
+type asker struct{}
 
 // New returns ask_user. It runs in the user's page, which shows the question. Its result is the user's answer as
 // text.
-func New() agent.Tool { return tool{} }
+func New() tool.Tool { return asker{} }
 
-var spec = agent.Spec{
+var spec = tool.Spec{
 	Name: "ask_user",
 	Description: "Ask the user one question and wait for the answer. " +
-		"Use it only when the question cannot be answered without knowing, when the data and the conversation do not say, and when a wrong guess would waste the user's time: which of two meanings, which period, which file. " +
+		"Use it only when the question cannot be answered without knowing, when the data and the conversation do not " +
+		"say, and when a wrong guess would waste the user's time: which of two meanings, which period, which file. " +
 		"Otherwise make the most likely assumption, go on, and say in your answer what you assumed. " +
 		"The user may not answer; you are told so then, and go on with the most likely assumption.",
 	InputSchema: schema.For[input](schema.Length("question", 1, 2_000), schema.Items("options", 6, 200)),
-	Side:        agent.Client,
-	Kind:        agent.Question,
+	Side:        tool.Client,
+	Kind:        tool.Question,
 	ReadOnly:    true,
 }
 
-func (tool) Spec() agent.Spec { return spec }
+func (asker) Spec() tool.Spec { return spec }
 
 // Call is never called, because the user's page answers.
-func (tool) Call(context.Context, agent.Call) (agent.Output, error) {
-	return agent.Fail("The question was not shown to the user."), nil
+func (asker) Call(context.Context, tool.Call) (tool.Output, error) {
+	return tool.Fail("The question was not shown to the user."), nil
 }

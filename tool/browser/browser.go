@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -49,28 +49,31 @@ type finalInput struct {
 }
 
 // tool is a tool that the page runs.
-type tool struct{ spec agent.Spec }
+type remote struct{ spec tool.Spec }
 
-func (t tool) Spec() agent.Spec { return t.spec }
+func (t remote) Spec() tool.Spec { return t.spec }
 
 // Call is never called, because the page answers.
-func (t tool) Call(context.Context, agent.Call) (agent.Output, error) {
-	return agent.Fail(t.spec.Name + " runs in the user's page."), nil
+func (t remote) Call(context.Context, tool.Call) (tool.Output, error) {
+	return tool.Fail(t.spec.Name + " runs in the user's page."), nil
 }
 
 // New returns run_query, get_column_stats, get_value_distribution, transform_data
 // and final_answer.
-func New() []agent.Tool {
-	specs := []agent.Spec{{
+func New() []tool.Tool {
+	specs := []tool.Spec{{
 		Name: "run_query",
 		Description: "Run one SELECT statement with DuckDB on the user's local files and get its rows. " +
-			"The files stay in the user's browser: you are shown as many rows as the user allows, and always how many there are. " +
-			"Aggregate, filter and sort in SQL, and compute every number you want to say there, differences, shares and averages too. " +
+			"The files stay in the user's browser: you are shown as many rows as the user allows, and always how " +
+			"many there are. " +
+			"Aggregate, filter and sort in SQL, and compute every number you want to say there, differences, shares " +
+			"and averages too. " +
 			"When the statement fails, the reason is returned: correct it and call again.",
 		InputSchema: schema.For[queryInput](schema.Length("sql", 1, 100_000)),
 	}, {
 		Name: "get_column_stats",
-		Description: "Get the smallest, largest and average value of a column, how many rows it has, how many values are different and how many are missing. " +
+		Description: "Get the smallest, largest and average value of a column, how many rows it has, how many values " +
+			"are different and how many are missing. " +
 			"Use it before you filter or group by a column whose values you do not know. " +
 			"It is quicker than a query of your own and shows one row only.",
 		InputSchema: schema.For[statsInput](),
@@ -78,20 +81,25 @@ func New() []agent.Tool {
 		Name: "get_value_distribution",
 		Description: "Get the most frequent values of a column and how often each occurs. " +
 			"Use it before you filter by a text column, to learn how its values are written. " +
-			"Columns with a value of its own in each row have no useful distribution; look at their statistics instead.",
+			"Columns with a value of its own in each row have no useful distribution; look at their statistics " +
+			"instead.",
 		InputSchema: schema.For[distributionInput](schema.Integer("limit", 1, 100)),
 	}, {
 		Name: "transform_data",
 		Description: "Compute with JavaScript what SQL cannot: a regression, a clustering, a text analysis. " +
-			"The code is the body of a function with two arguments: data is the result of the step sourceStep as an array of objects, one for each row, and allSteps holds those of all steps of this question so far, the first at 0. " +
+			"The code is the body of a function with two arguments: data is the result of the step sourceStep as an " +
+			"array of objects, one for each row, and allSteps holds those of all steps of this question so far, the " +
+			"first at 0. " +
 			"It returns an array of objects, which becomes a result like that of a query. " +
-			"It runs in a worker of the user's page without network, for at most a few seconds; it sees all rows, also those that you are not shown.",
-		InputSchema: schema.For[transformInput](schema.Length("code", 1, 50_000), schema.Integer("sourceStep", 0, 1000)),
+			"It runs in a worker of the user's page without network, for at most a few seconds; it sees all rows, " +
+			"also those that you are not shown.",
+		InputSchema: schema.For[transformInput](schema.Length("code", 1, 50_000),
+			schema.Integer("sourceStep", 0, 1000)),
 	}}
-	tools := make([]agent.Tool, 0, len(specs)+1)
+	tools := make([]tool.Tool, 0, len(specs)+1)
 	for _, s := range specs {
-		s.Side, s.ReadOnly = agent.Client, true
-		tools = append(tools, tool{s})
+		s.Side, s.ReadOnly = tool.Client, true
+		tools = append(tools, remote{s})
 	}
 	return append(tools, final{chart.New(), finalSpec()})
 }
@@ -103,38 +111,42 @@ func ChartTypes() []string {
 
 // final is the tool final_answer. Its chart is drawn by show_chart from the newest result that has its axes.
 type final struct {
-	charts agent.Tool
-	spec   agent.Spec
+	charts tool.Tool
+	spec   tool.Spec
 }
 
-func (f final) Spec() agent.Spec { return f.spec }
+func (f final) Spec() tool.Spec { return f.spec }
 
-func finalSpec() agent.Spec {
-	return agent.Spec{
-		Name: agent.FinalAnswer,
-		Description: "Give the answer and end. Call it once, alone, when the results hold what the question asks for. " +
+func finalSpec() tool.Spec {
+	return tool.Spec{
+		Name: tool.FinalAnswer,
+		Description: "Give the answer and end. Call it once, alone, when the results hold what the question asks " +
+			"for. " +
 			"The answer says the finding first, then what it rests on, in a few sentences. " +
-			"Choose the chart that shows it best: bars for a comparison, a line over time, a pie for few shares, a scatter for a relation, a table where rows are to be read; name the columns of the result to draw as its axes. " +
+			"Choose the chart that shows it best: bars for a comparison, a line over time, a pie for few shares, a " +
+			"scatter for a relation, a table where rows are to be read; name the columns of the result to draw as " +
+			"its axes. " +
 			"Do not repeat the chart's figures one by one in the answer.",
-		InputSchema: schema.For[finalInput](schema.Length("answer", 1, 20_000), schema.Enum("chartType", ChartTypes()...)),
-		Side:        agent.Server,
-		ReadOnly:    true,
-		Final:       true,
+		InputSchema: schema.For[finalInput](schema.Length("answer", 1, 20_000),
+			schema.Enum("chartType", ChartTypes()...)),
+		Side:     tool.Server,
+		ReadOnly: true,
+		Final:    true,
 	}
 }
 
 // Call accepts the answer. If no result has the axes, it becomes a table: the answer has already been shown and is
 // worth more than its chart.
-func (f final) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+func (f final) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	var in finalInput
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit final_answer: " + err.Error()), nil
+		return tool.Fail("The input does not fit final_answer: " + err.Error()), nil
 	}
 	if strings.TrimSpace(in.Answer) == "" {
-		return agent.Fail("The answer is empty."), nil
+		return tool.Fail("The answer is empty."), nil
 	}
 	if len(call.Results) == 0 {
-		return agent.Output{Content: "Shown."}, nil
+		return tool.Output{Content: "Shown."}, nil
 	}
 	newest := call.Results[len(call.Results)-1]
 	if in.ChartType != chart.Table {
@@ -142,7 +154,9 @@ func (f final) Call(ctx context.Context, call agent.Call) (agent.Output, error) 
 			if !has(r, in.XAxis) || !has(r, in.YAxis) {
 				continue
 			}
-			out, err := f.draw(ctx, call, map[string]any{"result": r.ID, "type": in.ChartType, "x": in.XAxis, "y": in.YAxis})
+			out, err := f.draw(ctx, call, map[string]any{
+				"result": r.ID, "type": in.ChartType, "x": in.XAxis, "y": in.YAxis,
+			})
 			if err != nil || !out.IsError {
 				return out, err
 			}
@@ -153,11 +167,11 @@ func (f final) Call(ctx context.Context, call agent.Call) (agent.Output, error) 
 	return f.draw(ctx, call, map[string]any{"result": newest.ID, "type": chart.Table})
 }
 
-func (f final) draw(ctx context.Context, call agent.Call, spec map[string]any) (agent.Output, error) {
+func (f final) draw(ctx context.Context, call tool.Call, spec map[string]any) (tool.Output, error) {
 	call.Input = reply.JSON(spec)
 	out, err := f.charts.Call(ctx, call)
 	if out.IsError && spec["type"] == chart.Table {
-		return agent.Output{Content: "Shown, without a chart."}, err
+		return tool.Output{Content: "Shown, without a chart."}, err
 	}
 	if !out.IsError {
 		out.Content = fmt.Sprintf("Shown, with a %s of %s.", spec["type"], spec["result"])
@@ -166,5 +180,7 @@ func (f final) draw(ctx context.Context, call agent.Call, spec map[string]any) (
 }
 
 func has(r footnote.StoredResult, column string) bool {
-	return slices.ContainsFunc(r.Columns, func(c footnote.Column) bool { return column != "" && strings.EqualFold(c.Name, column) })
+	return slices.ContainsFunc(r.Columns, func(c footnote.Column) bool {
+		return column != "" && strings.EqualFold(c.Name, column)
+	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/ask"
 	"github.com/footnotehq/footnote/tool/browser"
 	"github.com/footnotehq/footnote/tool/chart"
@@ -15,7 +15,7 @@ import (
 )
 
 func TestInputs(t *testing.T) {
-	var specs []agent.Spec
+	var specs []tool.Spec
 	for _, tool := range append(browser.New(), ask.New()) {
 		specs = append(specs, tool.Spec())
 	}
@@ -72,14 +72,20 @@ func TestFinalAnswerPicksTheResultThatHasTheAxes(t *testing.T) {
 		results []footnote.StoredResult
 		want    string
 	}{
-		{`{"answer":"x","chartType":"bar","xAxis":"city","yAxis":"revenue"}`, results, `{"result":"r2","type":"bar","x":"City","y":["revenue"]}`},
-		{`{"answer":"x","chartType":"bar","xAxis":"city","yAxis":"nothing"}`, results, `{"result":"r3","type":"table"}`},
+		{
+			`{"answer":"x","chartType":"bar","xAxis":"city","yAxis":"revenue"}`, results,
+			`{"result":"r2","type":"bar","x":"City","y":["revenue"]}`,
+		},
+		{
+			`{"answer":"x","chartType":"bar","xAxis":"city","yAxis":"nothing"}`, results,
+			`{"result":"r3","type":"table"}`,
+		},
 		{`{"answer":"x","chartType":"line"}`, results, `{"result":"r3","type":"table"}`},
 		{`{"answer":"x","chartType":"table"}`, results[:1], `{"result":"r1","type":"table"}`},
 		{`{"answer":"x","chartType":"bar"}`, nil, ``},
 		{`{"answer":"x","chartType":"bar"}`, []footnote.StoredResult{{ID: "r1"}}, ``},
 	} {
-		out, err := final.Call(context.Background(), agent.Call{Input: json.RawMessage(c.input), Results: c.results})
+		out, err := final.Call(context.Background(), tool.Call{Input: json.RawMessage(c.input), Results: c.results})
 		if err != nil || out.IsError || string(out.Chart) != c.want {
 			t.Errorf("%s: chart %s, %+v, %v; want %s", c.input, out.Chart, out, err, c.want)
 		}
@@ -90,7 +96,8 @@ func TestFinalAnswerPicksTheResultThatHasTheAxes(t *testing.T) {
 		}
 	}
 	for _, input := range []string{`{"answer":" "}`, `[]`} {
-		if out, err := final.Call(context.Background(), agent.Call{Input: json.RawMessage(input)}); err != nil || !out.IsError {
+		if out, err := final.Call(context.Background(), tool.Call{Input: json.RawMessage(input)}); err != nil ||
+			!out.IsError {
 			t.Errorf("%s: %+v, %v", input, out, err)
 		}
 	}

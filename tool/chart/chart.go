@@ -1,5 +1,6 @@
 // Package chart provides the tool show_chart, with which the model draws a stored result. A chart is a small
-// specification of our own. It is validated, and compiled to Vega-Lite for pages and to Unicode for terminals.
+// specification of our own. It is validated here and drawn in Unicode on terminals; the web app compiles it to
+// Vega-Lite.
 package chart
 
 import (
@@ -11,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -97,43 +98,46 @@ func (n *names) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-type tool struct{}
+type show struct{}
 
 // New returns show_chart.
-func New() agent.Tool { return tool{} }
+func New() tool.Tool { return show{} }
 
-var spec = agent.Spec{
+var spec = tool.Spec{
 	Name: "show_chart",
 	Description: "Show a chart of a stored result below your answer. " +
-		"Use it when a picture says more than the figures: a line or area for a development over time, bars for a comparison or ranking, a pie for few shares of a whole, a scatter for a relation, a histogram for a distribution, a table for rows to read. " +
-		"The result must already have the rows to draw, one for each mark, aggregated and named as they should be read: run a query for it first. " +
+		"Use it when a picture says more than the figures: a line or area for a development over time, bars for a " +
+		"comparison or ranking, a pie for few shares of a whole, a scatter for a relation, a histogram for a " +
+		"distribution, a table for rows to read. " +
+		"The result must already have the rows to draw, one for each mark, aggregated and named as they should be " +
+		"read: run a query for it first. " +
 		"Do not repeat the chart's figures one by one in the answer.",
 	InputSchema: schema.For[input](
 		schema.Enum("type", Bar, Line, Area, Scatter, Pie, Histogram, Table),
 		schema.Enum("sort", ByX, ByXDesc, ByY, ByYDesc),
 		schema.OneOrMany("y"),
 	),
-	Side:     agent.Server,
+	Side:     tool.Server,
 	ReadOnly: true,
 }
 
-func (tool) Spec() agent.Spec { return spec }
+func (show) Spec() tool.Spec { return spec }
 
 // Call checks the chart against the conversation's results. It does not read rows; whatever draws the chart has
 // them.
-func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
+func (show) Call(_ context.Context, call tool.Call) (tool.Output, error) {
 	var in input
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit show_chart: " + err.Error()), nil
+		return tool.Fail("The input does not fit show_chart: " + err.Error()), nil
 	}
 	result, err := find(call.Results, in.Result)
 	if err != nil {
-		return agent.Fail(err.Error()), nil
+		return tool.Fail(err.Error()), nil
 	}
 	s := Spec{Result: result.ID, Type: in.Type, X: in.X, Y: in.Y, Series: in.Series, Sort: in.Sort}
 	s.Title, _ = reply.Clip(strings.ToValidUTF8(strings.TrimSpace(in.Title), "�"), 200)
 	if err := s.check(result.Columns, result.RowCount); err != nil {
-		return agent.Fail(err.Error()), nil
+		return tool.Fail(err.Error()), nil
 	}
 	answer := struct {
 		Shown  bool   `json:"shown"`
@@ -143,9 +147,10 @@ func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
 		Note   string `json:"note,omitempty"`
 	}{true, s.Result, s.Type, result.RowCount, ""}
 	if result.Truncated {
-		answer.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside the chart."
+		answer.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside " +
+			"the chart."
 	}
-	return agent.Output{Content: string(reply.JSON(answer)), Chart: reply.JSON(s)}, nil
+	return tool.Output{Content: string(reply.JSON(answer)), Chart: reply.JSON(s)}, nil
 }
 
 func find(results []footnote.StoredResult, id string) (footnote.StoredResult, error) {
@@ -157,11 +162,15 @@ func find(results []footnote.StoredResult, id string) (footnote.StoredResult, er
 		ids[i] = r.ID
 	}
 	if len(ids) == 0 {
-		return footnote.StoredResult{}, errors.New("There is no result to draw yet. Call run_query first, then show_chart with the result's id.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return footnote.StoredResult{},
+			errors.New("There is no result to draw yet. Call run_query first, then show_chart with the result's id.")
 	}
 	shown, _ := reply.Clip(id, 64)
 	recent := ids[max(0, len(ids)-20):]
-	return footnote.StoredResult{}, fmt.Errorf("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", ")) //nolint:staticcheck // a sentence for the model
+	//nolint:staticcheck // a sentence for the model
+	return footnote.StoredResult{},
+		fmt.Errorf("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", "))
 }
 
 // check reports whether s can be drawn from a result with these columns, and spells column names as in the result.
@@ -177,13 +186,18 @@ func (s *Spec) check(columns []footnote.Column, rows int) error {
 		return err
 	}
 	if rows == 0 {
-		return fmt.Errorf("Result %s has no rows; there is nothing to draw.", s.Result) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return fmt.Errorf("Result %s has no rows; there is nothing to draw.", s.Result)
 	}
 	if marks := rows * max(1, len(s.Y)); marks > MaxMarks && s.Type != Table {
-		return fmt.Errorf("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks, MaxMarks) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return fmt.Errorf("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks,
+			MaxMarks)
 	}
 	if s.Type == Pie && rows > maxSlices {
-		return fmt.Errorf("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar chart.", rows, maxSlices) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return fmt.Errorf("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar "+
+			"chart.", rows, maxSlices)
 	}
 	return nil
 }
@@ -197,21 +211,26 @@ func (s *Spec) checkShape() error {
 		}
 	case Pie:
 		if s.X == "" || len(s.Y) != 1 || s.Series != "" {
-			return errors.New("A pie needs x, the slices, and one y, their size, and has no series.") //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return errors.New("A pie needs x, the slices, and one y, their size, and has no series.")
 		}
 	case Histogram:
 		if s.X == "" || len(s.Y) != 0 {
-			return errors.New("A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a bar chart.") //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return errors.New("A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a " +
+				"bar chart.")
 		}
 	case Table:
 	default:
 		return fmt.Errorf("There is no chart type %q.", s.Type) //nolint:staticcheck // a sentence for the model
 	}
 	if s.Series != "" && len(s.Y) > 1 {
-		return errors.New("Give either several y columns or a series, not both.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return errors.New("Give either several y columns or a series, not both.")
 	}
 	if len(s.Y) > maxSeries {
-		return fmt.Errorf("At most %d y columns can be told apart.", maxSeries) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return fmt.Errorf("At most %d y columns can be told apart.", maxSeries)
 	}
 	return nil
 }
@@ -252,10 +271,12 @@ func (s *Spec) resolve(columns []footnote.Column) error {
 func (s *Spec) noColumn(name string, columns []string) error {
 	shown, _ := reply.Clip(name, 80)
 	if near := spelling.Nearest(name, columns, 2); len(near) > 0 {
-		return fmt.Errorf("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or ")) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return fmt.Errorf("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or "))
 	}
 	list, _ := reply.Clip(strings.Join(columns, ", "), 1000)
-	return fmt.Errorf("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list) //nolint:staticcheck // a sentence for the model
+	//nolint:staticcheck // a sentence for the model
+	return fmt.Errorf("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list)
 }
 
 // checkKinds checks that measured columns contain numbers. A column of unknown kind passes: its cells decide later.
@@ -281,7 +302,9 @@ func (s *Spec) checkKinds(columns []footnote.Column) error {
 			if list == "" {
 				list = "none"
 			}
-			return fmt.Errorf("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.", name, c.Kind, s.Type, s.Result, list) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return fmt.Errorf("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.",
+				name, c.Kind, s.Type, s.Result, list)
 		}
 	}
 	return nil

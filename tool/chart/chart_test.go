@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -31,22 +31,26 @@ func columns(pairs ...string) []footnote.Column {
 }
 
 var stored = []footnote.StoredResult{
-	{ID: "r1", RowCount: 18, Columns: columns("month", "text", "Revenue", "number", "orders", "integer", "status", "text")},
+	{
+		ID:       "r1",
+		RowCount: 18,
+		Columns:  columns("month", "text", "Revenue", "number", "orders", "integer", "status", "text"),
+	},
 	{ID: "r2", RowCount: 10_001, Columns: columns("x", "integer", "y", "decimal", "z", "")},
 	{ID: "r3", RowCount: 0, Columns: columns("x", "text", "n", "integer")},
 	{ID: "r4", RowCount: 10_000, Truncated: true, Columns: columns("x", "text", "n", "integer", "m", "integer")},
 	{ID: "r5", RowCount: 3, Columns: columns("x", "text", "when", "date")},
 }
 
-func call(t *testing.T, input string, results []footnote.StoredResult) agent.Output {
+func call(t *testing.T, input string, results []footnote.StoredResult) tool.Output {
 	t.Helper()
-	tool := chart.New()
-	c := tooltest.Call(t, tool, input)
+	tl := chart.New()
+	c := tooltest.Call(t, tl, input)
 	c.Results = results
-	if err := schema.Validate(tool.Spec().InputSchema, c.Input); err != nil {
-		return agent.Fail("schema: " + err.Error())
+	if err := schema.Validate(tl.Spec().InputSchema, c.Input); err != nil {
+		return tool.Fail("schema: " + err.Error())
 	}
-	out, err := tool.Call(t.Context(), c)
+	out, err := tl.Call(t.Context(), c)
 	if err != nil {
 		t.Fatalf("show_chart(%s) = %v", input, err)
 	}
@@ -63,7 +67,10 @@ func TestCall(t *testing.T) {
 			`{"result":"r1","type":"area","x":"month","y":["orders"],"series":"status"}`},
 		{`{"result":"r1","type":"pie","x":"status","y":"orders","series":null}`,
 			`{"result":"r1","type":"pie","x":"status","y":["orders"]}`},
-		{`{"result":"r1","type":"histogram","x":"Revenue","y":null}`, `{"result":"r1","type":"histogram","x":"Revenue"}`},
+		{
+			`{"result":"r1","type":"histogram","x":"Revenue","y":null}`,
+			`{"result":"r1","type":"histogram","x":"Revenue"}`,
+		},
 		{`{"result":"r2","type":"table"}`, `{"result":"r2","type":"table"}`},
 		{`{"result":"r4","type":"bar","x":"x","y":"n"}`, `{"result":"r4","type":"bar","x":"x","y":["n"]}`},
 	} {
@@ -98,10 +105,20 @@ func TestCallThatCannotBeDrawn(t *testing.T) {
 		{`{"result":"r1","type":"bar","x":"month","y":[]}`, "A bar chart needs x and y."},
 		{`{"result":"r1","type":"bar","x":"month","y":["orders",""]}`, "A y column has no name."},
 		{`{"result":"r1","type":"bar","x":"month","y":["orders","ORDERS"]}`, `Column "orders" is in y twice.`},
-		{`{"result":"r1","type":"bar","x":"month","y":"order"}`, `Result r1 has no column "order". Did you mean orders?`},
+		{
+			`{"result":"r1","type":"bar","x":"month","y":"order"}`,
+			`Result r1 has no column "order". Did you mean orders?`,
+		},
 		{`{"result":"r1","type":"bar","x":"zebra","y":"orders"}`, `Its columns are: month, Revenue, orders, status.`},
-		{`{"result":"r1","type":"bar","x":"month","y":"status"}`, `Column "status" is text, and a bar chart can only measure numbers. Numeric columns of r1: Revenue, orders.`},
-		{`{"result":"r5","type":"line","x":"x","y":"when"}`, `Column "when" is date, and a line chart can only measure numbers. Numeric columns of r5: none.`},
+		{
+			`{"result":"r1","type":"bar","x":"month","y":"status"}`,
+			`Column "status" is text, and a bar chart can only measure numbers. Numeric columns of r1: Revenue, ` +
+				`orders.`,
+		},
+		{
+			`{"result":"r5","type":"line","x":"x","y":"when"}`,
+			`Column "when" is date, and a line chart can only measure numbers. Numeric columns of r5: none.`,
+		},
 		{`{"result":"r1","type":"histogram","x":"month"}`, `Column "month" is text`},
 		{`{"result":"r1","type":"histogram","x":"orders","y":"Revenue"}`, "A histogram needs x"},
 		{`{"result":"r1","type":"pie","x":"status","y":["orders","Revenue"]}`, "A pie needs x"},
@@ -129,87 +146,60 @@ func drawings() map[string]struct {
 } {
 	months := footnote.Result{Columns: columns("month", "text", "revenue", "decimal", "orders", "integer")}
 	for i := range 18 {
-		months.Rows = append(months.Rows, []any{fmt.Sprintf("%d-%02d", 2025+(i+4)/12, (i+4)%12+1), fmt.Sprintf("%d.50", 4000+i*i*40), int64(20 + i*3)})
+		months.Rows = append(months.Rows, []any{
+			fmt.Sprintf("%d-%02d", 2025+(i+4)/12, (i+4)%12+1), fmt.Sprintf("%d.50", 4000+i*i*40), int64(20 + i*3),
+		})
 	}
 	status := footnote.Result{Columns: columns("status", "text", "n", "integer"), Rows: [][]any{
-		{"delivered", int64(744)}, {"returned", int64(38)}, {"cancelled", int64(38)}, {nil, int64(1)}, {"shipped", nil}}}
+		{
+			"delivered", int64(744),
+		}, {"returned", int64(38)}, {"cancelled", int64(38)}, {nil, int64(1)}, {"shipped", nil}}}
 	days := footnote.Result{Columns: columns("day", "date", "kind", "text", "n", "number")}
 	for i := range 6 {
-		days.Rows = append(days.Rows, []any{fmt.Sprintf("2026-03-%02d", 27+i%3), []string{"a", "b"}[i/3], float64(i*i) - 4.5})
+		days.Rows = append(days.Rows, []any{
+			fmt.Sprintf("2026-03-%02d", 27+i%3), []string{"a", "b"}[i/3], float64(i*i) - 4.5,
+		})
 	}
 	points := footnote.Result{Columns: columns("price", "number", "sold", "integer")}
 	for i := range 40 {
 		points.Rows = append(points.Rows, []any{float64(i) + 0.5, int64(100 - 2*i + i*7%11)})
 	}
 	hostile := footnote.Result{Columns: columns("a.b[0]", "text", "__proto__", "number"), Rows: [][]any{
-		{"\x1b[2J\u202e</script> 日本語 and a long name", 1.0}, {strings.Repeat("é", 500), -2.5}, {"datum.x; alert(1)", 0.00001}}}
-	years := footnote.Result{Columns: columns("year", "integer", "n", ""), Rows: [][]any{{int64(2024), int64(10)}, {int64(2025), int64(30)}, {int64(2026), int64(20)}}}
+		{
+			"\x1b[2J\u202e</script> 日本語 and a long name", 1.0,
+		}, {strings.Repeat("é", 500), -2.5}, {"datum.x; alert(1)", 0.00001}}}
+	years := footnote.Result{
+		Columns: columns("year", "integer", "n", ""),
+		Rows:    [][]any{{int64(2024), int64(10)}, {int64(2025), int64(30)}, {int64(2026), int64(20)}},
+	}
 	return map[string]struct {
 		spec chart.Spec
 		data footnote.Result
 	}{
-		"line":      {chart.Spec{Result: "r1", Type: chart.Line, X: "month", Y: []string{"revenue"}, Title: "Revenue by month"}, months},
-		"bars":      {chart.Spec{Result: "r1", Type: chart.Bar, X: "month", Y: []string{"revenue", "orders"}}, months},
-		"ranking":   {chart.Spec{Result: "r1", Type: chart.Bar, X: "status", Y: []string{"n"}, Sort: chart.ByYDesc}, status},
-		"pie":       {chart.Spec{Result: "r1", Type: chart.Pie, X: "status", Y: []string{"n"}}, status},
-		"series":    {chart.Spec{Result: "r1", Type: chart.Area, X: "day", Y: []string{"n"}, Series: "kind", Sort: chart.ByXDesc}, days},
+		"line": {
+			chart.Spec{
+				Result: "r1", Type: chart.Line, X: "month", Y: []string{"revenue"}, Title: "Revenue by month",
+			}, months,
+		},
+		"bars": {chart.Spec{Result: "r1", Type: chart.Bar, X: "month", Y: []string{"revenue", "orders"}}, months},
+		"ranking": {
+			chart.Spec{Result: "r1", Type: chart.Bar, X: "status", Y: []string{"n"}, Sort: chart.ByYDesc}, status,
+		},
+		"pie": {chart.Spec{Result: "r1", Type: chart.Pie, X: "status", Y: []string{"n"}}, status},
+		"series": {
+			chart.Spec{
+				Result: "r1", Type: chart.Area, X: "day", Y: []string{"n"}, Series: "kind", Sort: chart.ByXDesc,
+			}, days,
+		},
 		"scatter":   {chart.Spec{Result: "r1", Type: chart.Scatter, X: "price", Y: []string{"sold"}}, points},
 		"histogram": {chart.Spec{Result: "r1", Type: chart.Histogram, X: "sold"}, points},
 		"table":     {chart.Spec{Result: "r1", Type: chart.Table}, months},
-		"hostile":   {chart.Spec{Result: "r1", Type: chart.Bar, X: "a.b[0]", Y: []string{"__proto__"}, Title: "\x1b]0;x\a"}, hostile},
-		"years":     {chart.Spec{Result: "r1", Type: chart.Line, X: "year", Y: []string{"n"}}, years},
-	}
-}
-
-func TestVegaLite(t *testing.T) {
-	for name, d := range drawings() {
-		got, err := chart.VegaLite(d.spec, d.data.Columns, d.data.Rows)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if d.spec.Type == chart.Table {
-			if got != nil {
-				t.Errorf("%s: %s, want nothing", name, got)
-			}
-			continue
-		}
-		for range 5 {
-			if again, _ := chart.VegaLite(d.spec, d.data.Columns, d.data.Rows); !bytes.Equal(got, again) {
-				t.Fatalf("%s: two runs differ", name)
-			}
-		}
-		var v any
-		if err := json.Unmarshal(got, &v); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		noKeys(t, name, v)
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, got, "", " "); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name+".vl.json", pretty.String()+"\n")
-	}
-}
-
-// noKeys fails on keys whose values could be fetched or evaluated.
-func noKeys(t *testing.T, name string, v any) {
-	t.Helper()
-	switch v := v.(type) {
-	case map[string]any:
-		for k, inner := range v {
-			switch k {
-			case "url", "href", "expr", "signal", "calculate", "filter", "labelExpr", "transform", "params", "image", "usermeta", "loader":
-				t.Errorf("%s: has the key %q", name, k)
-			}
-			if f, ok := inner.(string); ok && k == "field" && len(f) != 1 {
-				t.Errorf("%s: field %q is not one of ours", name, f)
-			}
-			noKeys(t, name, inner)
-		}
-	case []any:
-		for _, inner := range v {
-			noKeys(t, name, inner)
-		}
+		"hostile": {
+			chart.Spec{
+				Result: "r1", Type: chart.Bar, X: "a.b[0]", Y: []string{"__proto__"}, Title: "\x1b]0;x\a",
+			}, hostile,
+		},
+		"years": {chart.Spec{Result: "r1", Type: chart.Line, X: "year", Y: []string{"n"}}, years},
 	}
 }
 
@@ -245,7 +235,9 @@ func TestTerminalOfExtremes(t *testing.T) {
 		{{1.0}},
 		{{"a", "b"}, {"c", "d"}},
 	} {
-		for _, kind := range []string{chart.Bar, chart.Line, chart.Area, chart.Scatter, chart.Pie, chart.Histogram, chart.Table, "nonsense"} {
+		for _, kind := range []string{
+			chart.Bar, chart.Line, chart.Area, chart.Scatter, chart.Pie, chart.Histogram, chart.Table, "nonsense",
+		} {
 			s := chart.Spec{Result: "r1", Type: kind, X: "x", Y: []string{"y"}}
 			if kind == chart.Histogram {
 				s.Y = nil
@@ -255,9 +247,6 @@ func TestTerminalOfExtremes(t *testing.T) {
 			}
 			if out := chart.Terminal(s, footnote.Result{Columns: cols, Rows: rows}, 60); !strings.HasSuffix(out, "\n") {
 				t.Errorf("%s of %v: %q", kind, rows, out)
-			}
-			if v, err := chart.VegaLite(s, cols, rows); err == nil && kind != chart.Table && !json.Valid(v) {
-				t.Errorf("%s of %v: %s", kind, rows, v)
 			}
 		}
 	}

@@ -149,3 +149,18 @@ func millis(kind, s string) (int64, bool) {
 	}
 	return 0, false
 }
+
+func (s Spec) marksUnlessTable(columns []footnote.Column, rows [][]any) ([]mark, error) {
+	if s.Type == Table {
+		return nil, s.check(columns, len(rows))
+	}
+	return s.marks(columns, rows)
+}
+
+// measure returns the name of the y axis.
+func (s Spec) measure() string {
+	if len(s.Y) == 1 {
+		return s.Y[0]
+	}
+	return "Value"
+}

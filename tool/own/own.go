@@ -13,9 +13,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
@@ -63,21 +64,22 @@ const (
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-type tool struct {
+type statement struct {
 	Options
-	spec agent.Spec
+	spec tool.Spec
 }
 
 // New returns a tool, or an error that says which option is invalid.
-func New(o Options) (agent.Tool, error) {
+func New(o Options) (tool.Tool, error) {
 	if err := check(o); err != nil {
 		return nil, err
 	}
-	return tool{o, agent.Spec{
+	return statement{o, tool.Spec{
 		Name: o.Name,
-		Description: o.Description + " The rows come from a statement that the operator wrote, on the source " + o.Source +
+		Description: o.Description + " The rows come from a statement that the operator wrote, on the source " +
+			o.Source +
 			". They are stored under an id such as \"r3\", to which footnotes and charts refer.",
-		InputSchema: inputSchema(o.Parameters), Side: agent.Server, ReadOnly: true,
+		InputSchema: inputSchema(o.Parameters), Side: tool.Server, ReadOnly: true,
 	}}, nil
 }
 
@@ -86,7 +88,8 @@ func check(o Options) error {
 	case !goodName.MatchString(o.Name):
 		return fmt.Errorf("the name %q must be of small letters, digits and _, and begin with a letter", o.Name)
 	case strings.TrimSpace(o.Description) == "" || len(o.Description) > maxWords:
-		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name, maxWords)
+		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name,
+			maxWords)
 	case strings.TrimSpace(o.SQL) == "" || len(o.SQL) > maxSQL:
 		return fmt.Errorf("%s needs sql of at most %d bytes", o.Name, maxSQL)
 	case len(o.Parameters) > maxParameters:
@@ -96,15 +99,19 @@ func check(o Options) error {
 	for _, p := range o.Parameters {
 		switch {
 		case !goodName.MatchString(p.Name):
-			return fmt.Errorf("%s: the name of the parameter %q must be of small letters, digits and _, and begin with a letter", o.Name, p.Name)
+			return fmt.Errorf("%s: the name of the parameter %q must be of small letters, digits and _, and begin "+
+				"with a letter", o.Name, p.Name)
 		case seen[p.Name]:
 			return fmt.Errorf("%s: the name of the parameter %s is taken", o.Name, p.Name)
 		case !slices.Contains(typed.All, p.Type):
-			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or date", o.Name, p.Name, p.Type)
+			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or "+
+				"date", o.Name, p.Name, p.Type)
 		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > maxValues:
-			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name, p.Name, maxValues)
+			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name,
+				p.Name, maxValues)
 		case len(p.Description) > maxWords:
-			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name, maxWords)
+			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name,
+				maxWords)
 		}
 		seen[p.Name] = true
 	}
@@ -120,12 +127,14 @@ func checkPlaces(o Options) error {
 	for _, p := range place.FindAllString(o.SQL, -1) {
 		n, err := strconv.Atoi(p[1:])
 		if err != nil || n < 1 || n > highest+1 {
-			return fmt.Errorf("%s: %s stands in its sql before the parameters with smaller numbers; they must come in the order $1, $2, …", o.Name, p)
+			return fmt.Errorf("%s: %s stands in its sql before the parameters with smaller numbers; they must come "+
+				"in the order $1, $2, …", o.Name, p)
 		}
 		highest = max(highest, n)
 	}
 	if highest != len(o.Parameters) {
-		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, highest, len(o.Parameters))
+		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, highest,
+			len(o.Parameters))
 	}
 	return nil
 }
@@ -139,7 +148,9 @@ func inputSchema(parameters []Parameter) json.RawMessage {
 		Pattern     string   `json:"pattern,omitempty"`
 		MaxLength   int      `json:"maxLength,omitempty"`
 	}
-	properties := map[string]property{Thought: {Type: "string", Description: "Why this is needed, in one short sentence. The user sees it."}}
+	properties := map[string]property{
+		Thought: {Type: "string", Description: "Why this is needed, in one short sentence. The user sees it."},
+	}
 	required := []string{}
 	for _, p := range parameters {
 		s := property{Type: p.Type, Description: p.Description}
@@ -156,35 +167,39 @@ func inputSchema(parameters []Parameter) json.RawMessage {
 		}
 		properties[p.Name] = s
 	}
-	return reply.JSON(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	return reply.JSON(map[string]any{
+		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+	})
 }
 
-// Spec implements agent.Tool.
-func (t tool) Spec() agent.Spec { return t.spec }
+// Spec implements tool.Tool.
+func (t statement) Spec() tool.Spec { return t.spec }
 
-// Call implements agent.Tool.
-func (t tool) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+// Call implements tool.Tool.
+func (t statement) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return lookup.Run(ctx, call, t.run)
 }
 
-func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMessage) (agent.Output, error) {
+func (t statement) run(ctx context.Context, call tool.Call, in map[string]json.RawMessage) (tool.Output, error) {
 	name, src, err := lookup.Source(t.Sources, call, t.Source)
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
+	ctx = footnote.WithSource(ctx, name)
 	args, boundComment, err := t.bind(in)
 	if err != nil {
-		return agent.Fail(err.Error()), nil
+		return tool.Fail(err.Error()), nil
 	}
 	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits})
 	if err != nil {
-		return agent.Output{}, lookup.Failure(ctx, src, t.SQL, err)
+		return tool.Output{}, lookup.Failure(ctx, src, t.SQL, err)
 	}
 	cut := ""
 	if result.Truncated {
-		cut = fmt.Sprintf("Reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong.", sum.Limit, len(result.Rows))
+		cut = fmt.Sprintf("Reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong.",
+			sum.Limit, len(result.Rows))
 	}
-	return agent.Output{
+	return tool.Output{
 		Content: reply.Table{ID: call.ResultID, Result: result, Cut: cut}.JSON(),
 		Rows:    &result, Source: name, SQL: t.SQL + boundComment,
 	}, nil
@@ -192,18 +207,20 @@ func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMe
 
 // bind parses the arguments of a call. BoundComment lists them as a comment after the statement, which a footnote
 // uses to name its query.
-func (t tool) bind(in map[string]json.RawMessage) (args []any, boundComment string, err error) {
+func (t statement) bind(in map[string]json.RawMessage) (args []any, boundComment string, err error) {
 	for i, p := range t.Parameters {
 		raw, given := in[p.Name]
 		if !given || bytes.Equal(raw, []byte("null")) {
 			if !p.Optional {
-				return nil, "", fmt.Errorf("The parameter %s is missing.", p.Name) //nolint:staticcheck // a sentence for the model
+				//nolint:staticcheck // a sentence for the model
+				return nil, "", fmt.Errorf("The parameter %s is missing.", p.Name)
 			}
 			raw = json.RawMessage("null")
 		}
 		arg, err := typed.Value(p.Type, p.Values, raw)
 		if err != nil {
-			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err)
 		}
 		args = append(args, arg)
 		boundComment += typed.Said(i+1, p.Name, arg)

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/own"
 )
@@ -24,7 +24,10 @@ type bound struct {
 
 func (b *bound) Query(_ context.Context, q source.Query, each func([]any) error) (source.Summary, error) {
 	b.args, b.sql = q.Args, q.SQL
-	return source.Summary{Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}}, Rows: 1}, each([]any{int64(7)})
+	return source.Summary{
+		Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
+		Rows:    1,
+	}, each([]any{int64(7)})
 }
 
 func (b *bound) Schema(context.Context) (source.Schema, error) { return source.Schema{}, nil }
@@ -32,10 +35,17 @@ func (b *bound) Schema(context.Context) (source.Schema, error) { return source.S
 func options(src source.Source) own.Options {
 	return own.Options{
 		Name: "orders_of", Description: "Orders of a city.", Source: "shop", Sources: tooltest.Sources{"shop": src},
-		SQL: "SELECT count(*) AS n FROM orders WHERE city = $1 AND total > $2 AND id < $3 AND paid = $4 AND day >= $5 AND status = coalesce($6, status) AND city <> $1",
+		SQL: "SELECT count(*) AS n FROM orders WHERE city = $1 AND total > $2 AND id < $3 AND paid = $4 AND day >= " +
+			"$5 AND status = coalesce($6, status) AND city <> $1",
 		Parameters: []own.Parameter{
-			{Name: "city", Type: own.Text}, {Name: "least", Type: own.Number}, {Name: "id", Type: own.Integer}, {Name: "paid", Type: own.Boolean},
-			{Name: "since", Type: own.Date}, {Name: "status", Type: own.Text, Values: []string{"open", "done"}, Optional: true},
+			{
+				Name: "city",
+				Type: own.Text,
+			}, {Name: "least", Type: own.Number}, {Name: "id", Type: own.Integer}, {Name: "paid", Type: own.Boolean},
+			{
+				Name: "since",
+				Type: own.Date,
+			}, {Name: "status", Type: own.Text, Values: []string{"open", "done"}, Optional: true},
 		},
 	}
 }
@@ -47,12 +57,17 @@ func TestCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	hostile := "O'Slo\n; DROP TABLE orders -- $2"
-	call := tooltest.Call(t, tool, map[string]any{"thought": "why", "city": hostile, "least": 1.5, "id": json.RawMessage("9007199254740993"), "paid": true, "since": "2026-01-31"}, "shop")
+	call := tooltest.Call(t, tool, map[string]any{
+		"thought": "why", "city": hostile, "least": 1.5, "id": json.RawMessage("9007199254740993"), "paid": true,
+		"since": "2026-01-31",
+	}, "shop")
 	out, err := tool.Call(t.Context(), call)
 	if err != nil || out.IsError {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if want := []any{hostile, 1.5, int64(9007199254740993), true, "2026-01-31", nil}; !reflect.DeepEqual(src.args, want) {
+	if want := []any{
+		hostile, 1.5, int64(9007199254740993), true, "2026-01-31", nil,
+	}; !reflect.DeepEqual(src.args, want) {
 		t.Errorf("bound %#v, want %#v", src.args, want)
 	}
 	if src.sql != options(nil).SQL {
@@ -63,7 +78,8 @@ func TestCall(t *testing.T) {
 			t.Errorf("a line beside the comment: %q", line)
 		}
 	}
-	if !strings.Contains(out.SQL, `-- $1 city: "O'Slo\n; DROP TABLE orders -- $2"`) || !strings.Contains(out.SQL, "-- $6 status: null") {
+	if !strings.Contains(out.SQL, `-- $1 city: "O'Slo\n; DROP TABLE orders -- $2"`) ||
+		!strings.Contains(out.SQL, "-- $6 status: null") {
 		t.Errorf("what ran is told as %s", out.SQL)
 	}
 	if out.Source != "shop" || out.Rows == nil || !strings.Contains(out.Content, `"r1"`) {
@@ -75,12 +91,14 @@ func TestCall(t *testing.T) {
 }
 
 func TestArgumentsThatAreRefused(t *testing.T) {
-	tool, err := own.New(options(&bound{}))
+	tl, err := own.New(options(&bound{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := map[string]string{"city": `"Oslo"`, "least": "1", "id": "5.0", "paid": "false", "since": `"2026-01-31"`, "status": `"open"`}
-	call := func(name, value string) agent.Output {
+	good := map[string]string{
+		"city": `"Oslo"`, "least": "1", "id": "5.0", "paid": "false", "since": `"2026-01-31"`, "status": `"open"`,
+	}
+	call := func(name, value string) tool.Output {
 		var fields []string
 		for n, v := range good {
 			if n == name {
@@ -90,7 +108,7 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 				fields = append(fields, fmt.Sprintf("%q:%s", n, v))
 			}
 		}
-		out, err := tool.Call(t.Context(), tooltest.Call(t, tool, "{"+strings.Join(fields, ",")+"}", "shop"))
+		out, err := tl.Call(t.Context(), tooltest.Call(t, tl, "{"+strings.Join(fields, ",")+"}", "shop"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,8 +118,12 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		t.Fatalf("a good call: %s", out.Content)
 	}
 	for _, c := range [][2]string{
-		{"city", ""}, {"city", "null"}, {"city", "1"}, {"city", `"a\u0000b"`}, {"city", `"` + strings.Repeat("x", 1001) + `"`},
-		{"least", `"1"`}, {"least", "1e999"}, {"id", "1.5"}, {"id", "9223372036854775808"}, {"paid", "1"}, {"paid", `"true"`},
+		{
+			"city", "",
+		}, {"city", "null"}, {"city", "1"}, {"city", `"a\u0000b"`}, {"city", `"` + strings.Repeat("x", 1001) + `"`},
+		{
+			"least", `"1"`,
+		}, {"least", "1e999"}, {"id", "1.5"}, {"id", "9223372036854775808"}, {"paid", "1"}, {"paid", `"true"`},
 		{"since", `"2026-02-30"`}, {"since", `"tomorrow"`}, {"status", `"all"`},
 	} {
 		if out := call(c[0], c[1]); !out.IsError || !strings.Contains(out.Content, c[0]) {

@@ -28,7 +28,9 @@ func TestBucketsCoverTheirRange(t *testing.T) {
 			t.Errorf("bucket(%v, %v, %d) = %v: begins at %v and needs %v buckets", c.lo, c.hi, c.n, got, low, count)
 		}
 	}
-	for _, c := range [][2]float64{{5, 5}, {0, math.Inf(1)}, {-math.MaxFloat64, math.MaxFloat64}, {1e300, 2e300}, {0, 1e-15}, {1e17, 1e17 + 1000}} {
+	for _, c := range [][2]float64{
+		{5, 5}, {0, math.Inf(1)}, {-math.MaxFloat64, math.MaxFloat64}, {1e300, 2e300}, {0, 1e-15}, {1e17, 1e17 + 1000},
+	} {
 		if got, ok := bucket(c[0], c[1], 10); ok {
 			t.Errorf("bucket(%v, %v) = %v, want none", c[0], c[1], got)
 		}

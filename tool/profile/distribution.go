@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -26,14 +26,16 @@ type distributionInput struct {
 
 type distribution struct{ Options }
 
-var distributionSpec = agent.Spec{
+var distributionSpec = tool.Spec{
 	Name: "get_value_distribution",
-	Description: "Get how the values of one column are distributed over the whole table: the most frequent values with their counts and shares, nulls included. " +
-		"A numeric column with many different values is put into about as many equal buckets as you ask for, a date column into months or years. " +
+	Description: "Get how the values of one column are distributed over the whole table: the most frequent values " +
+		"with their counts and shares, nulls included. " +
+		"A numeric column with many different values is put into about as many equal buckets as you ask for, a date " +
+		"column into months or years. " +
 		"Use it to learn which statuses, categories or sizes there are before you filter by one. " +
 		"Shares are fractions of 1. The distribution is stored as a result that footnotes and charts can refer to.",
 	InputSchema: schema.For[distributionInput](schema.Integer("limit", 1, maxLimit)),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	ReadOnly:    true,
 }
 
@@ -46,33 +48,34 @@ const (
 	manyDays = 5 * 366
 )
 
-func (t distribution) Spec() agent.Spec { return distributionSpec }
+func (t distribution) Spec() tool.Spec { return distributionSpec }
 
-func (t distribution) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+func (t distribution) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return lookup.Run(ctx, call, t.run)
 }
 
-func (t distribution) run(ctx context.Context, call agent.Call, in distributionInput) (agent.Output, error) {
+func (t distribution) run(ctx context.Context, call tool.Call, in distributionInput) (tool.Output, error) {
 	limit := defaultLimit
 	if in.Limit != 0 {
 		limit = int(min(max(in.Limit, 1), maxLimit))
 	}
 	at, err := t.find(ctx, call, in.Source, in.Table, in.Column)
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
+	ctx = footnote.WithSource(ctx, at.name)
 	if at.column.Kind == footnote.KindBlob {
-		return agent.Fail("The column holds binary data, which has no distribution worth showing."), nil
+		return tool.Fail("The column holds binary data, which has no distribution worth showing."), nil
 	}
 	sql, note, err := t.plan(ctx, at, limit)
 	if err != nil {
-		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
+		return tool.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	result, _, err := source.Collect(ctx, at.src, source.Query{SQL: sql, Limits: t.Limits})
 	if err != nil {
-		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
+		return tool.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
-	return agent.Output{
+	return tool.Output{
 		Content: at.distributionContent(call.ResultID, result, note),
 		Rows:    &result, Source: at.name, SQL: sql,
 	}, nil
@@ -116,7 +119,9 @@ func (t distribution) plan(ctx context.Context, at place, limit int) (sql, note 
 	if !ok1 || !ok2 || !ok3 {
 		return at.topSQL(limit), "", nil
 	}
-	return at.histogramSQL(b), note + "A bucket holds the values from its lower edge up to but not including its upper edge; empty buckets are not listed.", nil
+	return at.histogramSQL(b),
+		note + "A bucket holds the values from its lower edge up to but not including its upper edge; empty buckets " +
+			"are not listed.", nil
 }
 
 // buckets are ranges of equal width: bucket k begins at (start + k*step) / scale.
@@ -187,7 +192,8 @@ func (at place) distributionContent(id string, r footnote.Result, note string) s
 	}
 	array, shown, cut := reply.Head(rows, 2*maxLimit, 45_000, cellShown)
 	if shown < len(rows) {
-		note += fmt.Sprintf(" Only the first %d of %d rows are shown here; result %s has them all.", shown, len(rows), id)
+		note += fmt.Sprintf(" Only the first %d of %d rows are shown here; result %s has them all.", shown, len(rows),
+			id)
 	}
 	if cut {
 		note += fmt.Sprintf(" Values longer than %d bytes are cut here.", cellShown)

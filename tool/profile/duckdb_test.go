@@ -25,7 +25,9 @@ func TestDuckDB(t *testing.T) {
 		}
 	}
 	src := &tooltest.Source{DB: db, Name: "duckdb"}
-	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: `SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY table_name, column_index`})
+	r, _, err := source.Collect(t.Context(), src, source.Query{
+		SQL: `SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY table_name, column_index`,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,11 @@ func TestDuckDB(t *testing.T) {
 			src.Tables = append(src.Tables, source.Table{Name: name, Rows: -1})
 		}
 		last := &src.Tables[len(src.Tables)-1]
-		last.Columns = append(last.Columns, source.Column{Name: row[1].(string), Type: row[2].(string), Kind: tooltest.Kind(row[2].(string))})
+		last.Columns = append(last.Columns, source.Column{
+			Name: row[1].(string),
+			Type: row[2].(string),
+			Kind: tooltest.Kind(row[2].(string)),
+		})
 	}
 	t.Run("Stats", func(t *testing.T) { testStats(t, src) })
 	t.Run("Distribution", func(t *testing.T) { testDistribution(t, src) })

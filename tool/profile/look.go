@@ -19,7 +19,8 @@ func Sample(ctx context.Context, src source.Source, table source.Table, limit in
 // Look returns the statistics of a column by name (rows, nulls, distinct, min, max, mean, …, as far as they apply
 // to its kind), and the distribution of its values. The rows of that are value and count; or from, to and count for
 // ranges; or month or year and count. Binary data has no distribution.
-func Look(ctx context.Context, src source.Source, table source.Table, column source.Column, limit int) (map[string]any, footnote.Result, error) {
+func Look(ctx context.Context, src source.Source, table source.Table, column source.Column,
+	limit int) (map[string]any, footnote.Result, error) {
 	at := place{src: src, dialect: src.Dialect(), table: table, column: column}
 	r, _, err := source.Collect(ctx, src, source.Query{SQL: at.statsSQL()})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"fmt"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/internal/quote"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // New returns get_column_stats and get_value_distribution.
-func New(o Options) []agent.Tool { return []agent.Tool{stats{o}, distribution{o}} }
+func New(o Options) []tool.Tool { return []tool.Tool{stats{o}, distribution{o}} }
 
 // cellShown limits the bytes of a text value that the model reads.
 const cellShown = 500
@@ -39,37 +39,41 @@ type statsInput struct {
 
 type stats struct{ Options }
 
-var statsSpec = agent.Spec{
+var statsSpec = tool.Spec{
 	Name: "get_column_stats",
-	Description: "Get statistics of one column over the whole table: number of rows, nulls and distinct values, the smallest and the largest value. " +
-		"For numbers also mean, median and standard deviation; for text the lengths; for dates the days between first and last; for booleans how many are true. " +
-		"Use it to learn what a column holds before you filter or aggregate by it, and to check for missing or odd values. " +
+	Description: "Get statistics of one column over the whole table: number of rows, nulls and distinct values, the " +
+		"smallest and the largest value. " +
+		"For numbers also mean, median and standard deviation; for text the lengths; for dates the days between " +
+		"first and last; for booleans how many are true. " +
+		"Use it to learn what a column holds before you filter or aggregate by it, and to check for missing or odd " +
+		"values. " +
 		"The statistics are stored as a result that footnotes and charts can refer to.",
 	InputSchema: schema.For[statsInput](),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	ReadOnly:    true,
 }
 
-func (t stats) Spec() agent.Spec { return statsSpec }
+func (t stats) Spec() tool.Spec { return statsSpec }
 
-func (t stats) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+func (t stats) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return lookup.Run(ctx, call, t.run)
 }
 
-func (t stats) run(ctx context.Context, call agent.Call, in statsInput) (agent.Output, error) {
+func (t stats) run(ctx context.Context, call tool.Call, in statsInput) (tool.Output, error) {
 	at, err := t.find(ctx, call, in.Source, in.Table, in.Column)
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
+	ctx = footnote.WithSource(ctx, at.name)
 	sql := at.statsSQL()
 	result, _, err := source.Collect(ctx, at.src, source.Query{SQL: sql, Limits: t.Limits})
 	if err != nil {
-		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
+		return tool.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	if len(result.Rows) != 1 {
-		return agent.Output{}, fmt.Errorf("statistics of %s: %d rows instead of one", at.column.Name, len(result.Rows))
+		return tool.Output{}, fmt.Errorf("statistics of %s: %d rows instead of one", at.column.Name, len(result.Rows))
 	}
-	return agent.Output{Content: at.statsContent(call.ResultID, result), Rows: &result, Source: at.name, SQL: sql}, nil
+	return tool.Output{Content: at.statsContent(call.ResultID, result), Rows: &result, Source: at.name, SQL: sql}, nil
 }
 
 // place is a column with its table and source.
@@ -81,7 +85,7 @@ type place struct {
 	column  source.Column
 }
 
-func (o Options) find(ctx context.Context, call agent.Call, src, table, column string) (at place, err error) {
+func (o Options) find(ctx context.Context, call tool.Call, src, table, column string) (at place, err error) {
 	if at.name, at.src, err = lookup.Source(o.Sources, call, src); err != nil {
 		return place{}, err
 	}

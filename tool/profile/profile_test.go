@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -30,7 +30,8 @@ var rows = []string{
 func table(date string) []string {
 	quoted := strings.ReplaceAll(hostile, `"`, `""`)
 	return []string{
-		fmt.Sprintf(`CREATE TABLE "my ""table""" (id INTEGER, n INTEGER, r DOUBLE, d DECIMAL(9,2), s TEXT, b BOOLEAN, day %s, "%s" TEXT)`, date, quoted),
+		fmt.Sprintf(`CREATE TABLE "my ""table""" (id INTEGER, n INTEGER, r DOUBLE, d DECIMAL(9,2), s TEXT, b `+
+			`BOOLEAN, day %s, "%s" TEXT)`, date, quoted),
 		`INSERT INTO "my ""table""" VALUES ` + strings.Join(rows, ", "),
 		`CREATE TABLE t (many INTEGER, small DOUBLE, moment TIMESTAMP, empty INTEGER)`,
 		`INSERT INTO t WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300)
@@ -38,7 +39,7 @@ func table(date string) []string {
 	}
 }
 
-func call(t *testing.T, src *tooltest.Source, name string, input map[string]any) agent.Output {
+func call(t *testing.T, src *tooltest.Source, name string, input map[string]any) tool.Output {
 	t.Helper()
 	tool := tooltest.Named(t, profile.New(profile.Options{Sources: tooltest.Sources{"db": src}}), name)
 	c := tooltest.Call(t, tool, input, "db")
@@ -66,13 +67,32 @@ func testStats(t *testing.T, src *tooltest.Source) {
 		column string
 		want   map[string]any
 	}{
-		{"n", map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": 10.0, "max": 40.0, "mean": 25.0, "median": 25.0, "stddev": 12.909944487358056}},
-		{"R", map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": -4.0, "max": 100.0, "mean": 25.0, "median": 2.0, "stddev": math.Sqrt(7524.5 / 3)}},
+		{
+			"n", map[string]any{
+				"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": 10.0, "max": 40.0, "mean": 25.0, "median": 25.0,
+				"stddev": 12.909944487358056,
+			},
+		},
+		{
+			"R", map[string]any{
+				"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": -4.0, "max": 100.0, "mean": 25.0, "median": 2.0,
+				"stddev": math.Sqrt(7524.5 / 3),
+			},
+		},
 		{"id", map[string]any{"nulls": 0.0, "median": 3.0, "stddev": math.Sqrt(2.5)}},
 		{"d", map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 3.0, "median": 12.25, "mean": 31.25}},
-		{"s", map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 3.0, "min": "", "max": "pear", "empty": 1.0, "min_length": 0.0, "max_length": 5.0, "mean_length": 3.5}},
+		{
+			"s", map[string]any{
+				"rows": 5.0, "nulls": 1.0, "distinct": 3.0, "min": "", "max": "pear", "empty": 1.0, "min_length": 0.0,
+				"max_length": 5.0, "mean_length": 3.5,
+			},
+		},
 		{"b", map[string]any{"rows": 5.0, "nulls": 1.0, "true": 2.0, "false": 2.0}},
-		{"day", map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": "2024-02-28", "max": "2025-03-01", "days": 367.0}},
+		{
+			"day", map[string]any{
+				"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": "2024-02-28", "max": "2025-03-01", "days": 367.0,
+			},
+		},
 		{hostile, map[string]any{"rows": 5.0, "nulls": 1.0, "distinct": 4.0, "min": "a", "max": "e"}},
 	} {
 		out := call(t, src, "get_column_stats", map[string]any{"table": `MY "table"`, "column": c.column})
@@ -114,7 +134,10 @@ func testDistribution(t *testing.T, src *tooltest.Source) {
 		{`my "table"`, "s", 2, `"of_rows":5,"of_values":4}`},
 		{`my "table"`, "n", 0, `"of_rows":5,"of_values":5}`},
 		{`my "table"`, hostile, 0, `"of_rows":5,"of_values":5}`},
-		{"t", "many", 3, `"columns":["from","to","count","share"],"rows":[[0,100,99,0.33],[100,200,100,0.3333333333333333],[200,300,100,0.3333333333333333],[300,400,1,0.0033333333333333335]]`},
+		{
+			"t", "many", 3, `"columns":["from","to","count","share"],"rows":[[0,100,99,0.33],[100,200,100,` +
+				`0.3333333333333333],[200,300,100,0.3333333333333333],[300,400,1,0.0033333333333333335]]`,
+		},
 		{"t", "small", 4, `"rows":[[-0.1,0,99,`},
 		{"t", "moment", 10, `"columns":["month","count","share"],"rows":[["2024-01",`},
 		{"t", "empty", 10, `"rows":[[null,300,1]],"of_rows":300,"of_values":1`},
@@ -166,7 +189,8 @@ func TestShop(t *testing.T) {
 // without rounding falls into the bucket below.
 func TestHistogramOfNumbersOnEdges(t *testing.T) {
 	src := tooltest.SQLite(t, `CREATE TABLE e (x REAL)`,
-		`INSERT INTO e WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 99) SELECT i / 100.0 FROM c`)
+		`INSERT INTO e WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 99) SELECT i / 100.0 `+
+			`FROM c`)
 	out := call(t, src, "get_value_distribution", map[string]any{"column": "x", "limit": 100})
 	if len(out.Rows.Rows) != 99 {
 		t.Errorf("%d buckets, want 99", len(out.Rows.Rows))
@@ -181,7 +205,9 @@ func TestHistogramOfNumbersOnEdges(t *testing.T) {
 func TestSQLiteTextInANumericColumn(t *testing.T) {
 	src := tooltest.SQLite(t, `CREATE TABLE m (x INTEGER)`, `INSERT INTO m VALUES (1), (3), ('n/a'), (x'00'), (NULL)`)
 	out := call(t, src, "get_column_stats", map[string]any{"column": "x"}) // the only table
-	for _, want := range []string{`"rows":5`, `"nulls":1`, `"not_numeric":2`, `"distinct":2`, `"max":3`, `"mean":2`, `"median":2`} {
+	for _, want := range []string{
+		`"rows":5`, `"nulls":1`, `"not_numeric":2`, `"distinct":2`, `"max":3`, `"mean":2`, `"median":2`,
+	} {
 		if !strings.Contains(out.Content, want) {
 			t.Errorf("content = %s, want %s in it", out.Content, want)
 		}
@@ -189,7 +215,8 @@ func TestSQLiteTextInANumericColumn(t *testing.T) {
 }
 
 func TestFewValuesAndNone(t *testing.T) {
-	src := tooltest.SQLite(t, `CREATE TABLE none (x INTEGER, y TEXT)`, `CREATE TABLE one (x REAL)`, `INSERT INTO one VALUES (7.5)`)
+	src := tooltest.SQLite(t, `CREATE TABLE none (x INTEGER, y TEXT)`, `CREATE TABLE one (x REAL)`,
+		`INSERT INTO one VALUES (7.5)`)
 	out := call(t, src, "get_column_stats", map[string]any{"table": "none", "column": "x"})
 	if !strings.Contains(out.Content, `"rows":0`) || !strings.Contains(out.Content, `"median":null,"stddev":null`) {
 		t.Errorf("an empty table: %s", out.Content)
@@ -234,12 +261,14 @@ func TestErrors(t *testing.T) {
 	for _, name := range []string{"get_column_stats", "get_value_distribution"} {
 		in := map[string]any{"table": "t", "column": "many"}
 		src.Broken = &source.Error{Kind: source.Limited, Reason: "the query took longer than 30s"}
-		if out := call(t, src, name, in); !out.IsError || !strings.Contains(out.Content, "ran into a limit: the query took longer") {
+		if out := call(t, src, name, in); !out.IsError ||
+			!strings.Contains(out.Content, "ran into a limit: the query took longer") {
 			t.Errorf("%s = %+v, want the limit in words", name, out)
 		}
 		src.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
 		tool := tooltest.Named(t, profile.New(profile.Options{Sources: tooltest.Sources{"db": src}}), name)
-		if _, err := tool.Call(t.Context(), tooltest.Call(t, tool, in, "db")); footnote.CodeOf(err) != footnote.DatabaseUnavailable {
+		if _, err := tool.Call(t.Context(),
+			tooltest.Call(t, tool, in, "db")); footnote.CodeOf(err) != footnote.DatabaseUnavailable {
 			t.Errorf("%s = %v, want %s", name, err, footnote.DatabaseUnavailable)
 		}
 	}
@@ -247,8 +276,21 @@ func TestErrors(t *testing.T) {
 
 func TestSchemas(t *testing.T) {
 	want := map[string]string{
-		"get_column_stats":       `{"type":"object","properties":{"thought":{"type":"string","description":"Why the statistics are needed, in one short sentence. The user sees it."},"column":{"type":"string","description":"Name of the column."},"table":{"type":"string","description":"Name of the table or view. It may be left out when the source has only one."},"source":{"type":"string","description":"Name of the source that has the table. Required when the conversation has several sources."}},"required":["column"],"additionalProperties":false}`,
-		"get_value_distribution": `{"type":"object","properties":{"thought":{"type":"string","description":"Why the distribution is needed, in one short sentence. The user sees it."},"column":{"type":"string","description":"Name of the column."},"table":{"type":"string","description":"Name of the table or view. It may be left out when the source has only one."},"limit":{"type":"integer","description":"How many values or buckets to return. Default 10.","minimum":1,"maximum":100},"source":{"type":"string","description":"Name of the source that has the table. Required when the conversation has several sources."}},"required":["column"],"additionalProperties":false}`,
+		"get_column_stats": `{"type":"object","properties":{"thought":{"type":"string","description":"Why the ` +
+			`statistics are needed, in one short sentence. The user sees ` +
+			`it."},"column":{"type":"string","description":"Name of the ` +
+			`column."},"table":{"type":"string","description":"Name of the table or view. It may be left out when ` +
+			`the source has only one."},"source":{"type":"string","description":"Name of the source that has the ` +
+			`table. Required when the conversation has several ` +
+			`sources."}},"required":["column"],"additionalProperties":false}`,
+		"get_value_distribution": `{"type":"object","properties":{"thought":{"type":"string","description":"Why the ` +
+			`distribution is needed, in one short sentence. The user sees ` +
+			`it."},"column":{"type":"string","description":"Name of the ` +
+			`column."},"table":{"type":"string","description":"Name of the table or view. It may be left out when ` +
+			`the source has only one."},"limit":{"type":"integer","description":"How many values or buckets to ` +
+			`return. Default 10.","minimum":1,"maximum":100},"source":{"type":"string","description":"Name of the ` +
+			`source that has the table. Required when the conversation has several ` +
+			`sources."}},"required":["column"],"additionalProperties":false}`,
 	}
 	for _, tool := range profile.New(profile.Options{}) {
 		if s := tool.Spec(); string(s.InputSchema) != want[s.Name] {

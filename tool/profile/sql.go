@@ -57,13 +57,15 @@ func (at place) numericSQL(v string) string {
 	b.WriteString(v)
 	b.WriteString(", n AS (SELECT x FROM v WHERE " + only + ")")
 	b.WriteString(", a AS (SELECT avg(x) AS mean FROM n)")
-	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS o WHERE 2 * i BETWEEN c AND c + 2)"
+	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS " +
+		"o WHERE 2 * i BETWEEN c AND c + 2)"
 	stddev := "(SELECT sqrt(sum((x - mean) * (x - mean)) / nullif(count(*) - 1, 0)) FROM n CROSS JOIN a)"
 	switch at.dialect {
 	case "duckdb": // DuckDB's own functions need less memory
 		median, stddev = "(SELECT median(x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
 	case "postgres":
-		median, stddev = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
+		median, stddev = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM n)",
+			"(SELECT stddev_samp(x) FROM n)"
 	}
 	b.WriteString(" SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls") + odd)
 	b.WriteString(", (SELECT count(DISTINCT x) FROM n)" + at.as("distinct"))

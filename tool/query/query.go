@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -27,14 +27,14 @@ type Options struct {
 }
 
 // New returns list_tables, describe_table and run_query.
-func New(o Options) []agent.Tool {
+func New(o Options) []tool.Tool {
 	if o.ModelRows == 0 {
 		o.ModelRows = reply.TableRows
 	}
 	if o.ModelBytes == 0 {
 		o.ModelBytes = reply.TableBytes
 	}
-	return []agent.Tool{listTables{o}, describeTable{o}, runQuery{o}}
+	return []tool.Tool{listTables{o}, describeTable{o}, runQuery{o}}
 }
 
 type runInput struct {
@@ -45,36 +45,38 @@ type runInput struct {
 
 type runQuery struct{ Options }
 
-var runSpec = agent.Spec{
+var runSpec = tool.Spec{
 	Name: "run_query",
 	Description: "Run one read-only SQL statement and get its rows. " +
-		"The first rows are returned as JSON together with an id such as \"r3\", under which the whole result is stored: charts and the footnotes of your answer refer to it. " +
+		"The first rows are returned as JSON together with an id such as \"r3\", under which the whole result is " +
+		"stored: charts and the footnotes of your answer refer to it. " +
 		"At most 200 rows are shown, so aggregate, filter and sort in SQL rather than reading raw rows. " +
 		"Compute every number you want to say in SQL, differences, shares and averages too. " +
 		"When the statement is refused or fails, the reason is returned: correct the statement and call again.",
 	InputSchema: schema.For[runInput](),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	ReadOnly:    true,
 	Aliases:     map[string]map[string]string{"read_query": {"query": "sql"}},
 }
 
-func (t runQuery) Spec() agent.Spec { return runSpec }
+func (t runQuery) Spec() tool.Spec { return runSpec }
 
-func (t runQuery) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+func (t runQuery) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	return lookup.Run(ctx, call, t.run)
 }
 
-func (t runQuery) run(ctx context.Context, call agent.Call, in runInput) (agent.Output, error) {
+func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Output, error) {
 	name, src, err := lookup.Source(t.Sources, call, in.Source)
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
+	ctx = footnote.WithSource(ctx, name)
 	in.SQL = unfence(in.SQL)
 	result, sum, err := Run(ctx, src, in.SQL, t.Limits)
 	if err != nil {
-		return agent.Output{}, lookup.Failure(ctx, src, in.SQL, err)
+		return tool.Output{}, lookup.Failure(ctx, src, in.SQL, err)
 	}
-	return agent.Output{
+	return tool.Output{
 		Content: t.content(call.ResultID, result, sum),
 		Rows:    &result,
 		Source:  name,
@@ -84,7 +86,8 @@ func (t runQuery) run(ctx context.Context, call agent.Call, in runInput) (agent.
 
 // Run runs one statement. All statements, from models and from people, reach a source through Run. A refusal by the
 // gate or the engine is a *source.Error.
-func Run(ctx context.Context, src source.Source, sql string, limits source.Limits) (footnote.Result, source.Summary, error) {
+func Run(ctx context.Context, src source.Source, sql string,
+	limits source.Limits) (footnote.Result, source.Summary, error) {
 	if strings.TrimSpace(sql) == "" {
 		return footnote.Result{}, source.Summary{}, source.Refusef("The SQL is empty. Send one SELECT statement.")
 	}
@@ -111,7 +114,8 @@ func unfence(sql string) string {
 func (t runQuery) content(id string, result footnote.Result, sum source.Summary) string {
 	cut := ""
 	if result.Truncated {
-		cut = fmt.Sprintf("The query gave more rows than may be read: reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong; aggregate in SQL.", sum.Limit, len(result.Rows))
+		cut = fmt.Sprintf("The query gave more rows than may be read: reading stopped at the limit of %s after %d "+
+			"rows. Totals over these rows would be wrong; aggregate in SQL.", sum.Limit, len(result.Rows))
 	}
 	return reply.Table{ID: id, Result: result, Rows: t.ModelRows, Bytes: t.ModelBytes, Cut: cut}.JSON()
 }

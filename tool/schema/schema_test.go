@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -24,7 +24,8 @@ type row struct {
 }
 
 func of() json.RawMessage {
-	return schema.For[input](schema.Enum("kind", "bar", "line"), schema.Integer("limit", 1, 100), schema.OneOrMany("columns"))
+	return schema.For[input](schema.Enum("kind", "bar", "line"), schema.Integer("limit", 1, 100),
+		schema.OneOrMany("columns"))
 }
 
 // A schema's bytes are frozen with a conversation and cached by the provider; changing them invalidates both.
@@ -34,8 +35,10 @@ func TestForGivesStableBytes(t *testing.T) {
 		`"kind":{"type":"string","enum":["bar","line"]},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100},` +
 		`"columns":{"type":["string","array"],"items":{"type":"string"}},` +
-		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}},"required":["id"],"additionalProperties":false}},` +
-		`"deep":{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}},"required":["id"],"additionalProperties":false}` +
+		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},` +
+		`"tags":{"type":"array","items":{"type":"string"}}},"required":["id"],"additionalProperties":false}},` +
+		`"deep":{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"array",` +
+		`"items":{"type":"string"}}},"required":["id"],"additionalProperties":false}` +
 		`},"required":["name"],"additionalProperties":false}`
 	for range 20 {
 		if got := string(of()); got != want {
@@ -52,7 +55,10 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 		{`{}`, `"name" is missing.`},
 		{`{"Name":"a"}`, `"name" is missing. "Name" is not a parameter. Did you mean "name"?`},
 		{`{"name":"a","colums":["x"]}`, `"colums" is not a parameter. Did you mean "columns"?`},
-		{`{"name":"a","zebra":1}`, `"zebra" is not a parameter. The parameters are: columns, deep, kind, limit, name, rows.`},
+		{
+			`{"name":"a","zebra":1}`,
+			`"zebra" is not a parameter. The parameters are: columns, deep, kind, limit, name, rows.`,
+		},
 		{`{"name":5}`, `"name" must be a string, not the number 5.`},
 		{`{"name":null}`, `"name" must be a string, not null.`},
 		{`{"name":"a","limit":"10"}`, `"limit" must be a whole number, not a string.`},
@@ -62,7 +68,10 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 		{`{"name":"a","kind":"pie"}`, `"kind" must be one of "bar", "line".`},
 		{`{"name":"a","columns":{"x":1}}`, `"columns" must be a string or an array, not an object.`},
 		{`{"name":"a","columns":["x",1]}`, `"columns[1]" must be a string, not the number 1.`},
-		{`{"name":"a","rows":[{"id":1},{"ID":2}]}`, `"rows[1].id" is missing. "rows[1].ID" is not a parameter. Did you mean "id"?`},
+		{
+			`{"name":"a","rows":[{"id":1},{"ID":2}]}`,
+			`"rows[1].id" is missing. "rows[1].ID" is not a parameter. Did you mean "id"?`,
+		},
 		{`[]`, `The input must be a JSON object, not an array.`},
 		{`"x"`, `The input must be a JSON object, not a string.`},
 		{`{"name":"a"`, `The input is not valid JSON. Send one JSON object.`},
@@ -71,9 +80,15 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 		{`{"name":"a","name":"b"}`, `The input has the key "name" twice.`},
 		{`{"name":"a","rows":[{"id":1,"id":2}]}`, `The input has the key "id" twice.`},
 		{"{\"name\":\"\xff\"}", `The input is not valid UTF-8.`},
-		{`{"INVALID_JSON":"{"}`, `The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.`},
+		{
+			`{"INVALID_JSON":"{"}`,
+			`The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.`,
+		},
 		{strings.Repeat(`[`, 1<<20), `The input is not valid JSON. Send one JSON object.`},
-		{strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat(`}`, 200), `The input is not valid JSON. Send one JSON object.`},
+		{
+			strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat(`}`, 200),
+			`The input is not valid JSON. Send one JSON object.`,
+		},
 	} {
 		got := ""
 		if err := schema.Validate(of(), json.RawMessage(c.input)); err != nil {
@@ -87,8 +102,12 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 
 // A foreign schema may use more than explain understands, but the verdict must still be right.
 func TestValidateWithAForeignSchema(t *testing.T) {
-	foreign := json.RawMessage(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string","pattern":"^x"},{"type":"integer"}]}},"required":["a"]}`)
-	for input, ok := range map[string]bool{`{"a":"xy"}`: true, `{"a":3}`: true, `{"a":"y"}`: false, `{"a":"x","other":1}`: true} {
+	foreign := json.RawMessage(
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"string","pattern":"^x"},{"type":"integer"}]}},` +
+			`"required":["a"]}`)
+	for input, ok := range map[string]bool{
+		`{"a":"xy"}`: true, `{"a":3}`: true, `{"a":"y"}`: false, `{"a":"x","other":1}`: true,
+	} {
 		err := schema.Validate(foreign, json.RawMessage(input))
 		if (err == nil) != ok {
 			t.Errorf("Validate(%s) = %v, want ok %v", input, err, ok)
@@ -102,8 +121,12 @@ func TestValidateWithAForeignSchema(t *testing.T) {
 }
 
 func TestValidator(t *testing.T) {
-	validate, err := schema.Validator([]agent.Spec{
-		{Name: "make", InputSchema: of(), Aliases: map[string]map[string]string{"build": {"title": "name"}, "same": nil}},
+	validate, err := schema.Validator([]tool.Spec{
+		{
+			Name:        "make",
+			InputSchema: of(),
+			Aliases:     map[string]map[string]string{"build": {"title": "name"}, "same": nil},
+		},
 		{Name: "stop", InputSchema: json.RawMessage(`{"type":"object"}`)},
 	})
 	if err != nil {
@@ -124,7 +147,8 @@ func TestValidator(t *testing.T) {
 			t.Errorf("%s(%s) = %v, want %q", c.name, c.input, err, c.want)
 		}
 	}
-	if _, err := schema.Validator([]agent.Spec{{Name: "bad", InputSchema: json.RawMessage(`{`)}}); err == nil || !strings.Contains(err.Error(), "tool bad") {
+	if _, err := schema.Validator([]tool.Spec{{Name: "bad", InputSchema: json.RawMessage(`{`)}}); err == nil ||
+		!strings.Contains(err.Error(), "tool bad") {
 		t.Errorf("Validator with a broken schema = %v, want an error that names the tool", err)
 	}
 }
@@ -139,7 +163,9 @@ func TestForPanicsOnAnUnknownProperty(t *testing.T) {
 }
 
 func FuzzValidate(f *testing.F) {
-	for _, s := range []string{`{"name":"a"}`, `{"name":"a","name":"b"}`, `{"rows":[{"id":1e400}]}`, "{\"\xff\":1}", `[[[]]]`} {
+	for _, s := range []string{
+		`{"name":"a"}`, `{"name":"a","name":"b"}`, `{"rows":[{"id":1e400}]}`, "{\"\xff\":1}", `[[[]]]`,
+	} {
 		f.Add([]byte(s))
 	}
 	s, err := schema.Compile(of())

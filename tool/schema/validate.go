@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -63,12 +63,13 @@ func (s *Schema) Validate(input json.RawMessage) error {
 		return errors.New(strings.Join(wrong[:min(len(wrong), 5)], " "))
 	}
 	text, _ := reply.Clip(err.Error(), 500)
-	return fmt.Errorf("The input does not fit the tool's schema: %s", text) //nolint:staticcheck // a sentence for the model
+	//nolint:staticcheck // a sentence for the model
+	return fmt.Errorf("The input does not fit the tool's schema: %s", text)
 }
 
 // Validator returns a function that checks a call's input by the tool's name. It resolves names and arguments in
 // Aliases first. Validator returns an error for a tool whose schema cannot be parsed.
-func Validator(specs []agent.Spec) (func(name string, input []byte) error, error) {
+func Validator(specs []tool.Spec) (func(name string, input []byte) error, error) {
 	type entry struct {
 		schema *Schema
 		rename map[string]string
@@ -138,23 +139,29 @@ func decode(input json.RawMessage) (map[string]any, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if key, err := duplicate(dec, 0); err != nil {
-		return nil, errors.New("The input is not valid JSON. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return nil, errors.New("The input is not valid JSON. Send one JSON object.")
 	} else if key != "" {
 		return nil, fmt.Errorf("The input has the key %q twice.", key) //nolint:staticcheck // a sentence for the model
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("The input has something after its end. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return nil, errors.New("The input has something after its end. Send one JSON object.")
 	}
 	var value any
 	if err := json.Unmarshal(input, &value); err != nil {
-		return nil, errors.New("The input is not valid JSON. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return nil, errors.New("The input is not valid JSON. Send one JSON object.")
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("The input must be a JSON object, not %s.", kindOf(value)) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return nil, fmt.Errorf("The input must be a JSON object, not %s.", kindOf(value))
 	}
-	if _, ok := object[agent.InvalidInputValue]; ok {
-		return nil, errors.New("The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.") //nolint:staticcheck // a sentence for the model
+	if _, ok := object[tool.InvalidInput]; ok {
+		//nolint:staticcheck // a sentence for the model
+		return nil, errors.New(
+			"The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.")
 	}
 	return object, nil
 }

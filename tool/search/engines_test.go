@@ -21,13 +21,22 @@ import (
 
 // create returns the statements that create the table of notes in an engine.
 func create(dialect string) []string {
-	org := map[string]string{"sqlite": "TEXT COLLATE NOCASE", "duckdb": "VARCHAR COLLATE NOCASE", "postgres": "text"}[dialect]
-	return append([]string{`CREATE TABLE notes (id INTEGER PRIMARY KEY, org ` + org + `, title VARCHAR(200), body TEXT, status TEXT, year INTEGER, cost DECIMAL(10,2), noted DATE, urgent BOOLEAN)`}, notes...)
+	org := map[string]string{
+		"sqlite":   "TEXT COLLATE NOCASE",
+		"duckdb":   "VARCHAR COLLATE NOCASE",
+		"postgres": "text",
+	}[dialect]
+	return append([]string{
+		`CREATE TABLE notes (id INTEGER PRIMARY KEY, org ` + org +
+			`, title VARCHAR(200), body TEXT, status TEXT, year INTEGER, cost DECIMAL(10,2), noted DATE, urgent ` +
+			`BOOLEAN)`,
+	}, notes...)
 }
 
 // fts is a SQLite index over the notes.
 var fts = []string{
-	`CREATE VIRTUAL TABLE notes_fts USING fts5(title, body, content='notes', content_rowid='id', tokenize='unicode61 remove_diacritics 2')`,
+	`CREATE VIRTUAL TABLE notes_fts USING fts5(title, body, content='notes', content_rowid='id', tokenize='unicode61 ` +
+		`remove_diacritics 2')`,
 	`INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`,
 }
 
@@ -111,12 +120,16 @@ func TestSQLite(t *testing.T) {
 // TestIndexThatOutlivedItsRows searches an FTS5 table with an entry whose row now belongs to another org.
 func TestIndexThatOutlivedItsRows(t *testing.T) {
 	src := open(t, "sqlite", append(create("sqlite"),
-		`CREATE VIRTUAL TABLE loose USING fts5(title, body, org UNINDEXED)`, `INSERT INTO loose (rowid, title, body, org) SELECT id, title, body, org FROM notes`,
+		`CREATE VIRTUAL TABLE loose USING fts5(title, body, org UNINDEXED)`,
+		`INSERT INTO loose (rowid, title, body, org) SELECT id, title, body, org FROM notes`,
 		`UPDATE loose SET title = 'zeppelin', body = 'zeppelin of globex', org = 'globex' WHERE rowid = 1`)...)
 	g := newRig(t, src, config(func(c *search.Table) { c.FTS = "loose" }))
 	g.want(query("zeppelin"))
 	g.want(query("boiler"), 3, 4)
-	own := newRig(t, src, search.Table{Name: "loose", Source: "docs", Table: "loose", Key: "title", Text: []string{"body"}, FTS: "loose", OrgColumn: "org"})
+	own := newRig(t, src, search.Table{
+		Name: "loose", Source: "docs", Table: "loose", Key: "title", Text: []string{"body"}, FTS: "loose",
+		OrgColumn: "org",
+	})
 	if out := own.as("acme", query("boiler")); out.IsError || len(out.Rows.Rows) != 2 {
 		t.Errorf("an FTS5 table that is searched itself: %s", out.Content)
 	}
@@ -124,8 +137,11 @@ func TestIndexThatOutlivedItsRows(t *testing.T) {
 
 // TestNumberedOrgs searches a table whose org column considers 01 equal to 1.
 func TestNumberedOrgs(t *testing.T) {
-	src := open(t, "sqlite", `CREATE TABLE notes (id INTEGER PRIMARY KEY, org INTEGER, body TEXT)`, `INSERT INTO notes VALUES (1, 1, 'a boiler')`)
-	g := newRig(t, src, search.Table{Source: "docs", Table: "notes", Key: "id", Text: []string{"body"}, OrgColumn: "org"})
+	src := open(t, "sqlite", `CREATE TABLE notes (id INTEGER PRIMARY KEY, org INTEGER, body TEXT)`,
+		`INSERT INTO notes VALUES (1, 1, 'a boiler')`)
+	g := newRig(t, src, search.Table{
+		Source: "docs", Table: "notes", Key: "id", Text: []string{"body"}, OrgColumn: "org",
+	})
 	for org, want := range map[string]int{"1": 1, "01": 0, "1.0": 0, " 1": 0, "1e0": 0} {
 		if out := g.as(org, query("boiler")); out.IsError || len(out.Rows.Rows) != want {
 			t.Errorf("the org %q sees %s", org, out.Content)
@@ -137,7 +153,9 @@ func TestNumberedOrgs(t *testing.T) {
 func pg(t *testing.T, statements ...string) (owner string, src source.Source) {
 	t.Helper()
 	owner = pgtest.Database(t)
-	do(t, owner, append(append([]string{`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`}, statements...),
+	do(t, owner, append(append([]string{
+		`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`,
+	}, statements...),
 		`GRANT USAGE ON SCHEMA public TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)...)
 	u, err := url.Parse(owner)
 	if err != nil {
@@ -182,9 +200,11 @@ const stored = `ALTER TABLE notes ADD COLUMN found tsvector GENERATED ALWAYS AS
 func TestPostgres(t *testing.T) {
 	defer func() { parser.Close(); parser = nil }()
 	owner, src := pg(t, append(create("postgres"), stored, `CREATE INDEX ON notes USING gin (found)`,
-		`CREATE INDEX spoken ON notes USING gin (to_tsvector('portuguese', left(coalesce(title, '') || ' ' || coalesce(body, ''), 250000)))`,
+		`CREATE INDEX spoken ON notes USING gin (to_tsvector('portuguese', left(coalesce(title, '') || ' ' || `+
+			`coalesce(body, ''), 250000)))`,
 		`CREATE EXTENSION unaccent`, `CREATE TEXT SEARCH CONFIGURATION pt (COPY = portuguese)`,
-		`ALTER TEXT SEARCH CONFIGURATION pt ALTER MAPPING FOR hword, hword_part, word WITH unaccent, portuguese_stem`)...)
+		`ALTER TEXT SEARCH CONFIGURATION pt ALTER MAPPING FOR hword, hword_part, word WITH unaccent, `+
+			`portuguese_stem`)...)
 	portuguese := func(more func(*search.Table)) search.Table {
 		c := config(func(c *search.Table) { c.Language = "portuguese" })
 		if more != nil {
@@ -202,7 +222,8 @@ func TestPostgres(t *testing.T) {
 		g.want(query("manutenções or manutenção"), 1)
 		g.want(query("manutencao")) // accents matter
 		g.want(query("relatórios metas"), 2)
-		if out := g.as("acme", query("caldeiras")); !strings.Contains(out.Content, "Manutenção da **caldeira**") || !strings.Contains(out.Content, "preventiva das **caldeiras** evita") {
+		if out := g.as("acme", query("caldeiras")); !strings.Contains(out.Content, "Manutenção da **caldeira**") ||
+			!strings.Contains(out.Content, "preventiva das **caldeiras** evita") {
 			t.Errorf("%s", out.Content)
 		}
 		indexed(t, owner, g.as("acme", query("boiler")).SQL, "spoken")
@@ -229,7 +250,9 @@ func TestPostgres(t *testing.T) {
 	t.Run("Remarks", func(t *testing.T) {
 		g := &rig{t: t, src: src}
 		for language, want := range map[string]string{
-			"pt": "in which accents do not matter", "portuguese": "accents matter: unaccent is installed, but no dictionary of this configuration", "": "language simple",
+			"pt":         "in which accents do not matter",
+			"portuguese": "accents matter: unaccent is installed, but no dictionary of this configuration",
+			"":           "language simple",
 		} {
 			_, remarks, err := g.make(config(func(c *search.Table) { c.Language = language }))
 			if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], want) {
@@ -240,8 +263,12 @@ func TestPostgres(t *testing.T) {
 	t.Run("WrongSettings", func(t *testing.T) {
 		g := &rig{t: t, src: src}
 		for want, change := range map[string]func(*search.Table){
-			`language is "klingon": text search configuration "klingon" does not exist`: func(c *search.Table) { c.Language = "klingon" },
-			`language is "x'; DROP TABLE notes": it must be`:                            func(c *search.Table) { c.Language = "x'; DROP TABLE notes" },
+			`language is "klingon": text search configuration "klingon" does not exist`: func(c *search.Table) {
+				c.Language = "klingon"
+			},
+			`language is "x'; DROP TABLE notes": it must be`: func(c *search.Table) {
+				c.Language = "x'; DROP TABLE notes"
+			},
 			`vector is "fond"`:                                  func(c *search.Table) { c.Vector = "fond" },
 			`vector is "body": the column has`:                  func(c *search.Table) { c.Vector = "body" },
 			`fts is "notes_fts": it is for SQLite`:              func(c *search.Table) { c.FTS = "notes_fts" },
@@ -257,7 +284,8 @@ func TestPostgres(t *testing.T) {
 	t.Run("NoUnaccent", func(t *testing.T) {
 		_, src := pg(t, create("postgres")...)
 		g := &rig{t: t, src: src}
-		if _, remarks, err := g.make(portuguese(nil)); err != nil || !strings.Contains(remarks[0], "unaccent is not installed") {
+		if _, remarks, err := g.make(portuguese(nil)); err != nil ||
+			!strings.Contains(remarks[0], "unaccent is not installed") {
 			t.Errorf("%v, %v", remarks, err)
 		}
 	})
@@ -287,11 +315,13 @@ func indexed(t *testing.T, owner, sql, index string) {
 // rowLevelSecurity lets a policy of the database decide: by the caller's attribute, with no org column at all.
 func rowLevelSecurity(t *testing.T) {
 	_, src := pg(t, append(create("postgres"), `ALTER TABLE notes ENABLE ROW LEVEL SECURITY`,
-		`CREATE POLICY own ON notes USING (org = current_setting('footnote.org', true) AND current_setting('footnote.region', true) = 'north')`)...)
+		`CREATE POLICY own ON notes USING (org = current_setting('footnote.org', true) AND `+
+			`current_setting('footnote.region', true) = 'north')`)...)
 	for _, org := range []string{"", "org"} {
 		g := newRig(t, src, config(func(c *search.Table) { c.OrgColumn = org }))
 		g.want(query("boiler"), 3, 4)
-		if out := g.as("globex", query("boiler")); out.IsError || len(out.Rows.Rows) != 1 || out.Rows.Rows[0][0] != int64(5) {
+		if out := g.as("globex", query("boiler")); out.IsError || len(out.Rows.Rows) != 1 ||
+			out.Rows.Rows[0][0] != int64(5) {
 			t.Errorf("globex sees %s", out.Content)
 		}
 	}
@@ -300,13 +330,19 @@ func rowLevelSecurity(t *testing.T) {
 // longTexts adds a row of another org that is too long for a tsvector. It must not fail anyone's search, and no
 // message may reveal it.
 func longTexts(t *testing.T) {
-	_, src := pg(t, append(create("postgres"), `INSERT INTO notes SELECT 8, 'globex', 'Giant', string_agg(md5(i::text), ' '), 'open', 2024, 1, '2024-03-01', TRUE FROM generate_series(1, 60000) i`,
-		`CREATE VIEW broken AS SELECT id, org, title, CASE WHEN org = 'acme' THEN body ELSE repeat(body, 1 / (id - id)) END AS body FROM notes`)...)
+	_, src := pg(t, append(create("postgres"),
+		`INSERT INTO notes SELECT 8, 'globex', 'Giant', string_agg(md5(i::text), ' '), 'open', 2024, 1, `+
+			`'2024-03-01', TRUE FROM generate_series(1, 60000) i`,
+		`CREATE VIEW broken AS SELECT id, org, title, CASE WHEN org = 'acme' THEN body ELSE repeat(body, 1 / (id - `+
+			`id)) END AS body FROM notes`)...)
 	g := newRig(t, src, config(nil))
 	g.want(query("boiler"), 3, 4)
-	g = newRig(t, src, search.Table{Source: "docs", Table: "broken", Key: "id", Text: []string{"title"}, Title: []string{"body"}})
+	g = newRig(t, src, search.Table{
+		Source: "docs", Table: "broken", Key: "id", Text: []string{"title"}, Title: []string{"body"},
+	})
 	out := g.as("acme", query("zeppelin"))
-	if !out.IsError || out.Fault != source.Failed || strings.Contains(out.Content, "zero") || !strings.Contains(g.log.String(), "division by zero") {
+	if !out.IsError || out.Fault != source.Failed || strings.Contains(out.Content, "zero") ||
+		!strings.Contains(g.log.String(), "division by zero") {
 		t.Errorf("an error of the database: %+v\n%s", out, g.log.String())
 	}
 }
@@ -349,7 +385,8 @@ func TestWrongSettings(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, _, err := g.make(config(nil), config(nil)); err == nil || !strings.Contains(err.Error(), `tools.search: docs.notes: name is "notes": another`) {
+	if _, _, err := g.make(config(nil), config(nil)); err == nil ||
+		!strings.Contains(err.Error(), `tools.search: docs.notes: name is "notes": another`) {
 		t.Errorf("two of one name: %v", err)
 	}
 	if _, _, err := g.make(); err == nil {

@@ -25,7 +25,9 @@ func (at target) filterOf(column string) (filter, error) {
 	if len(names) == 0 {
 		return filter{}, fmt.Errorf("%s has no filters.", at.Name) //nolint:staticcheck // a sentence for the model
 	}
-	return filter{}, fmt.Errorf("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"), strings.Join(names, ", ")) //nolint:staticcheck // a sentence for the model
+	//nolint:staticcheck // a sentence for the model
+	return filter{}, fmt.Errorf("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"),
+		strings.Join(names, ", "))
 }
 
 // isGiven reports whether a value is present.

@@ -25,7 +25,8 @@ func (at target) like(w *writer, q words, filters []filterInput, org string, lim
 		terms += len(way.not)
 	}
 	if terms*len(at.text) > maxCompared {
-		return statement{}, fmt.Errorf("The query has too many words for %s. Search for the few that matter.", at.Name) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return statement{}, fmt.Errorf("The query has too many words for %s. Search for the few that matter.", at.Name)
 	}
 	conds, err := at.conditions(w, "", filters, org)
 	if err != nil {
@@ -45,9 +46,11 @@ func (at target) like(w *writer, q words, filters []filterInput, org string, lim
 		cols = append(cols, w.name(c.Name))
 	}
 	score := w.name(at.free("score"))
-	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score, "count(*) OVER () AS "+w.name(at.free("matches")))
+	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score,
+		"count(*) OVER () AS "+w.name(at.free("matches")))
 	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s LIMIT %d",
-		strings.Join(cols, ",\n  "), quote.Table(at.dialect, at.table), strings.Join(conds, "\n  AND "), score, w.name(at.key.Name), limit)), nil
+		strings.Join(cols, ",\n  "), quote.Table(at.dialect, at.table), strings.Join(conds, "\n  AND "), score,
+		w.name(at.key.Name), limit)), nil
 }
 
 // folded returns an expression with case removed, and in DuckDB also accents.
@@ -80,7 +83,8 @@ func (at target) has(w *writer, t term) (string, error) {
 	for _, spelling := range w.spellings(t.whole) {
 		pattern := "%" + likeEscapes.Replace(spelling) + "%"
 		if len(pattern) > maxPattern {
-			return "", fmt.Errorf("The word or phrase %.40q… is too long to be found here.", t.whole) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return "", fmt.Errorf("The word or phrase %.40q… is too long to be found here.", t.whole)
 		}
 		mark := w.bind("query", pattern)
 		for _, c := range at.text {
@@ -124,7 +128,9 @@ func (at target) occurrences(w *writer, q words) string {
 		mark := w.folded(w.bind("word", t.whole))
 		for _, c := range at.text {
 			column := w.folded(w.name(c.Name))
-			sums = append(sums, fmt.Sprintf("coalesce((length(%[1]s) - length(replace(%[1]s, %[2]s, ''))) %[3]s length(%[2]s), 0)", column, mark, divided))
+			sums = append(sums, fmt.Sprintf(
+				"coalesce((length(%[1]s) - length(replace(%[1]s, %[2]s, ''))) %[3]s length(%[2]s), 0)", column, mark,
+				divided))
 		}
 	}
 	return "CAST(" + strings.Join(sums, " + ") + " AS INTEGER)"
@@ -152,7 +158,8 @@ func (at target) excerpt(w *writer, q words) string {
 		mark := w.folded(w.bind("word", way.all[0].whole))
 		for _, c := range columns {
 			place := fmt.Sprintf("instr(%s, %s)", w.folded(c), mark)
-			s += fmt.Sprintf(" WHEN %[1]s > 0 THEN substr(%[2]s, %[3]s(1, %[1]s - %[4]d), %[5]d)", place, w.text(c), greatest, before, length)
+			s += fmt.Sprintf(" WHEN %[1]s > 0 THEN substr(%[2]s, %[3]s(1, %[1]s - %[4]d), %[5]d)", place, w.text(c),
+				greatest, before, length)
 		}
 	}
 	return s + fmt.Sprintf(" ELSE substr(%s, 1, %d) END", w.text(columns[0]), length)

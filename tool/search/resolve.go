@@ -111,9 +111,11 @@ func (at *target) check() error {
 	case len(at.Title) > maxColumns:
 		return invalidSetting("title", strings.Join(at.Title, ", "), "it may name at most %d columns", maxColumns)
 	case at.Limit < 0 || at.Limit > maxLimit:
-		return invalidSetting("limit", fmt.Sprint(at.Limit), "it must be 1 to %d, or be left out for %d", maxLimit, defaultLimit)
+		return invalidSetting("limit", fmt.Sprint(at.Limit), "it must be 1 to %d, or be left out for %d", maxLimit,
+			defaultLimit)
 	case at.Language != "" && !goodLanguage.MatchString(at.Language):
-		return invalidSetting("language", at.Language, "it must be the name of a text search configuration, such as portuguese")
+		return invalidSetting("language", at.Language,
+			"it must be the name of a text search configuration, such as portuguese")
 	case len(at.Filters) > maxColumns:
 		return invalidSetting("filters", fmt.Sprint(len(at.Filters)), "there may be at most %d", maxColumns)
 	}
@@ -158,7 +160,8 @@ func isVector(c source.Column) bool { return strings.EqualFold(c.Type, "tsvector
 
 // columns looks up the columns that every engine needs.
 func (at *target) columns() (err error) {
-	scalars := []string{footnote.KindText, footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal, footnote.KindBoolean,
+	scalars := []string{footnote.KindText, footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal,
+		footnote.KindBoolean,
 		footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindUnknown}
 	if at.key, err = columnOf("key", at.table, at.Key, scalars...); err != nil {
 		return err
@@ -178,7 +181,8 @@ func (at *target) columns() (err error) {
 		at.text = append(at.text, c)
 	}
 	if at.OrgColumn != "" {
-		if at.org, err = columnOf("org_column", at.table, at.OrgColumn, footnote.KindText, footnote.KindInteger, footnote.KindUnknown); err != nil {
+		if at.org, err = columnOf("org_column", at.table, at.OrgColumn, footnote.KindText, footnote.KindInteger,
+			footnote.KindUnknown); err != nil {
 			return err
 		}
 	}
@@ -200,7 +204,8 @@ func (at *target) filter(f Filter) error {
 		typed.Date:    {footnote.KindDate, footnote.KindTimestamp},
 	}[f.Type]
 	if kinds == nil {
-		return invalidSetting("filters.type", f.Type, "the type of the filter %s must be %s", f.Column, strings.Join(typed.All, ", "))
+		return invalidSetting("filters.type", f.Type, "the type of the filter %s must be %s", f.Column,
+			strings.Join(typed.All, ", "))
 	}
 	if at.dialect == sqlite { // SQLite stores dates as text and booleans as 0 and 1, and has untyped columns
 		kinds = append(slices.Clone(kinds), footnote.KindUnknown)
@@ -219,7 +224,8 @@ func (at *target) filter(f Filter) error {
 	case !slices.Contains(kinds, c.Kind):
 		return invalidSetting("filters.type", f.Type, "the column %s has the type %s", f.Column, c.Type)
 	case len(f.Values) > 0 && f.Type != typed.Text || len(f.Values) > maxValues:
-		return invalidSetting("filters.values", strings.Join(f.Values[:min(len(f.Values), 5)], ", "), "the filter %s may have them as a text alone, at most %d", f.Column, maxValues)
+		return invalidSetting("filters.values", strings.Join(f.Values[:min(len(f.Values), 5)], ", "),
+			"the filter %s may have them as a text alone, at most %d", f.Column, maxValues)
 	case c.Name == at.org.Name:
 		return invalidSetting("filters.column", f.Column, "it is the org_column, which every search is limited to")
 	case slices.ContainsFunc(at.filters, func(o filter) bool { return o.column.Name == c.Name }):
@@ -235,7 +241,8 @@ func (at *target) filter(f Filter) error {
 func (at *target) engine(ctx context.Context, src source.Source, s source.Schema) error {
 	if at.dialect != postgres {
 		if at.Language != "" {
-			return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
+			return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source,
+				at.dialect)
 		}
 		if at.Vector != "" {
 			return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
@@ -279,7 +286,8 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 		}
 		return r.Rows[0][0], nil
 	}
-	folds, err := one(fmt.Sprintf("SELECT to_tsvector('%[1]s', 'manutenção') = to_tsvector('%[1]s', 'manutencao')", at.Language))
+	folds, err := one(fmt.Sprintf("SELECT to_tsvector('%[1]s', 'manutenção') = to_tsvector('%[1]s', 'manutencao')",
+		at.Language))
 	if err != nil {
 		return invalidSetting("language", at.Language, "%s", operatorText(err))
 	}
@@ -287,17 +295,22 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 	if at.vector.Name != "" {
 		how = "the column " + at.vector.Name
 	}
-	at.advice = "Words are found in most of their forms (configuration " + at.Language + "; join forms that differ more by or); "
+	at.advice = "Words are found in most of their forms (configuration " + at.Language +
+		"; join forms that differ more by or); "
 	switch _, err := one("SELECT unaccent('é')"); {
 	case folds == true:
 		at.advice += "accents do not matter."
 		at.remark = fmt.Sprintf("%s, language %s, in which accents do not matter", how, at.Language)
 	case err == nil:
 		at.advice += "accents matter, so write words with theirs."
-		at.remark = fmt.Sprintf("%s, language %s, in which accents matter: unaccent is installed, but no dictionary of this configuration", how, at.Language)
+		at.remark = fmt.Sprintf(
+			"%s, language %s, in which accents matter: unaccent is installed, but no dictionary of this configuration",
+			how, at.Language)
 	default:
 		at.advice += "accents matter, so write words with theirs."
-		at.remark = fmt.Sprintf("%s, language %s, in which accents matter: the extension unaccent is not installed, or not for this role", how, at.Language)
+		at.remark = fmt.Sprintf(
+			"%s, language %s, in which accents matter: the extension unaccent is not installed, or not for this role",
+			how, at.Language)
 	}
 	return nil
 }
@@ -305,7 +318,8 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 // sqlite looks up the index.
 func (at *target) sqlite(ctx context.Context, src source.Source, s source.Schema) (err error) {
 	at.remark = "LIKE, without an index; accents matter, and case does where words mix it beyond ASCII"
-	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with theirs."
+	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with " +
+		"theirs."
 	if at.FTS == "" {
 		return nil
 	}
@@ -343,9 +357,12 @@ func (at *target) try(ctx context.Context, src source.Source) error {
 	}
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: st.sql, Args: st.args}); err != nil {
 		if at.fts.Name != "" && strings.Contains(operatorText(err), "rowid") {
-			return invalidSetting("fts", at.FTS, "the rows of %s have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the source has filters", at.Table.Table)
+			return invalidSetting("fts", at.FTS,
+				"the rows of %s have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the "+
+					"source has filters", at.Table.Table)
 		}
-		return invalidSetting("table", at.Table.Table, "the source refuses the search as it is configured: %s", operatorText(err))
+		return invalidSetting("table", at.Table.Table, "the source refuses the search as it is configured: %s",
+			operatorText(err))
 	}
 	return nil
 }

@@ -12,32 +12,43 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/schema"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
 func TestMain(m *testing.M) {
-	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine, postgres.Kind: postgres.OpenEngine})
+	child.Main(map[string]child.OpenFunc{
+		sqlite.Kind:   sqlite.OpenEngine,
+		duckdb.Kind:   duckdb.OpenEngine,
+		postgres.Kind: postgres.OpenEngine,
+	})
 	os.Exit(pgtest.Run(m))
 }
 
 // notes holds the same rows for every engine. acme must never see those of the org globex.
 var notes = []string{
-	`INSERT INTO notes VALUES (1, 'acme', 'Manutenção da caldeira', 'A manutenção preventiva das caldeiras evita paradas.', 'open', 2024, 10.5, '2024-03-01', TRUE)`,
-	`INSERT INTO notes VALUES (2, 'acme', 'Relatório de produção', 'As produções do mês subiram; o relatório cita AB-12 e 100% das metas.', 'done', 2025, 20, '2025-03-31', FALSE)`,
-	`INSERT INTO notes VALUES (3, 'acme', 'Boiler log', 'The boiler was repaired. A second boiler waits.', 'open', 2025, 30.25, '2025-04-01', TRUE)`,
-	`INSERT INTO notes VALUES (4, 'acme', 'Boiler order', 'One boiler was ordered, with a pump.', 'done', 2026, 40, '2026-01-01', TRUE)`,
-	`INSERT INTO notes VALUES (5, 'globex', 'Zeppelin boiler', 'The zeppelin boiler of globex costs 70123.', 'open', 2024, 70123, '2024-03-01', TRUE)`,
-	`INSERT INTO notes VALUES (6, 'Acme', 'Quartz boiler', 'Manutenção do quartz boiler.', 'open', 2024, 70124, '2024-03-01', TRUE)`,
-	`INSERT INTO notes VALUES (7, 'acme ', 'Martian boiler', 'A martian boiler.', 'open', 2024, 70125, '2024-03-01', TRUE)`,
+	`INSERT INTO notes VALUES (1, 'acme', 'Manutenção da caldeira', 'A manutenção preventiva das caldeiras evita ` +
+		`paradas.', 'open', 2024, 10.5, '2024-03-01', TRUE)`,
+	`INSERT INTO notes VALUES (2, 'acme', 'Relatório de produção', 'As produções do mês subiram; o relatório cita ` +
+		`AB-12 e 100% das metas.', 'done', 2025, 20, '2025-03-31', FALSE)`,
+	`INSERT INTO notes VALUES (3, 'acme', 'Boiler log', 'The boiler was repaired. A second boiler waits.', 'open', ` +
+		`2025, 30.25, '2025-04-01', TRUE)`,
+	`INSERT INTO notes VALUES (4, 'acme', 'Boiler order', 'One boiler was ordered, with a pump.', 'done', 2026, 40, ` +
+		`'2026-01-01', TRUE)`,
+	`INSERT INTO notes VALUES (5, 'globex', 'Zeppelin boiler', 'The zeppelin boiler of globex costs 70123.', 'open', ` +
+		`2024, 70123, '2024-03-01', TRUE)`,
+	`INSERT INTO notes VALUES (6, 'Acme', 'Quartz boiler', 'Manutenção do quartz boiler.', 'open', 2024, 70124, ` +
+		`'2024-03-01', TRUE)`,
+	`INSERT INTO notes VALUES (7, 'acme ', 'Martian boiler', 'A martian boiler.', 'open', 2024, 70125, '2024-03-01', ` +
+		`TRUE)`,
 }
 
 // foreignWords lists words that occur only in rows of other orgs.
@@ -45,9 +56,14 @@ var foreignWords = []string{"eppelin", "lobex", "uartz", "artian", "7012"}
 
 func config(more func(*search.Table)) search.Table {
 	t := search.Table{
-		Source: "docs", Table: "notes", Key: "id", Title: []string{"title"}, Text: []string{"title", "body"}, OrgColumn: "org",
+		Source: "docs", Table: "notes", Key: "id", Title: []string{"title"}, Text: []string{"title", "body"},
+		OrgColumn: "org",
 		Filters: []search.Filter{
-			{Column: "status", Type: "text", Values: []string{"open", "done"}}, {Column: "year", Type: "integer"}, {Column: "cost", Type: "number"},
+			{
+				Column: "status",
+				Type:   "text",
+				Values: []string{"open", "done"},
+			}, {Column: "year", Type: "integer"}, {Column: "cost", Type: "number"},
 			{Column: "noted", Type: "date"}, {Column: "urgent", Type: "boolean"},
 		},
 	}
@@ -61,7 +77,7 @@ func config(more func(*search.Table)) search.Table {
 type rig struct {
 	t    *testing.T
 	src  source.Source
-	tool agent.Tool
+	tool tool.Tool
 	log  strings.Builder
 }
 
@@ -75,14 +91,20 @@ func newRig(t *testing.T, src source.Source, tables ...search.Table) *rig {
 	return g
 }
 
-func (g *rig) make(tables ...search.Table) (agent.Tool, []string, error) {
-	return search.New(g.t.Context(), search.Options{Tables: tables, Sources: tooltest.Sources{"docs": g.src}, Logger: slog.New(slog.NewTextHandler(&g.log, nil))})
+func (g *rig) make(tables ...search.Table) (tool.Tool, []string, error) {
+	return search.New(g.t.Context(), search.Options{
+		Tables:  tables,
+		Sources: tooltest.Sources{"docs": g.src},
+		Logger:  slog.New(slog.NewTextHandler(&g.log, nil)),
+	})
 }
 
 // as calls the tool for a user of an org.
-func (g *rig) as(org string, input any) agent.Output {
+func (g *rig) as(org string, input any) tool.Output {
 	g.t.Helper()
-	p := footnote.Principal{Org: org, User: "ada", Roles: []string{"clerk"}, Attributes: map[string]string{"region": "north"}}
+	p := footnote.Principal{
+		Org: org, User: "ada", Roles: []string{"clerk"}, Attributes: map[string]string{"region": "north"},
+	}
 	call := tooltest.Call(g.t, g.tool, input, "docs")
 	call.Principal = p
 	out, err := g.tool.Call(footnote.WithPrincipal(context.Background(), p), call)
@@ -169,7 +191,8 @@ func resultRows(g *rig) {
 		names = append(names, c.Name)
 	}
 	joined := strings.Join(names, " ")
-	if !strings.HasPrefix(joined, "id title status year cost noted urgent snippet") || !strings.HasSuffix(joined, "matches") || strings.Contains(joined, "org") {
+	if !strings.HasPrefix(joined, "id title status year cost noted urgent snippet") ||
+		!strings.HasSuffix(joined, "matches") || strings.Contains(joined, "org") {
 		g.t.Errorf("columns %s", joined)
 	}
 	row := out.Rows.Rows[0]
@@ -179,7 +202,8 @@ func resultRows(g *rig) {
 	if snippet := row[slices.Index(names, "snippet")].(string); !strings.Contains(strings.ToLower(snippet), "boiler") {
 		g.t.Errorf("snippet %q", snippet)
 	}
-	if out.Source != "docs" || !strings.Contains(out.SQL, "SELECT") || !strings.Contains(out.SQL, `-- $`) || !strings.Contains(out.SQL, `org: "acme"`) || !strings.Contains(out.Content, `"r1"`) {
+	if out.Source != "docs" || !strings.Contains(out.SQL, "SELECT") || !strings.Contains(out.SQL, `-- $`) ||
+		!strings.Contains(out.SQL, `org: "acme"`) || !strings.Contains(out.Content, `"r1"`) {
 		g.t.Errorf("evidence %s\n%s", out.SQL, out.Content)
 	}
 }
@@ -227,18 +251,28 @@ func refused(g *rig) {
 // hostile lists texts that would do harm as part of a statement, a tsquery or FTS5's syntax, and words from other
 // orgs' rows.
 var hostile = []string{
-	`'; DROP TABLE notes; --`, `' OR '1'='1`, `" OR 1=1 --`, `boiler' OR org='globex`, `$2 $1 $3`, "boiler\n-- \nOR 1=1", `\' OR 1=1`, "boiler\u2028OR 1=1",
-	`boiler & | ! ( ) <-> <2> :* :A`, `!boiler`, `boiler:*`, `!!!(((`, `boiler <-> zeppelin`, `'boiler':*A`, `& & &`, `boiler | zeppelin`,
-	`"`, `""`, `"""`, `"unclosed boiler`, `boiler NEAR(zeppelin quartz, 10)`, `title:boiler`, `{title body} : boiler`, `- boiler`, `boiler*`, `^boiler`, `boiler AND zeppelin`,
-	`boiler NOT x`, `NOT boiler`, `org : globex`, `%`, `_`, `%boiler%`, `b_iler`, `\`, `100%`, `boiler OR zeppelin OR quartz OR martian`, `or`, `or or or`, `boiler or`, `or boiler`,
-	`globex`, `zeppelin`, `70123`, `Acme`, `"acme "`, `martian or quartz`, `-unheard boiler`, `-acme boiler`, "\u202eboiler", "\xef\xbb\xbfboiler", strings.Repeat("(", 400), strings.Repeat(`"a" `, 16),
-	strings.Repeat("boiler or ", 15) + "zeppelin", strings.Repeat("é", 500), `<b>boiler</b>`, `{"$ne":null}`, `boiler/*`, `*/ boiler`, `boiler;`, `--boiler`, `E'\x27' boiler`, `$$boiler$$`,
+	`'; DROP TABLE notes; --`, `' OR '1'='1`, `" OR 1=1 --`, `boiler' OR org='globex`, `$2 $1 $3`,
+	"boiler\n-- \nOR 1=1", `\' OR 1=1`, "boiler\u2028OR 1=1",
+	`boiler & | ! ( ) <-> <2> :* :A`, `!boiler`, `boiler:*`, `!!!(((`, `boiler <-> zeppelin`, `'boiler':*A`, `& & &`,
+	`boiler | zeppelin`,
+	`"`, `""`, `"""`, `"unclosed boiler`, `boiler NEAR(zeppelin quartz, 10)`, `title:boiler`, `{title body} : boiler`,
+	`- boiler`, `boiler*`, `^boiler`, `boiler AND zeppelin`,
+	`boiler NOT x`, `NOT boiler`, `org : globex`, `%`, `_`, `%boiler%`, `b_iler`, `\`, `100%`,
+	`boiler OR zeppelin OR quartz OR martian`, `or`, `or or or`, `boiler or`, `or boiler`,
+	`globex`, `zeppelin`, `70123`, `Acme`, `"acme "`, `martian or quartz`, `-unheard boiler`, `-acme boiler`,
+	"\u202eboiler", "\xef\xbb\xbfboiler", strings.Repeat("(", 400), strings.Repeat(`"a" `, 16),
+	strings.Repeat("boiler or ", 15) + "zeppelin", strings.Repeat("é", 500), `<b>boiler</b>`, `{"$ne":null}`,
+	`boiler/*`, `*/ boiler`, `boiler;`, `--boiler`, `E'\x27' boiler`, `$$boiler$$`,
 }
 
 // random returns queries made of characters that engines treat as syntax, the same in every run.
 func random() []string {
 	rng := rand.New(rand.NewPCG(4, 2))
-	parts := []string{"boiler", "zeppelin", "quartz", "pump", "Água", "or", "OR", "AND", "NOT", "NEAR", "-", `"`, "'", `\\`, "(", ")", "&", "|", "!", ":", "*", "<->", "%", "_", "$1", "$2", ";", "--", "/*", "{", "^", "+", " ", " ", " ", "\n", "\u0301", "ﬁ", "٣", "\u200b", "日本"}
+	parts := []string{
+		"boiler", "zeppelin", "quartz", "pump", "Água", "or", "OR", "AND", "NOT", "NEAR", "-", `"`, "'", `\\`, "(", ")",
+		"&", "|", "!", ":", "*", "<->", "%", "_", "$1", "$2", ";", "--", "/*", "{", "^", "+", " ", " ", " ", "\n",
+		"\u0301", "ﬁ", "٣", "\u200b", "日本",
+	}
 	list := make([]string, 200)
 	for i := range list {
 		for range 1 + rng.IntN(14) {
@@ -250,7 +284,7 @@ func random() []string {
 
 // otherOrgs searches, as acme and as others, with texts that might widen a search.
 func otherOrgs(g *rig) {
-	clean := func(what string, out agent.Output) {
+	clean := func(what string, out tool.Output) {
 		g.t.Helper()
 		text := out.Content
 		if out.Rows != nil {
@@ -293,18 +327,23 @@ func otherOrgs(g *rig) {
 				g.t.Errorf("%q reached the engine and failed: %s\n%s", q, out.Content, g.log.String())
 			}
 		}
-		for _, other := range []string{q, "ACME", "acme%", "_cme", "acme' OR '1'='1", "ácme", "*", "acme\t", "acm"} {
-			if out := g.as(other, query("boiler")); !out.IsError && len(out.Rows.Rows) > 0 && other != "Acme" && other != "globex" {
-				g.t.Errorf("an org called %q sees %v", other, out.Rows.Rows)
-			}
+	}
+	for _, other := range append([]string{
+		"ACME", "acme%", "_cme", "acme' OR '1'='1", "ácme", "*", "acme\t", "acm",
+	}, hostile...) {
+		if out := g.as(other, query("boiler")); !out.IsError && len(out.Rows.Rows) > 0 && other != "Acme" &&
+			other != "globex" {
+			g.t.Errorf("an org called %q sees %v", other, out.Rows.Rows)
 		}
 	}
 	if ran < 50 {
 		g.t.Errorf("only %d searches ran", ran)
 	}
 	for _, extra := range []string{
-		`{"query":"boiler","org":"globex"}`, `{"query":"boiler","org_column":"status"}`, `{"query":"boiler","principal":{"org":"globex"}}`, `{"query":"boiler","Org":"globex","limit":-1}`,
-		`{"query":"boiler","limit":1e9}`, `{"query":"boiler","source":"other"}`, `{"query":"boiler","sql":"SELECT * FROM notes"}`,
+		`{"query":"boiler","org":"globex"}`, `{"query":"boiler","org_column":"status"}`,
+		`{"query":"boiler","principal":{"org":"globex"}}`, `{"query":"boiler","Org":"globex","limit":-1}`,
+		`{"query":"boiler","limit":1e9}`, `{"query":"boiler","source":"other"}`,
+		`{"query":"boiler","sql":"SELECT * FROM notes"}`,
 	} {
 		clean(extra, g.as("acme", extra))
 	}
@@ -322,15 +361,17 @@ func otherOrgs(g *rig) {
 // TestSchema checks that hostile inputs do not pass the check against the schema.
 func TestSchema(t *testing.T) {
 	g := newRig(t, open(t, "sqlite", create("sqlite")...), config(nil))
-	validate, err := schema.Validator([]agent.Spec{g.tool.Spec()})
+	validate, err := schema.Validator([]tool.Spec{g.tool.Spec()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for input, good := range map[string]bool{
 		`{"query":"boiler"}`: true,
 		`{"query":"boiler","filters":[{"column":"year","from":2024}],"limit":5,"table":"notes","thought":"why"}`: true,
-		`{"query":""}`: false, `{"query":"a","org":"globex"}`: false, `{"query":"a","table":"other"}`: false, `{"query":"a","limit":0}`: false, `{"query":"a","limit":1000}`: false,
-		`{"query":"a","filters":[{"column":"org","equals":"globex"}]}`: false, `{"query":"a","filters":[{"column":"year","sql":"1"}]}`: false,
+		`{"query":""}`: false, `{"query":"a","org":"globex"}`: false, `{"query":"a","table":"other"}`: false,
+		`{"query":"a","limit":0}`: false, `{"query":"a","limit":1000}`: false,
+		`{"query":"a","filters":[{"column":"org","equals":"globex"}]}`: false,
+		`{"query":"a","filters":[{"column":"year","sql":"1"}]}`:        false,
 		`{"query":"a","filters":[{"column":"year","equals":{"a":1}}]}`: false, `{}`: false,
 	} {
 		if problem := validate(search.Name, []byte(input)); (problem == nil) != good {

@@ -92,12 +92,14 @@ func (at target) conditions(w *writer, prefix string, filters []filterInput, org
 		all = append(all, w.belongs(prefix+w.name(at.org.Name), org))
 	}
 	if len(filters) > maxFilters {
-		return nil, fmt.Errorf("There are more than %d filters.", maxFilters) //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return nil, fmt.Errorf("There are more than %d filters.", maxFilters)
 	}
 	values := 0
 	for _, in := range filters {
 		if values += len(in.In); values > maxValues {
-			return nil, fmt.Errorf("The filters have more than %d values.", maxValues) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return nil, fmt.Errorf("The filters have more than %d values.", maxValues)
 		}
 		f, err := at.filterOf(in.Column)
 		if err != nil {
@@ -105,7 +107,8 @@ func (at target) conditions(w *writer, prefix string, filters []filterInput, org
 		}
 		cond, err := f.condition(w, prefix, in)
 		if err != nil {
-			return nil, fmt.Errorf("The filter %s %w.", f.column.Name, err) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return nil, fmt.Errorf("The filter %s %w.", f.column.Name, err)
 		}
 		all = append(all, cond)
 	}
@@ -179,7 +182,8 @@ func (at target) tsearch(w *writer, q words, filters []filterInput, org string, 
 	}
 	columns, key := strings.Join(cols, ", "), cols[0]
 	score, matches, snippet := w.name(at.free("score")), w.name(at.free("matches")), w.name(at.free("snippet"))
-	table, where := quote.Table(at.dialect, at.table), strings.Join(append([]string{vector + " @@ " + query}, conds...), " AND ")
+	table, where := quote.Table(at.dialect, at.table),
+		strings.Join(append([]string{vector + " @@ " + query}, conds...), " AND ")
 	// count(*) OVER () carries all rows along, including their texts. With a stored vector, a second count is
 	// cheaper.
 	count := "count(*) OVER ()"
@@ -198,9 +202,12 @@ func (at target) tsearch(w *writer, q words, filters []filterInput, org string, 
   WHERE %[8]s
   ORDER BY %[4]s DESC, %[9]s LIMIT %[10]d
 )
-SELECT %[11]s, ts_headline('%[12]s', %[13]s, %[3]s, 'StartSel=**, StopSel=**, MaxFragments=2, MaxWords=25, MinWords=10, FragmentDelimiter=" … "') AS %[14]s, %[4]s, %[6]s
+SELECT %[11]s, ts_headline('%[12]s', %[13]s, %[3]s,
+	'StartSel=**, StopSel=**, MaxFragments=2, MaxWords=25, MinWords=10, FragmentDelimiter=" … "') AS %[14]s,
+	%[4]s, %[6]s
 FROM "found" ORDER BY %[4]s DESC, %[9]s`,
-		strings.Join(inner, ", "), vector, query, score, count, matches, table, where, key, limit, columns, at.Language, text, snippet)), nil
+		strings.Join(inner, ", "), vector, query, score, count, matches, table, where, key, limit, columns, at.Language,
+		text, snippet)), nil
 }
 
 // fts5 writes the search for SQLite with an index.
@@ -214,7 +221,8 @@ func (at target) fts5(w *writer, q words, filters []filterInput, org string, lim
 	if at.ftsOrg != "" { // an index entry that outlived its row must not reveal another org's row
 		conds = append(conds, w.belongs("f."+w.name(at.ftsOrg), org))
 	}
-	where := strings.Join(append([]string{fmt.Sprintf("f.%s MATCH %s", fts, w.bind("query", q.match()))}, conds...), " AND ")
+	where := strings.Join(append([]string{fmt.Sprintf("f.%s MATCH %s", fts, w.bind("query", q.match()))}, conds...),
+		" AND ")
 	var cols []string
 	for _, c := range at.shown() {
 		cols = append(cols, fmt.Sprintf("t.%[1]s AS %[1]s", w.name(c.Name)))
@@ -223,7 +231,8 @@ func (at target) fts5(w *writer, q words, filters []filterInput, org string, lim
 	if at.org.Name == "" { // the score weights words by everybody's rows
 		cols = append(cols, fmt.Sprintf("round(-bm25(f.%s), 4) AS %s", fts, w.name(at.free("score"))))
 	}
-	cols = append(cols, fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s) AS %s", from, where, w.name(at.free("matches"))))
+	cols = append(cols, fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s) AS %s", from, where,
+		w.name(at.free("matches"))))
 	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY bm25(f.%s), t.%s LIMIT %d",
 		strings.Join(cols, ",\n  "), from, where, fts, w.name(at.key.Name), limit)), nil
 }

@@ -47,25 +47,12 @@ func parseWords(text string) (words, error) {
 	now, terms := way{}, 0
 	for rest := []rune(text); len(rest) > 0; {
 		var token []rune
-		minus, quoted := false, false
-		switch {
-		case rest[0] == '"':
-			token, rest = quotedPart(rest[1:])
-			quoted = true
-		case rest[0] == '-' && len(rest) > 1 && rest[1] == '"':
-			token, rest = quotedPart(rest[2:])
-			minus, quoted = true, true
-		case unicode.IsSpace(rest[0]):
+		var minus, quoted bool
+		if unicode.IsSpace(rest[0]) {
 			rest = rest[1:]
 			continue
-		default:
-			n := 1
-			for n < len(rest) && !unicode.IsSpace(rest[n]) && rest[n] != '"' {
-				n++
-			}
-			token, rest = rest[:n], rest[n:]
-			minus = token[0] == '-' && len(token) > 1
 		}
+		token, rest, minus, quoted = firstPart(rest)
 		if !quoted && strings.EqualFold(string(token), "or") {
 			if len(now.all)+len(now.not) > 0 {
 				w.ways, now = append(w.ways, now), way{}
@@ -77,7 +64,8 @@ func parseWords(text string) (words, error) {
 			continue // an accent alone is not a word, and nothing is left of it when accents are ignored
 		}
 		if terms++; terms > maxTerms {
-			return words{}, fmt.Errorf("The query has more than %d words. Search for the few that matter.", maxTerms) //nolint:staticcheck // a sentence for the model
+			//nolint:staticcheck // a sentence for the model
+			return words{}, fmt.Errorf("The query has more than %d words. Search for the few that matter.", maxTerms)
 		}
 		if minus {
 			now.not = append(now.not, t)
@@ -89,9 +77,28 @@ func parseWords(text string) (words, error) {
 		w.ways = append(w.ways, now)
 	}
 	if len(w.ways) == 0 || slices.ContainsFunc(w.ways, func(way way) bool { return len(way.all) == 0 }) {
-		return words{}, errors.New("The query names no word to find, or none on one side of or. Give at least one that is not excluded.") //nolint:staticcheck // a sentence for the model
+		//nolint:staticcheck // a sentence for the model
+		return words{}, errors.New(
+			"The query names no word to find, or none on one side of or. Give at least one that is not excluded.")
 	}
 	return w, nil
+}
+
+// firstPart cuts off the first word or quoted part of text that does not begin with a space.
+func firstPart(text []rune) (token, rest []rune, minus, quoted bool) {
+	switch {
+	case text[0] == '"':
+		token, rest = quotedPart(text[1:])
+		return token, rest, false, true
+	case text[0] == '-' && len(text) > 1 && text[1] == '"':
+		token, rest = quotedPart(text[2:])
+		return token, rest, true, true
+	}
+	n := 1
+	for n < len(text) && !unicode.IsSpace(text[n]) && text[n] != '"' {
+		n++
+	}
+	return text[:n], text[n:], text[0] == '-' && n > 1, false
 }
 
 // quotedPart returns the text before the next quote and the text after it.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -19,7 +19,9 @@ func BenchmarkBash(b *testing.B) {
 	for _, files := range []int{0, 1000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
 			folder := b.TempDir()
-			spaces, err := workspace.Open(workspace.Options{Folder: folder, Log: store.NewMem(), Commands: true, Time: time.Minute})
+			spaces, err := workspace.Open(workspace.Options{
+				Folder: folder, Log: storetest.NewMem(), Commands: true, Time: time.Minute,
+			})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -40,8 +42,9 @@ func BenchmarkBash(b *testing.B) {
 				b.Fatal(err)
 			}
 			call := func() {
-				out, err := bash.Call(b.Context(), agent.Call{
-					ID: "c", Name: "Bash", Input: input, Conversation: conversation, Principal: footnote.Principal{Org: "o", User: "u"},
+				out, err := bash.Call(b.Context(), tool.Call{
+					ID: "c", Name: "Bash", Input: input, Conversation: conversation,
+					Principal: footnote.Principal{Org: "o", User: "u"},
 				})
 				if err != nil || out.IsError {
 					b.Fatalf("%v %v", out, err)

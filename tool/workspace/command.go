@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/sandbox"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -30,36 +30,40 @@ type bashInput struct {
 
 type bash struct{ w *Workspaces }
 
-func (t bash) Spec() agent.Spec {
-	return agent.Spec{
+func (t bash) Spec() tool.Spec {
+	return tool.Spec{
 		Name: "Bash",
-		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of the workspace and the programs of the system, " +
-			"and everything it starts ends with it. Each call begins anew, in the workspace and without variables of the call before. " +
+		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
+			"the workspace and the programs of the system, " +
+			"and everything it starts ends with it. Each call begins anew, in the workspace and without variables of " +
+			"the call before. " +
+			"Anonymous shared memory of 1 MB or more (MAP_SHARED|MAP_ANONYMOUS, in Python mmap.mmap(-1, n)) is " +
+			"refused: map a file in /dev/shm or /tmp. " +
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
 		InputSchema: bashSchema,
-		Side:        agent.Server,
+		Side:        tool.Server,
 		Timeout:     memoryWait + t.w.opts.Time + scanTime, // a backstop: the sandbox enforces the time limit
 	}
 }
 
 var bashSchema = schema.For[bashInput](schema.Integer("timeout", 1, 3_600_000))
 
-func (t bash) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t bash) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, err := decode[bashInput](call)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
-			return agent.Output{}, refuse("A command has 1 to %d bytes of text.", maxCommand)
+			return tool.Output{}, refuse("A command has 1 to %d bytes of text.", maxCommand)
 		}
 		return s.run(ctx, call, in)
 	})
 }
 
-func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.Output, error) {
+func (s *space) run(ctx context.Context, call tool.Call, in bashInput) (tool.Output, error) {
 	if _, err := s.sync(ctx, byOutside, ""); err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	limits := sandbox.Limits{Time: s.w.opts.Time, Memory: s.w.opts.Memory, Disk: s.w.opts.Size, Output: maxOutput}
 	if timeout := time.Duration(in.Timeout) * time.Millisecond; timeout > 0 {
@@ -73,28 +77,45 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 	if err = errors.Join(err, syncErr); err != nil {
 		return s.notRun(ctx, err)
 	}
-	return agent.Output{
+	if res.Lost > 0 {
+		s.w.opts.Logger.Error("files that a command changed were not kept", "conversation", s.conversation,
+			"files", res.Lost, "err", &res.LostFirst[0])
+	}
+	return tool.Output{
 		Content: modelText(res, limits, changes),
-		IsError: res.Exit != 0 || res.Ended != "",
+		IsError: res.Exit != 0 || res.Ended != "" || res.Lost > 0,
 		Detail:  commandDetail(in, res, changes),
 	}, nil
 }
 
-// notRun returns the result of a command that could not run for reasons outside the command.
-func (s *space) notRun(ctx context.Context, err error) (agent.Output, error) {
+// notRun returns the result of a command that could not run, or whose changes could not be kept, for reasons outside
+// the command.
+func (s *space) notRun(ctx context.Context, err error) (tool.Output, error) {
 	refused, isRefused := errors.AsType[*noMemory](err)
+	file, isFile := errors.AsType[*sandbox.FileError](err)
 	switch {
 	case ctx.Err() == nil && isRefused:
-		return agent.Fail("The command was not run: " + refused.Error()), nil
+		return tool.Fail("The command was not run: " + refused.Error()), nil
 	case ctx.Err() == nil && errors.Is(err, sandbox.ErrUnavailable):
-		s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err", err)
-		return agent.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; do not try again."), nil
+		s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err",
+			err)
+		return tool.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; " +
+			"do not try again."), nil
 	case errors.Is(err, sandbox.ErrNoSpace):
-		return agent.Output{}, &footnote.Error{
-			Code: footnote.StorageUnavailable, Message: "The disk is full: not all that the command changed could be kept.", Err: err,
+		return tool.Output{}, &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The disk is full: not all that the command changed could be kept.", Err: err,
 		}
+	case errors.Is(err, sandbox.ErrNotKept):
+		return tool.Output{}, &footnote.Error{
+			Code: footnote.StorageUnavailable, Message: "Not all that the command changed could be kept.", Err: err,
+		}
+	case ctx.Err() == nil && isFile:
+		s.w.opts.Logger.Error("a workspace cannot be copied for commands", "conversation", s.conversation, "err", err)
+		return tool.Fail(fmt.Sprintf("The command was not run: %s cannot be copied: %v.", shown(file.Path), file.Err)),
+			nil
 	}
-	return agent.Output{}, err
+	return tool.Output{}, err
 }
 
 // noMemory is returned when there is no memory for a command.
@@ -106,7 +127,8 @@ func (e *noMemory) Error() string {
 	if footnote.CodeOf(e.err) == footnote.InvalidRequest { // waiting will not help
 		return footnote.MessageOf(e.err)
 	}
-	return "the server has no memory left for it, because other commands, files and queries use it. Try again in a moment."
+	return "the server has no memory left for it, because other commands, files and queries use it. Try again in a " +
+		"moment."
 }
 
 // reserve waits for a command's memory.
@@ -165,10 +187,25 @@ func modelText(res sandbox.Result, l sandbox.Limits, changes []change) string {
 	if res.TooDeep > 0 {
 		fmt.Fprintf(&b, "(%d folders were not kept: they lie too deep)\n", res.TooDeep)
 	}
+	if res.Lost > 0 {
+		b.WriteString("(could not be kept: " + lostText(res) + ")\n")
+	}
 	if len(changes) > 0 {
 		b.WriteString("(" + summary(changes) + ")\n")
 	}
 	return b.String()
+}
+
+// lostText lists the files that could not be kept.
+func lostText(res sandbox.Result) string {
+	var parts []string
+	for _, e := range res.LostFirst {
+		parts = append(parts, fmt.Sprintf("%s (%v)", clip(shown(e.Path), 500), e.Err))
+	}
+	if more := res.Lost - len(res.LostFirst); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // output returns a command's output, with a mark where the middle was cut out.
@@ -180,7 +217,8 @@ func output(res sandbox.Result) string {
 	if res.Dropped == 0 {
 		return text(res.Output)
 	}
-	return text(res.Output[:res.Cut]) + fmt.Sprintf("\n… (%s left out) …\n", bytesText(res.Dropped)) + text(res.Output[res.Cut:])
+	return text(res.Output[:res.Cut]) + fmt.Sprintf("\n… (%s left out) …\n", bytesText(res.Dropped)) +
+		text(res.Output[res.Cut:])
 }
 
 // limitText names, for the model, the limit that ended a command.
@@ -234,7 +272,10 @@ func commandDetail(in bashInput, res sandbox.Result, changes []change) json.RawM
 		Millis      int64        `json:"ms"`
 		Changes     []fileDetail `json:"changes,omitempty"`
 		More        int          `json:"more_changes,omitempty"`
-	}{Kind: "command", Command: clip(in.Command, 10_000), Description: clip(in.Description, 500), Output: output(res), Exit: res.Exit, Ended: res.Ended, Millis: res.Elapsed.Milliseconds()}
+	}{
+		Kind: "command", Command: clip(in.Command, 10_000), Description: clip(in.Description, 500), Output: output(res),
+		Exit: res.Exit, Ended: res.Ended, Millis: res.Elapsed.Milliseconds(),
+	}
 	size := 0
 	for i, c := range changes {
 		if size += len(c.Path) + len(c.Diff) + 300; size > maxDetailed {

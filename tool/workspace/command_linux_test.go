@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -23,7 +24,11 @@ func TestBash(t *testing.T) {
 	b := newBench(t)
 	b.ok("Write", in{"file_path": "data.csv", "content": "a,b\n1,2\n3,4\n"})
 	b.ok("Write", in{"file_path": "old.txt", "content": "old\n"})
-	out := b.call("Bash", in{"command": "wc -l <data.csv; sed -i s/3/5/ data.csv; echo new >new.txt; rm old.txt; mkdir d && printf 'x\\0' >d/bin", "description": "Change files"})
+	out := b.call("Bash", in{
+		"command": "wc -l <data.csv; sed -i s/3/5/ data.csv; echo new >new.txt; rm old.txt; mkdir d && printf " +
+			"'x\\0' >d/bin",
+		"description": "Change files",
+	})
 	if want := "3\n(created d/bin, new.txt; changed data.csv; deleted old.txt)\n"; out.Content != want || out.IsError {
 		t.Errorf("Bash = %q, want %q", out.Content, want)
 	}
@@ -32,14 +37,16 @@ func TestBash(t *testing.T) {
 		Exit                               int
 		Changes                            []struct{ Path, Op, Diff string }
 	}
-	if err := json.Unmarshal(out.Detail, &d); err != nil || d.Kind != "command" || d.Output != "3\n" || d.Description != "Change files" || len(d.Changes) != 4 {
+	if err := json.Unmarshal(out.Detail, &d); err != nil || d.Kind != "command" || d.Output != "3\n" ||
+		d.Description != "Change files" || len(d.Changes) != 4 {
 		t.Fatalf("detail = %s, %v", out.Detail, err)
 	}
 	if c := d.Changes[1]; c.Path != "data.csv" || c.Op != "write" || !strings.Contains(c.Diff, "-3,4\n+5,4") {
 		t.Errorf("change = %+v", c)
 	}
 	h := b.history()
-	if len(h) != 6 || h[2].Tool != "Bash" || h[2].CallID != "call_3" || b.blob(h[3].Before) != "a,b\n1,2\n3,4\n" || h[5].Op != "delete" || !strings.Contains(h[5].Diff, "-old") {
+	if len(h) != 6 || h[2].Tool != "Bash" || h[2].CallID != "call_3" || b.blob(h[3].Before) != "a,b\n1,2\n3,4\n" ||
+		h[5].Op != "delete" || !strings.Contains(h[5].Diff, "-old") {
 		t.Errorf("history = %+v", h)
 	}
 	b.fails("has changed since it was read", "Edit", in{"file_path": "data.csv", "old_string": "5", "new_string": "6"})
@@ -48,17 +55,19 @@ func TestBash(t *testing.T) {
 func TestBashSaysHowItEnded(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Memory, o.Size = 200<<20, 32<<20 })
 	for want, command := range map[string]string{
-		"(exit code 3)":              "exit 3",
-		"command not found":          "nonsense-program",
-		"it printed without end":     "yes",
-		"it started too many":        ":(){ :|:& };: ; sleep 10",
-		"more than 200.0 MB":         "for i in 1 2 3; do python3 -c 'x=bytearray(150<<20)\nimport time\ntime.sleep(10)' & done; wait",
+		"(exit code 3)":          "exit 3",
+		"command not found":      "nonsense-program",
+		"it printed without end": "yes",
+		"it started too many":    ":(){ :|:& };: ; sleep 10",
+		"more than 200.0 MB": "for i in 1 2 3; do python3 -c 'x=bytearray(150<<20)\nimport " +
+			"time\ntime.sleep(10)' & done; wait",
 		"the workspace is full":      "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero >f$i; done",
 		"A command has 1 to":         "  ",
 		"Network is unreachable|not": "exec 3<>/dev/tcp/127.0.0.1/80",
 	} {
 		out := b.call("Bash", in{"command": command})
-		if !out.IsError || !strings.Contains(out.Content, strings.Split(want, "|")[0]) && !strings.Contains(out.Content, "not supported") {
+		if !out.IsError || !strings.Contains(out.Content, strings.Split(want, "|")[0]) &&
+			!strings.Contains(out.Content, "not supported") {
 			t.Errorf("%s: %v %.300q, want %q", command, out.IsError, out.Content, want)
 		}
 		if len(out.Content) > 40_000 {
@@ -66,7 +75,9 @@ func TestBashSaysHowItEnded(t *testing.T) {
 		}
 	}
 	// In a full workspace, only commands that delete files work.
-	b.fails("the workspace is full: the command could read", "Bash", in{"command": "echo x >g || mkdir g || ln -s f1 g || mv f1 g || echo x >>f1"})
+	b.fails("the workspace is full: the command could read", "Bash", in{
+		"command": "echo x >g || mkdir g || ln -s f1 g || mv f1 g || echo x >>f1",
+	})
 	b.ok("Bash", in{"command": "rm -f f*"})
 	b.ok("Bash", in{"command": "echo x >g"})
 	begun := time.Now()
@@ -77,7 +88,9 @@ func TestBashSaysHowItEnded(t *testing.T) {
 	if got := b.ok("Bash", in{"command": "true"}); got != "(no output)\n" {
 		t.Errorf("true = %q", got)
 	}
-	if got := b.ok("Bash", in{"command": "seq 1 50000"}); !strings.Contains(got, "left out") || !strings.HasPrefix(got, "1\n2\n") || !strings.HasSuffix(got, "50000\n") {
+	if got := b.ok("Bash", in{
+		"command": "seq 1 50000",
+	}); !strings.Contains(got, "left out") || !strings.HasPrefix(got, "1\n2\n") || !strings.HasSuffix(got, "50000\n") {
 		t.Errorf("seq: %d bytes, …%q", len(got), got[len(got)-50:])
 	}
 }
@@ -101,7 +114,10 @@ func TestTooManyFiles(t *testing.T) {
 // finding changes.
 func TestSparseFilesAreNotRead(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Time = time.Minute })
-	b.ok("Bash", in{"command": "for i in $(seq 110); do truncate -s 64M big$i; done; for i in $(seq 2000); do truncate -s 1M small$i; done; truncate -s 30K tiny"})
+	b.ok("Bash", in{
+		"command": "for i in $(seq 110); do truncate -s 64M big$i; done; for i in $(seq 2000); do truncate -s 1M " +
+			"small$i; done; truncate -s 30K tiny",
+	})
 	h := b.history()
 	if len(h) != 2111 {
 		t.Fatalf("%d changes are recorded", len(h))
@@ -119,7 +135,9 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
 		t.Fatal(err)
 	}
-	b.ok("Bash", in{"command": "touch -c -d yesterday *; printf x | dd of=big7 bs=1 seek=1000000 conv=notrunc 2>/dev/null"})
+	b.ok("Bash", in{
+		"command": "touch -c -d yesterday *; printf x | dd of=big7 bs=1 seek=1000000 conv=notrunc 2>/dev/null",
+	})
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
 		t.Fatal(err)
 	}
@@ -135,25 +153,28 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 // TestPlacesAreGivenBackFirst checks that a command waits for a place, but not for recording the changes of another
 // conversation.
 func TestPlacesAreGivenBackFirst(t *testing.T) {
-	slow := &slowLog{Store: store.NewMem(), entered: make(chan struct{}, 1), leave: make(chan struct{})}
+	slow := &slowLog{Store: storetest.NewMem(), entered: make(chan struct{}, 1), leave: make(chan struct{})}
 	b := newBench(t, func(o *workspace.Options) { o.Log, o.Places = slow, 1 })
-	run := func(conversation, command string) agent.Output {
-		for _, tool := range b.spaces.Tools() {
-			if tool.Spec().Name == "Bash" {
+	run := func(conversation, command string) tool.Output {
+		for _, tl := range b.spaces.Tools() {
+			if tl.Spec().Name == "Bash" {
 				input, err := json.Marshal(in{"command": command})
 				if err != nil {
 					t.Error(err)
 				}
-				out, err := tool.Call(t.Context(), agent.Call{ID: "c", Name: "Bash", Input: input, Conversation: conversation, Principal: footnote.Principal{Org: "o", User: conversation}})
+				out, err := tl.Call(t.Context(), tool.Call{
+					ID: "c", Name: "Bash", Input: input, Conversation: conversation,
+					Principal: footnote.Principal{Org: "o", User: conversation},
+				})
 				if err != nil {
 					t.Errorf("%s: %v", command, err)
 				}
 				return out
 			}
 		}
-		return agent.Output{}
+		return tool.Output{}
 	}
-	done := make(chan agent.Output, 1)
+	done := make(chan tool.Output, 1)
 	go func() { done <- run("slow", "echo x >f") }()
 	<-slow.entered
 	if out := run("other", "echo y"); out.Content != "y\n" {
@@ -197,7 +218,8 @@ func TestMemoryOfCommands(t *testing.T) {
 	} {
 		refusal = test.err
 		out := b.call("Bash", in{"command": "echo y >f"})
-		if !out.IsError || !strings.HasPrefix(out.Content, "The command was not run: ") || !strings.HasSuffix(out.Content, test.want) {
+		if !out.IsError || !strings.HasPrefix(out.Content, "The command was not run: ") ||
+			!strings.HasSuffix(out.Content, test.want) {
 			t.Errorf("%v: %q", test.err, out.Content)
 		}
 	}
@@ -225,9 +247,17 @@ func TestLinksMadeByCommands(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("canary\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.ok("Bash", in{"command": "ln -s " + outside + " a; ln -s ../../secret.txt b; ln -s / root; echo x >f; ln f g; mkdir -p sub && cd sub && ln -s ../../.. up"})
+	b.ok("Bash", in{
+		"command": "ln -s " + outside +
+			" a; ln -s ../../secret.txt b; ln -s / root; echo x >f; ln f g; mkdir -p sub && cd sub && ln -s ../../.. " +
+			"up",
+	})
 	for _, name := range []string{"a", "b", "root" + outside, "f", "g", "sub/up/secret.txt", "root/etc/passwd"} {
-		for tool, input := range map[string]in{"Read": {"file_path": name}, "Write": {"file_path": name, "content": "x"}, "Edit": {"file_path": name, "old_string": "canary", "new_string": "x"}} {
+		for tool, input := range map[string]in{
+			"Read":  {"file_path": name},
+			"Write": {"file_path": name, "content": "x"},
+			"Edit":  {"file_path": name, "old_string": "canary", "new_string": "x"},
+		} {
 			if out := b.call(tool, input); !out.IsError || strings.Contains(out.Content, "canary") {
 				t.Errorf("%s(%s) = %s", tool, name, out.Content)
 			}
@@ -253,7 +283,8 @@ func TestConfine(t *testing.T) {
 	if err := workspace.Confine(t.Context(), folder, filepath.Join(folder, "footnote.db")); err != nil {
 		t.Errorf("commands cannot be confined here: %v", err)
 	}
-	if err := workspace.Confine(t.Context(), folder, "/usr/lib/footnote/data"); err == nil || !strings.Contains(err.Error(), "move it") {
+	if err := workspace.Confine(t.Context(), folder, "/usr/lib/footnote/data"); err == nil ||
+		!strings.Contains(err.Error(), "move it") {
 		t.Errorf("Confine = %v, want a refusal", err)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 0 {
@@ -281,7 +312,8 @@ func TestRecordsOfCancelledCommands(t *testing.T) {
 				return func() { cancel(errGone) }, nil // the command has ended; recording comes next
 			}
 		})
-		if _, err := b.callIn(ctx, "Bash", in{"command": "echo x >f; echo y >g"}); err != nil && !errors.Is(err, errGone) {
+		if _, err := b.callIn(ctx, "Bash", in{"command": "echo x >f; echo y >g"}); err != nil &&
+			!errors.Is(err, errGone) {
 			t.Fatal(err)
 		}
 		all := b.history()
@@ -290,7 +322,7 @@ func TestRecordsOfCancelledCommands(t *testing.T) {
 		}
 	})
 	t.Run("before the command", func(t *testing.T) {
-		log := &leavingLog{Store: store.NewMem()}
+		log := &leavingLog{Store: storetest.NewMem()}
 		b := newBench(t, func(o *workspace.Options) { o.Log = log })
 		b.log = log
 		b.ok("Bash", in{"command": "echo 1 >a"})
@@ -324,4 +356,28 @@ func (l *leavingLog) Append(ctx context.Context, a footnote.Append) ([]footnote.
 		l.leave()
 	}
 	return events, err
+}
+
+// TestManyDifferences checks that a command's changes are all recorded, whatever diffs of them fit: new files,
+// rewritten and deleted ones, at sizes around the limits of the budget.
+func TestManyDifferences(t *testing.T) {
+	b := newBench(t)
+	n := 0
+	step := func(command string, files int) {
+		t.Helper()
+		b.ok("Bash", in{"command": command})
+		h := b.history()[n:]
+		n += len(h)
+		if d := diffBytes(h); len(h) != files || d > 1<<20 || d == 0 {
+			t.Errorf("%s: %d changes with %d bytes of diffs, want %d", command, len(h), d, files)
+		}
+	}
+	const perl = `perl -e 'for $i(1..%d){open F,">","n$i.txt"; print F (("%s"x99)."\n")x%d}'`
+	step(fmt.Sprintf(perl, 130, "x", 90), 130)
+	step(fmt.Sprintf(perl, 130, "y", 91), 130)
+	step("rm n*.txt", 130)
+	for _, lines := range []int{645, 655, 660, 5200} { // maxDiff is 655 lines, maxDiffed 5242
+		step(fmt.Sprintf(perl, 18, "x", lines), 18)
+		step("rm n*.txt", 18)
+	}
 }

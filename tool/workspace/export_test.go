@@ -1,10 +1,12 @@
 package workspace
 
-import "github.com/footnotehq/footnote/agent"
+import (
+	"github.com/footnotehq/footnote/tool"
+)
 
 // Occupy keeps a workspace busy until release is called.
 func Occupy(w *Workspaces, conversation string) (release func()) {
-	s := w.space(agent.Call{Conversation: conversation})
+	s := w.space(tool.Call{Conversation: conversation})
 	s.busy <- struct{}{}
 	return func() {
 		<-s.busy

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/udiff"
 	"github.com/footnotehq/footnote/internal/visible"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 // decode decodes a call's input.
-func decode[T any](call agent.Call) (T, error) {
+func decode[T any](call tool.Call) (T, error) {
 	var in T
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return in, refuse("The input does not fit %s: %v", call.Name, err)
@@ -45,61 +45,69 @@ type readInput struct {
 
 type read struct{ w *Workspaces }
 
-var readSpec = agent.Spec{
+var readSpec = tool.Spec{
 	Name: "Read",
-	Description: "Read a text file of the workspace. Lines come with their numbers, which are not part of the file: leave them out of old_string. " +
-		"At most 2000 lines and 100 KB are returned at once; use offset and limit for more of a long file. Binary files are only said to be binary. " +
+	Description: "Read a text file of the workspace. Lines come with their numbers, which are not part of the file: " +
+		"leave them out of old_string. " +
+		"At most 2000 lines and 100 KB are returned at once; use offset and limit for more of a long file. Binary " +
+		"files are only said to be binary. " +
 		"Read a file before you change it with Edit or Write.",
 	InputSchema: schema.For[readInput](schema.Integer("offset", 1, 100_000_000), schema.Integer("limit", 1, 100_000)),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	ReadOnly:    true,
 }
 
-func (t read) Spec() agent.Spec { return readSpec }
+func (t read) Spec() tool.Spec { return readSpec }
 
-func (t read) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t read) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, err := decode[readInput](call)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		rel, err := locate(in.Path)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		return s.read(rel, max(int(in.Offset), 1), int(in.Limit))
 	})
 }
 
-func (s *space) read(rel string, offset, limit int) (agent.Output, error) {
+func (s *space) read(rel string, offset, limit int) (tool.Output, error) {
 	f, info, err := s.readable(rel)
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	defer f.Close()
 	if info.Size() > maxRead {
-		return agent.Output{}, refuse("%s has %s, more than can be read. Use Grep, or a command such as head.", rel, bytesText(info.Size()))
+		return tool.Output{},
+			refuse("%s has %s, more than can be read. Use Grep, or a command such as head.", rel,
+				bytesText(info.Size()))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
 	if err != nil {
-		return agent.Output{}, refuse("%s cannot be read: %v.", rel, err)
+		return tool.Output{}, refuse("%s cannot be read: %v.", rel, err)
 	}
 	detail := fileDetail{Kind: "read", Path: rel, Size: int64(len(data))}
 	if binary(data) {
-		return agent.Output{Content: fmt.Sprintf("%s is a binary file of %s; its content cannot be shown as text.", rel, bytesText(int64(len(data)))), Detail: detail.json()}, nil
+		return tool.Output{
+			Content: fmt.Sprintf("%s is a binary file of %s; its content cannot be shown as text.", rel,
+				bytesText(int64(len(data)))),
+			Detail: detail.json(),
+		}, nil
 	}
 	s.seen[rel] = digestOf(data)
 	if len(data) == 0 {
-		return agent.Output{Content: rel + " is empty.", Detail: detail.json()}, nil
+		return tool.Output{Content: rel + " is empty.", Detail: detail.json()}, nil
 	}
 	text, first, last, all := numbered(string(data), offset, limit)
 	if first > last {
-		return agent.Output{}, refuse("%s has %d lines; line %d is after its end.", rel, all, offset)
+		return tool.Output{}, refuse("%s has %d lines; line %d is after its end.", rel, all, offset)
 	}
 	if last < all || first > 1 {
 		text += fmt.Sprintf("(lines %d to %d of %d)\n", first, last, all)
 	}
-	return agent.Output{Content: text, Detail: detail.json()}, nil
+	return tool.Output{Content: text, Detail: detail.json()}, nil
 }
 
 // numbered returns part of a text with line numbers, the first and last line it shows, and the number of all lines.
@@ -136,7 +144,7 @@ type writeInput struct {
 }
 
 // toChange decodes a call that changes a file and returns the path of a file that may be changed.
-func toChange[In any](s *space, call agent.Call, path func(In) string) (in In, rel string, err error) {
+func toChange[In any](s *space, call tool.Call, path func(In) string) (in In, rel string, err error) {
 	if in, err = decode[In](call); err != nil {
 		return in, "", err
 	}
@@ -148,31 +156,32 @@ func toChange[In any](s *space, call agent.Call, path func(In) string) (in In, r
 
 type write struct{ w *Workspaces }
 
-var writeSpec = agent.Spec{
+var writeSpec = tool.Spec{
 	Name: "Write",
-	Description: "Write a text file of the workspace, in full. An existing file is replaced and must have been read before. " +
+	Description: "Write a text file of the workspace, in full. An existing file is replaced and must have been read " +
+		"before. " +
 		"Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[writeInput](),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	Timeout:     maxCall,
 }
 
-func (t write) Spec() agent.Spec { return writeSpec }
+func (t write) Spec() tool.Spec { return writeSpec }
 
-func (t write) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t write) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, rel, err := toChange(s, call, func(in writeInput) string { return in.Path })
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		data, _, err := s.content(rel)
 		switch {
 		case err == nil:
 			if err := s.current(rel, data); err != nil {
-				return agent.Output{}, err
+				return tool.Output{}, err
 			}
 		case !errors.Is(err, fs.ErrNotExist):
-			return agent.Output{}, writing(rel, err)
+			return tool.Output{}, writing(rel, err)
 		}
 		return s.change(ctx, call, rel, []byte(in.Content), err == nil)
 	})
@@ -221,32 +230,39 @@ func (s *space) current(rel string, data []byte) error {
 }
 
 // change writes new content to a file and records the change.
-func (s *space) change(ctx context.Context, call agent.Call, rel string, data []byte, exists bool) (agent.Output, error) {
+func (s *space) change(ctx context.Context, call tool.Call, rel string, data []byte, exists bool) (tool.Output, error) {
 	if len(data) > maxText {
-		return agent.Output{}, refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))), bytesText(maxText))
+		return tool.Output{},
+			refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))),
+				bytesText(maxText))
 	}
 	// First record changes made by others, so that they are not attributed to this call.
 	if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	if s.total()-s.files[rel].size+int64(len(data)) > s.w.opts.Size {
-		return agent.Output{}, refuse("The workspace is full: its files may have %s together. Delete some first.", bytesText(s.w.opts.Size))
+		return tool.Output{},
+			refuse("The workspace is full: its files may have %s together. Delete some first.",
+				bytesText(s.w.opts.Size))
 	}
 	if _, had := s.files[rel]; !had && len(s.files) >= maxFiles {
-		return agent.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
+		return tool.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
 	}
 	if err := s.put(rel, data); err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	rctx, stop := outlive(ctx)
 	defer stop()
 	changes, err := s.record(rctx, call.Name, call.ID, []string{rel})
 	if err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	s.seen[rel] = digestOf(data)
 	if len(changes) == 0 {
-		return agent.Output{Content: fmt.Sprintf("%s already had this content; nothing changed.", rel), Detail: fileDetail{Kind: "file", Path: rel, Op: opWrite, Size: int64(len(data))}.json()}, nil
+		return tool.Output{
+			Content: fmt.Sprintf("%s already had this content; nothing changed.", rel),
+			Detail:  fileDetail{Kind: "file", Path: rel, Op: opWrite, Size: int64(len(data))}.json(),
+		}, nil
 	}
 	d := changes[0].detail()
 	verb := "Created"
@@ -257,14 +273,7 @@ func (s *space) change(ctx context.Context, call agent.Call, rel string, data []
 	if diff := changes[0].Diff; diff != "" && exists {
 		content += "\n\n" + shortened(shown(diff), diffForModel)
 	}
-	return agent.Output{Content: content, Detail: d.json()}, nil
-}
-
-func shortened(s string, n int) string {
-	if c := clip(s, n); c != s {
-		return c + "\n… (the diff goes on)\n"
-	}
-	return s
+	return tool.Output{Content: content, Detail: d.json()}, nil
 }
 
 type editInput struct {
@@ -276,44 +285,46 @@ type editInput struct {
 
 type edit struct{ w *Workspaces }
 
-var editSpec = agent.Spec{
+var editSpec = tool.Spec{
 	Name: "Edit",
-	Description: "Replace a piece of text in a file of the workspace. old_string must match exactly and occur once; give more of the lines around it when it does not, " +
+	Description: "Replace a piece of text in a file of the workspace. old_string must match exactly and occur once; " +
+		"give more of the lines around it when it does not, " +
 		"or set replace_all. The file must have been read before. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[editInput](),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	Timeout:     maxCall,
 }
 
-func (t edit) Spec() agent.Spec { return editSpec }
+func (t edit) Spec() tool.Spec { return editSpec }
 
-func (t edit) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t edit) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, rel, err := toChange(s, call, func(in editInput) string { return in.Path })
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		f, info, err := s.readable(rel)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		f.Close()
 		if info.Size() > maxText {
-			return agent.Output{}, refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
+			return tool.Output{},
+				refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
 		}
 		data, _, err := s.content(rel)
 		if err != nil {
-			return agent.Output{}, writing(rel, err)
+			return tool.Output{}, writing(rel, err)
 		}
 		if binary(data) {
-			return agent.Output{}, refuse("%s is a binary file and cannot be edited as text.", rel)
+			return tool.Output{}, refuse("%s is a binary file and cannot be edited as text.", rel)
 		}
 		if err := s.current(rel, data); err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		changed, err := in.apply(rel, string(data))
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		return s.change(ctx, call, rel, []byte(changed), true)
 	})
@@ -334,11 +345,13 @@ func (in editInput) apply(rel, text string) (string, error) {
 	}
 	switch n := strings.Count(text, old); {
 	case n == 0 && strings.Contains(collapseSpace(text), collapseSpace(old)):
-		return "", refuse("old_string is not in %s as it stands: blanks or line breaks differ. Read the file and copy the text exactly.", rel)
+		return "", refuse("old_string is not in %s as it stands: blanks or line breaks differ. Read the file and "+
+			"copy the text exactly.", rel)
 	case n == 0:
 		return "", refuse("old_string is not in %s. Read the file and copy the text exactly.", rel)
 	case n > 1 && !in.All:
-		return "", refuse("old_string is in %s %d times. Give more of the text around the place, or set replace_all.", rel, n)
+		return "", refuse("old_string is in %s %d times. Give more of the text around the place, or set replace_all.",
+			rel, n)
 	}
 	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > maxText {
 		return "", refuse("The file would be longer than %s.", bytesText(maxText))

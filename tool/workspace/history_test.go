@@ -64,7 +64,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	// The same content does not take space twice.
 	before := b.held(conversation)
-	if err := b.spaces.Revert(t.Context(), p, conversation, "a.txt", last); err != nil || b.held(conversation) != before {
+	if err := b.spaces.Revert(t.Context(), p, conversation, "a.txt", last); err != nil ||
+		b.held(conversation) != before {
 		t.Errorf("%v; %d bytes are kept, want %d", err, b.held(conversation), before)
 	}
 	// The limit also holds after a restart.
@@ -116,7 +117,11 @@ func TestDifferencesAreBounded(t *testing.T) {
 		t.Errorf("the differences have %d bytes", total)
 	}
 	b.ok("Write", in{"file_path": "new.txt", "content": "one\n"})
-	if got := b.ok("Edit", in{"file_path": "new.txt", "old_string": "one", "new_string": "two"}); !strings.Contains(got, "-one\n+two") {
+	if got := b.ok("Edit", in{
+		"file_path":  "new.txt",
+		"old_string": "one",
+		"new_string": "two",
+	}); !strings.Contains(got, "-one\n+two") {
 		t.Errorf("an edit says %q", got)
 	}
 }
@@ -133,7 +138,10 @@ func TestHistoryOfAnOrganisationIsBounded(t *testing.T) {
 	for i := range 8 {
 		b.in = fmt.Sprintf("conv-%d", i)
 		for j := range 3 {
-			b.ok("Write", in{"file_path": fmt.Sprintf("f%d", j), "content": strings.Repeat(fmt.Sprintf("%d in %d\n", j, i), 14_000)})
+			b.ok("Write", in{
+				"file_path": fmt.Sprintf("f%d", j),
+				"content":   strings.Repeat(fmt.Sprintf("%d in %d\n", j, i), 14_000),
+			})
 		}
 		if n := total(); n > bound+bound/8+200_000 {
 			t.Fatalf("after conversation %d all keep %d bytes", i, n)

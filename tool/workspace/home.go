@@ -48,7 +48,8 @@ func (w *Workspaces) loadHome() error {
 			err = errors.New("it has no id")
 		}
 		if err != nil {
-			return fmt.Errorf("home of workspaces: %s in the folder for workspaces is damaged; remove it, and workspaces that were made before are not found here: %w", homeFile, err)
+			return fmt.Errorf("home of workspaces: %s in the folder for workspaces is damaged; remove it, and "+
+				"workspaces that were made before are not found here: %w", homeFile, err)
 		}
 		return nil
 	}
@@ -95,7 +96,8 @@ func (w *Workspaces) checkStream(head footnote.Stream) error {
 		return nil
 	}
 	return footnote.Errorf(footnote.StorageUnavailable,
-		"The workspace of this conversation is on the server %.100q. Ask that one, or give all servers one folder for workspaces.", h.Server)
+		"The workspace of this conversation is on the server %.100q. Ask that one, or give all servers one folder "+
+			"for workspaces.", h.Server)
 }
 
 // address encodes the home for the stream of a workspace.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -38,9 +38,13 @@ func TestFoldersOfSeveralServers(t *testing.T) {
 			t.Errorf("%s in another folder: %v; want storage_unavailable that names %s", what, err, host)
 		}
 	}
-	for _, tool := range other.spaces.Tools() {
-		if tool.Spec().Name == "Read" {
-			_, err := tool.Call(t.Context(), agent.Call{Name: "Read", Input: []byte(`{"file_path":"/workspace/a.txt"}`), Conversation: conversation})
+	for _, tl := range other.spaces.Tools() {
+		if tl.Spec().Name == "Read" {
+			_, err := tl.Call(t.Context(), tool.Call{
+				Name:         "Read",
+				Input:        []byte(`{"file_path":"/workspace/a.txt"}`),
+				Conversation: conversation,
+			})
 			elsewhere("Read", err)
 		}
 	}
@@ -48,7 +52,10 @@ func TestFoldersOfSeveralServers(t *testing.T) {
 	elsewhere("Files", err)
 	_, err = other.spaces.File(t.Context(), conversation, "a.txt", "")
 	elsewhere("File", err)
-	elsewhere("Revert", other.spaces.Revert(t.Context(), footnote.Principal{Org: "o", User: "u"}, conversation, "a.txt", ""))
+	elsewhere("Revert", other.spaces.Revert(t.Context(), footnote.Principal{
+		Org:  "o",
+		User: "u",
+	}, conversation, "a.txt", ""))
 	elsewhere("Remove", other.spaces.Remove(t.Context(), conversation))
 	if files, err := one.spaces.Files(t.Context(), conversation); err != nil || len(files) != 3 {
 		t.Errorf("at home there are %v, %v", files, err)

@@ -99,7 +99,8 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	}
 	defer f.Close()
 	if info.Size() > maxServed {
-		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()), bytesText(maxServed))
+		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()),
+			bytesText(maxServed))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxServed))
 	if err != nil {

@@ -42,7 +42,8 @@ func locate(given string) (string, error) {
 		}
 		var ok bool
 		if rel, ok = strings.CutPrefix(clean, Root+"/"); !ok {
-			return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
+			return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given,
+				Root)
 		}
 	}
 	rel = path.Clean(rel)
@@ -74,7 +75,8 @@ func checkName(rel string) error {
 	lower := "/" + strings.ToLower(rel) + "/"
 	for _, p := range protected {
 		if strings.Contains(lower, "/"+p+"/") {
-			return refuse("%s is protected: other programs obey files of that name, so it is not written here. Choose another name, or ask the user to make the file.", rel)
+			return refuse("%s is protected: other programs obey files of that name, so it is not written here. "+
+				"Choose another name, or ask the user to make the file.", rel)
 		}
 	}
 	return nil
@@ -105,7 +107,8 @@ func checkFile(rel string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return refuse("%s is not a regular file.", rel)
 	case links(info) > 1:
-		return refuse("%s has a second name (a hard link), perhaps outside of the workspace, so it is not touched.", rel)
+		return refuse("%s has a second name (a hard link), perhaps outside of the workspace, so it is not touched.",
+			rel)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Revert restores the content that a file had before or after one of its changes, given by digest. Without a
@@ -22,7 +22,7 @@ func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversat
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, busyWait, errBusy)
 		defer cancel()
-		err = w.revert(ctx, agent.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
+		err = w.revert(ctx, tool.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
@@ -33,31 +33,32 @@ func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversat
 // busyWait limits how long a person waits for a busy workspace.
 const busyWait = 5 * time.Second
 
-var errBusy = footnote.Errorf(footnote.Conflict, "The assistant is working in the workspace. Try again when it has ended.")
+var errBusy = footnote.Errorf(footnote.Conflict,
+	"The assistant is working in the workspace. Try again when it has ended.")
 
-func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest string) error {
+func (w *Workspaces) revert(ctx context.Context, call tool.Call, rel, digest string) error {
 	data, err := w.earlierContent(ctx, call.Conversation, rel, digest)
 	if err != nil {
 		return err
 	}
-	out, err := w.use(ctx, call, func(s *space) (agent.Output, error) {
+	out, err := w.use(ctx, call, func(s *space) (tool.Output, error) {
 		if err := s.writable(rel); err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		defer delete(s.seen, rel) // the model has not seen the new content
 		if digest != "" {
 			return s.change(ctx, call, rel, data, true)
 		}
 		if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		if err := s.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return agent.Output{}, writing(rel, err)
+			return tool.Output{}, writing(rel, err)
 		}
 		rctx, stop := outlive(ctx)
 		defer stop()
 		_, err := s.record(rctx, call.Name, "", []string{rel})
-		return agent.Output{}, err
+		return tool.Output{}, err
 	})
 	if err == nil && out.IsError {
 		return refuse("%s", out.Content)

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -34,39 +34,40 @@ type globInput struct {
 
 type glob struct{ w *Workspaces }
 
-var globSpec = agent.Spec{
+var globSpec = tool.Spec{
 	Name: "Glob",
 	Description: "List the files of the workspace whose names match a pattern, the newest first, with their sizes. " +
-		"The pattern **/* lists all of them. A pattern without a slash is looked for in every folder. At most 200 are returned.",
+		"The pattern **/* lists all of them. A pattern without a slash is looked for in every folder. At most 200 " +
+		"are returned.",
 	InputSchema: schema.For[globInput](),
-	Side:        agent.Server,
+	Side:        tool.Server,
 	ReadOnly:    true,
 }
 
-func (t glob) Spec() agent.Spec { return globSpec }
+func (t glob) Spec() tool.Spec { return globSpec }
 
-func (t glob) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t glob) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, err := decode[globInput](call)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		match, err := pattern(in.Pattern)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		files, err := s.list(ctx, in.Path)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		return globbed(in, slices.DeleteFunc(files, func(f found) bool { return !match(f.below) })), nil
 	})
 }
 
-func globbed(in globInput, files []found) agent.Output {
+func globbed(in globInput, files []found) tool.Output {
 	slices.SortStableFunc(files, func(a, b found) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	if len(files) == 0 {
-		return agent.Output{Content: fmt.Sprintf("No file matches %s.", in.Pattern), Detail: listDetail(nil)}
+		return tool.Output{Content: fmt.Sprintf("No file matches %s.", in.Pattern), Detail: listDetail(nil)}
 	}
 	var b strings.Builder
 	for i, f := range files {
@@ -76,7 +77,7 @@ func globbed(in globInput, files []found) agent.Output {
 		}
 		fmt.Fprintf(&b, "%s (%s)\n", shown(f.name), bytesText(f.info.Size()))
 	}
-	return agent.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), maxGlobbed)])}
+	return tool.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), maxGlobbed)])}
 }
 
 // listDetail encodes the list of files for a page.
@@ -218,39 +219,40 @@ type grepInput struct {
 
 type grep struct{ w *Workspaces }
 
-var grepSpec = agent.Spec{
+var grepSpec = tool.Spec{
 	Name: "Grep",
 	Description: "Search the text files of the workspace with a regular expression. " +
 		"It returns the files that match, the matching lines with output_mode content, or counts. " +
-		"Binary files and files over 8 MB are left out; at most 250 lines are returned unless head_limit says otherwise.",
+		"Binary files and files over 8 MB are left out; at most 250 lines are returned unless head_limit says " +
+		"otherwise.",
 	InputSchema: schema.For[grepInput](schema.Enum("output_mode", "content", "files_with_matches", "count"),
 		schema.Integer("-A", 0, 100), schema.Integer("-B", 0, 100), schema.Integer("-C", 0, 100),
 		schema.Integer("head_limit", 1, 2000), schema.Integer("offset", 0, 1_000_000)),
-	Side:     agent.Server,
+	Side:     tool.Server,
 	ReadOnly: true,
 }
 
-func (t grep) Spec() agent.Spec { return grepSpec }
+func (t grep) Spec() tool.Spec { return grepSpec }
 
-func (t grep) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+func (t grep) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
 		in, err := decode[grepInput](call)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		re, err := in.expression()
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		match := func(string) bool { return true }
 		if in.Glob != "" {
 			if match, err = pattern(in.Glob); err != nil {
-				return agent.Output{}, err
+				return tool.Output{}, err
 			}
 		}
 		files, err := s.list(ctx, in.Path)
 		if err != nil {
-			return agent.Output{}, err
+			return tool.Output{}, err
 		}
 		out := hits{skip: int(in.Offset), maxLines: int(in.Head)}
 		if out.maxLines == 0 {
@@ -263,12 +265,12 @@ func (t grep) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 			}
 		}
 		if ctx.Err() != nil {
-			return agent.Output{}, context.Cause(ctx)
+			return tool.Output{}, context.Cause(ctx)
 		}
 		if t.late {
 			out.note = "The search took too long and was ended; search in fewer files, or with a simpler expression."
 		}
-		return agent.Output{Content: out.text(in.Pattern)}, nil
+		return tool.Output{Content: out.text(in.Pattern)}, nil
 	})
 }
 
@@ -285,7 +287,8 @@ func (in grepInput) expression() (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile("(?" + flags + ")" + in.Pattern)
 	if err != nil {
-		return nil, refuse("The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in the text.", err)
+		return nil, refuse("The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in "+
+			"the text.", err)
 	}
 	return re, nil
 }
@@ -337,7 +340,8 @@ func (h *hits) text(pattern string) string {
 		return strings.TrimSpace(fmt.Sprintf("Nothing matches %s. %s", pattern, h.note))
 	}
 	if left := h.lines - h.skip - h.shown; left > 0 {
-		h.note = strings.TrimSpace(fmt.Sprintf("%d more lines; use offset %d for them, or search for less. %s", left, h.skip+h.shown, h.note))
+		h.note = strings.TrimSpace(fmt.Sprintf("%d more lines; use offset %d for them, or search for less. %s", left,
+			h.skip+h.shown, h.note))
 	}
 	if h.note != "" {
 		return h.b.String() + "(" + h.note + ")\n"

@@ -63,26 +63,61 @@ func (s *space) open(ctx context.Context) error {
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	err := s.w.root.Mkdir(s.folder, 0o700)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be made.", Err: err}
-	}
-	fresh := err == nil
-	if s.root, err = s.w.root.OpenRoot(s.folder); err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
-	}
-	if !fresh {
-		return nil
-	}
-	if s.exists {
-		err = s.restore(ctx)
-	} else {
-		err = s.copyTemplate(ctx)
+	var err error
+	if s.root, err = s.w.root.OpenRoot(s.folder); errors.Is(err, fs.ErrNotExist) {
+		return s.create(ctx)
 	}
 	if err != nil {
-		s.close()
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
 	}
-	return err
+	return nil
+}
+
+// newPrefix begins the name of a folder that is not filled yet. No conversation's folder has such a name.
+const newPrefix = ".new-"
+
+// create makes the folder and opens it. It fills the folder under another name first: a file that is missing from
+// the folder counts as deleted, so a folder must be complete or absent, whatever ends the server meanwhile.
+func (s *space) create(ctx context.Context) (err error) {
+	failed := func(err error) error {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be made.", Err: err}
+	}
+	temp := newPrefix + s.folder
+	if err := s.w.root.RemoveAll(temp); err != nil { // left by a server that was killed
+		return failed(err)
+	}
+	if err := s.w.root.Mkdir(temp, 0o700); err != nil {
+		return failed(err)
+	}
+	if s.root, err = s.w.root.OpenRoot(temp); err != nil {
+		return failed(err)
+	}
+	done := false
+	defer func() {
+		if !done {
+			s.close()
+			_ = s.w.root.RemoveAll(temp)
+		}
+	}()
+	fill := s.copyTemplate
+	if s.exists {
+		fill = s.restore
+	}
+	if err := fill(ctx); err != nil {
+		return err
+	}
+	if err := s.w.root.Rename(temp, s.folder); err != nil {
+		return failed(err)
+	}
+	if !s.exists {
+		rctx, stop := outlive(ctx)
+		defer stop()
+		if _, err := s.sync(rctx, byTemplate, ""); err != nil {
+			return err
+		}
+	}
+	done = true
+	return nil
 }
 
 func (s *space) close() { s.root.Close() }
@@ -174,7 +209,7 @@ func (s *space) restore(ctx context.Context) error {
 }
 
 // copyTemplate copies the template into a new workspace.
-func (s *space) copyTemplate(ctx context.Context) error {
+func (s *space) copyTemplate(context.Context) error {
 	if info, err := s.w.root.Stat(Template); err != nil || !info.IsDir() {
 		return nil
 	}
@@ -194,7 +229,8 @@ func (s *space) copyTemplate(ctx context.Context) error {
 	for _, name := range names {
 		f, info, err := openFile(template, name)
 		if err != nil {
-			continue // such as a link
+			s.w.opts.Logger.Warn("a file of the template of workspaces cannot be read; leaving it out", "err", err)
+			continue
 		}
 		data, err := io.ReadAll(io.LimitReader(f, maxRead))
 		f.Close()
@@ -208,10 +244,7 @@ func (s *space) copyTemplate(ctx context.Context) error {
 			return err
 		}
 	}
-	rctx, stop := outlive(ctx)
-	defer stop()
-	_, err = s.sync(rctx, byTemplate, "")
-	return err
+	return nil
 }
 
 // put writes a temporary file next to the target and renames it, so that the file is complete or absent.
@@ -280,6 +313,7 @@ func walk(root *os.Root, f func(name string, info fs.FileInfo) error) error {
 type change struct {
 	footnote.WorkspaceChanged
 	hunks []udiff.Hunk
+	now   known // the file after the change, unless it was deleted
 }
 
 // sync compares the folder with the stream and records the differences as changes made by a tool's call.
@@ -301,7 +335,7 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 	}
 	if len(there) < maxFiles {
 		for name := range s.files {
-			if !there[name] {
+			if !there[name] { // or in a folder that may not be read; compare tells them apart
 				names = append(names, name)
 			}
 		}
@@ -336,43 +370,32 @@ const batchBytes = 16 << 20
 // found so far and returns ctx's cause; the next call finds the rest.
 func (s *space) record(ctx context.Context, tool, callID string, names []string) ([]change, error) {
 	var changes []change
-	var batch []footnote.Body
+	written := 0 // how many of them are in the stream
 	blobs, size := map[footnote.Digest][]byte{}, 0
 	room := s.newRoom()
 	flush := func() error {
-		if err := s.append(ctx, batch, blobs); err != nil {
+		if err := s.append(ctx, changes[written:], blobs); err != nil {
 			return err
 		}
-		if err := s.limitHistory(ctx, blobs); err != nil {
-			return err
-		}
-		batch, blobs, size = nil, map[footnote.Digest][]byte{}, 0
+		written, blobs, size = len(changes), map[footnote.Digest][]byte{}, 0
 		return nil
 	}
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), flush())
 		}
-		c, data, err := s.compare(ctx, name, room)
-		if err != nil {
-			return nil, err
-		}
+		c, data := s.compare(ctx, name, room)
 		if c == nil {
 			continue
 		}
 		c.Tool, c.Conversation, c.CallID = tool, s.conversation, callID
-		if k, there := s.files[name]; there {
-			k.outside = unseen(tool)
-			s.files[name] = k
-		}
-		s.kept.diffs += int64(len(c.Diff))
+		c.now.outside = unseen(tool)
 		changes = append(changes, *c)
-		batch = append(batch, c.WorkspaceChanged)
 		if c.Kept {
 			blobs[c.After] = data
 			size += len(data)
 		}
-		if size > batchBytes || len(batch) >= 500 {
+		if size > batchBytes || len(changes)-written >= 500 {
 			if err := flush(); err != nil {
 				return nil, err
 			}
@@ -382,41 +405,47 @@ func (s *space) record(ctx context.Context, tool, callID string, names []string)
 }
 
 // compare returns the change of one file, or nil if it is unchanged.
-func (s *space) compare(ctx context.Context, name string, room *room) (*change, []byte, error) {
+func (s *space) compare(ctx context.Context, name string, room *room) (*change, []byte) {
 	k, had := s.files[name]
 	now, data, err := s.readTracked(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !had {
-			return nil, nil, nil
+			return nil, nil
 		}
-		delete(s.files, name)
 		c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opDelete, Before: k.digest}}
 		if before, ok := s.before(ctx, k, room, k.size); ok {
 			c.diff(string(before), "", true, false, room)
 		}
-		return c, nil, nil
+		return c, nil
 	}
 	if err != nil {
-		return nil, nil, nil // not tracked: a link, or a file with a second hard link
+		return nil, nil // not tracked: a link, or a file with a second hard link
 	}
 	if had && k.digest == now.digest {
 		k.changed, k.inode = now.changed, now.inode
 		s.files[name] = k
-		return nil, nil, nil
+		return nil, nil
 	}
-	now.kept = data != nil && room.keep(len(data))
-	s.files[name] = now
-	c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opCreate, After: now.digest, Size: now.size, Kept: now.kept}}
-	if had {
+	now.kept = data != nil && room.keep(int64(len(data)))
+	c := &change{
+		WorkspaceChanged: footnote.WorkspaceChanged{
+			Path: name, Op: opCreate, After: now.digest, Size: now.size, Kept: now.kept,
+		},
+		now: now,
+	}
+	switch {
+	case had:
 		c.Op, c.Before = opWrite, k.digest
+		if data == nil {
+			break
+		}
+		if before, ok := s.before(ctx, k, room, k.size+now.size); ok {
+			c.diff(string(before), string(data), true, false, room)
+		}
+	case data != nil && room.diff(now.size):
+		c.diff("", string(data), false, false, room)
 	}
-	if data == nil {
-		return c, nil, nil
-	}
-	if before, ok := s.before(ctx, k, room, k.size+now.size); ok || !had {
-		c.diff(string(before), string(data), had, false, room)
-	}
-	return c, data, nil
+	return c, data
 }
 
 // readTracked reads a tracked file. It returns the content only if the log can keep it. A larger file, or one that is
@@ -467,18 +496,24 @@ const (
 	longestDiff = 2 * time.Second
 )
 
-// room is the rest of that budget.
+// room is the rest of that budget, in bytes. None of it is ever negative.
 type room struct {
-	content, diffing, diffs int
+	content, diffing, diffs int64
 	until                   time.Time
 }
 
 func (s *space) newRoom() *room {
-	diffs := max(leastDiffs, min(maxDiffs, s.w.opts.History-s.kept.diffs))
-	return &room{content: int(s.w.opts.History / 4), diffing: maxDiffing, diffs: int(diffs), until: time.Now().Add(longestDiff)}
+	history := s.w.opts.History
+	return &room{
+		content: history / 4,
+		diffing: maxDiffing,
+		diffs:   max(leastDiffs, min(maxDiffs, history-s.kept.diffs)),
+		until:   time.Now().Add(longestDiff),
+	}
 }
 
-func (r *room) keep(n int) bool {
+// keep reports whether the budget allows content of n bytes.
+func (r *room) keep(n int64) bool {
 	if n > r.content {
 		return false
 	}
@@ -486,18 +521,25 @@ func (r *room) keep(n int) bool {
 	return true
 }
 
-// diff reports whether the budget allows a diff of n bytes.
+// diff reports whether the budget allows comparing n bytes.
 func (r *room) diff(n int64) bool {
-	if n > maxDiffed || n > int64(r.diffing) || r.diffs <= 0 || time.Now().After(r.until) {
+	if n > maxDiffed || n > r.diffing || r.diffs <= 0 || time.Now().After(r.until) {
 		return false
 	}
-	r.diffing -= int(n)
+	r.diffing -= n
 	return true
 }
 
-// before returns a file's earlier content, if the budget allows a diff of n bytes.
+// fit shortens a diff to what the budget allows, and takes it from the budget.
+func (r *room) fit(diff string) string {
+	diff = shortened(diff, int(min(maxDiff, r.diffs)))
+	r.diffs -= int64(len(diff))
+	return diff
+}
+
+// before returns a file's earlier content, if the log has it and the budget allows comparing n bytes.
 func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byte, bool) {
-	if !room.diff(n) || !k.kept {
+	if !k.kept || !room.diff(n) {
 		return nil, false
 	}
 	data, err := s.w.opts.Log.Blob(ctx, s.stream(), k.digest)
@@ -513,37 +555,49 @@ func (c *change) diff(old, new string, had, deleted bool, room *room) {
 		return
 	}
 	c.hunks = udiff.Hunks(old, new)
-	text := udiff.Unified(c.Path, !had, deleted, c.hunks)
-	if maxBytes := min(maxDiff, room.diffs); len(text) > maxBytes {
-		text = clip(text, maxBytes) + "\n… (the diff goes on)\n"
-	}
-	room.diffs -= len(text)
-	c.Diff = text
+	c.Diff = room.fit(udiff.Unified(c.Path, !had, deleted, c.hunks))
 }
 
-// append writes to the stream and creates it if necessary.
-func (s *space) append(ctx context.Context, bodies []footnote.Body, blobs map[footnote.Digest][]byte) error {
-	if len(bodies) == 0 {
+// append writes changes to the stream, which it creates if necessary. The state in memory follows the stream: it moves
+// once the changes are written, and is read anew if it may differ from the stream.
+func (s *space) append(ctx context.Context, changes []change, blobs map[footnote.Digest][]byte) error {
+	if len(changes) == 0 {
 		return nil
 	}
+	s.loaded = false // until the end: nothing is known about the stream if this fails or panics
 	// The file has already changed, so its record must be written even if the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	a := footnote.Append{Stream: s.stream(), After: s.last, Bodies: bodies, Blobs: blobs}
+	a := footnote.Append{Stream: s.stream(), After: s.last, Blobs: blobs}
+	for _, c := range changes {
+		a.Bodies = append(a.Bodies, c.WorkspaceChanged)
+	}
 	var events []footnote.Event
 	var err error
 	if s.exists {
 		events, err = s.w.opts.Log.Append(ctx, a)
 	} else {
 		events, err = s.w.opts.Log.CreateAppend(ctx, footnote.Stream{
-			ID: s.stream(), Kind: "document", Org: s.principal.Org, User: s.principal.User, Title: "Workspace", Assistant: s.w.address(),
+			ID: s.stream(), Kind: "document", Org: s.principal.Org, User: s.principal.User, Title: "Workspace",
+			Assistant: s.w.address(),
 		}, a)
 	}
 	if err != nil {
-		s.loaded = false // the recorded state of files did not reach the log
 		return fmt.Errorf("record a change of the workspace: %w", err)
 	}
 	s.exists, s.last = true, events[len(events)-1].Seq
+	for _, c := range changes {
+		s.kept.diffs += int64(len(c.Diff))
+		if c.Op == opDelete {
+			delete(s.files, c.Path)
+		} else {
+			s.files[c.Path] = c.now
+		}
+	}
+	if err := s.limitHistory(ctx, blobs); err != nil {
+		return err
+	}
+	s.loaded = true
 	return nil
 }
 
@@ -554,13 +608,28 @@ func binary(data []byte) bool {
 
 // clip returns at most n bytes of s, as valid UTF-8.
 func clip(s string, n int) string {
-	if len(s) <= n {
+	if n = max(n, 0); len(s) <= n {
 		return s
 	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n]
+}
+
+// goesOn ends a diff that was shortened.
+const goesOn = "\n… (the diff goes on)\n"
+
+// shortened returns a diff if it has at most n bytes. Otherwise it returns the part that fits with the words that it
+// goes on, or nothing if not even these fit.
+func shortened(diff string, n int) string {
+	if len(diff) <= n {
+		return diff
+	}
+	if n <= len(goesOn) {
+		return ""
+	}
+	return clip(diff, n-len(goesOn)) + goesOn
 }
 
 // total returns the total size of the files recorded in the stream.

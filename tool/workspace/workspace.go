@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/sandbox"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Root is the path of a conversation's folder, both for tools and inside commands.
@@ -130,7 +130,10 @@ func Open(o Options) (*Workspaces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
-	w := &Workspaces{opts: o, root: root, commands: make(chan struct{}, o.Places), spaces: map[string]*space{}, orgs: map[string]*orgHistory{}}
+	w := &Workspaces{
+		opts: o, root: root, commands: make(chan struct{}, o.Places), spaces: map[string]*space{},
+		orgs: map[string]*orgHistory{},
+	}
 	if o.Shared {
 		if err := w.loadHome(); err != nil {
 			return nil, errors.Join(err, root.Close())
@@ -158,8 +161,8 @@ func Confine(ctx context.Context, folder string, hidden ...string) error {
 func (w *Workspaces) Close() error { return w.root.Close() }
 
 // Tools returns the tools, with Bash only if commands are offered.
-func (w *Workspaces) Tools() []agent.Tool {
-	tools := []agent.Tool{read{w}, write{w}, edit{w}, glob{w}, grep{w}}
+func (w *Workspaces) Tools() []tool.Tool {
+	tools := []tool.Tool{read{w}, write{w}, edit{w}, glob{w}, grep{w}}
 	if w.opts.Commands {
 		tools = append(tools, bash{w})
 	}
@@ -191,22 +194,23 @@ func digestOf(data []byte) footnote.Digest {
 }
 
 // use calls f with the workspace of a call. Each workspace is used by one call at a time.
-func (w *Workspaces) use(ctx context.Context, call agent.Call, f func(*space) (agent.Output, error)) (agent.Output, error) {
+func (w *Workspaces) use(ctx context.Context, call tool.Call,
+	f func(*space) (tool.Output, error)) (tool.Output, error) {
 	s := w.space(call)
 	defer w.release(s)
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
 	case <-ctx.Done():
-		return agent.Output{}, context.Cause(ctx)
+		return tool.Output{}, context.Cause(ctx)
 	}
 	if err := s.open(ctx); err != nil {
-		return agent.Output{}, err
+		return tool.Output{}, err
 	}
 	defer s.close()
 	out, err := f(s)
 	if r, ok := errors.AsType[*refusal](err); ok {
-		return agent.Fail(r.words), nil
+		return tool.Fail(r.words), nil
 	}
 	return out, err
 }
@@ -219,7 +223,7 @@ func (r *refusal) Error() string { return r.words }
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
 // space returns the state of a workspace. The caller must call release.
-func (w *Workspaces) space(call agent.Call) *space {
+func (w *Workspaces) space(call tool.Call) *space {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.spaces[call.Conversation]
@@ -227,7 +231,10 @@ func (w *Workspaces) space(call agent.Call) *space {
 		if len(w.spaces) >= maxSpaces {
 			w.forget()
 		}
-		s = &space{w: w, conversation: call.Conversation, principal: call.Principal, folder: folderOf(call.Conversation), busy: make(chan struct{}, 1)}
+		s = &space{
+			w: w, conversation: call.Conversation, principal: call.Principal, folder: folderOf(call.Conversation),
+			busy: make(chan struct{}, 1),
+		}
 		w.spaces[call.Conversation] = s
 	}
 	s.users++
@@ -262,7 +269,8 @@ func (w *Workspaces) Remove(ctx context.Context, conversation string) error {
 	w.mu.Lock()
 	delete(w.spaces, conversation)
 	w.mu.Unlock()
-	if err := w.root.RemoveAll(folderOf(conversation)); err != nil {
+	folder := folderOf(conversation)
+	if err := errors.Join(w.root.RemoveAll(folder), w.root.RemoveAll(newPrefix+folder)); err != nil {
 		return fmt.Errorf("remove the workspace of %s: %w", conversation, err)
 	}
 	if err := w.opts.Log.Delete(ctx, StreamOf(conversation)); err != nil && footnote.CodeOf(err) != footnote.NotFound {

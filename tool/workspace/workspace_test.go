@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
@@ -42,7 +43,7 @@ const conversation = "conv-1"
 
 func newBench(t *testing.T, change ...func(*workspace.Options)) *bench {
 	t.Helper()
-	b := &bench{t: t, log: store.NewMem(), folder: filepath.Join(t.TempDir(), "workspaces")}
+	b := &bench{t: t, log: storetest.NewMem(), folder: filepath.Join(t.TempDir(), "workspaces")}
 	b.dir = filepath.Join(b.folder, conversation)
 	b.start(change...)
 	return b
@@ -63,7 +64,7 @@ func (b *bench) start(change ...func(*workspace.Options)) {
 	b.spaces = spaces
 }
 
-func (b *bench) call(name string, input map[string]any) agent.Output {
+func (b *bench) call(name string, input map[string]any) tool.Output {
 	b.t.Helper()
 	out, err := b.callIn(b.t.Context(), name, input)
 	if err != nil {
@@ -72,22 +73,23 @@ func (b *bench) call(name string, input map[string]any) agent.Output {
 	return out
 }
 
-func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (agent.Output, error) {
+func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (tool.Output, error) {
 	b.t.Helper()
 	data, err := json.Marshal(input)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, tool := range b.spaces.Tools() {
-		if tool.Spec().Name != name {
+	for _, tl := range b.spaces.Tools() {
+		if tl.Spec().Name != name {
 			continue
 		}
-		if err := schema.Validate(tool.Spec().InputSchema, data); err != nil {
+		if err := schema.Validate(tl.Spec().InputSchema, data); err != nil {
 			b.t.Fatalf("%s does not accept %s: %v", name, data, err)
 		}
 		b.calls++
-		out, err := tool.Call(ctx, agent.Call{
-			ID: fmt.Sprintf("call_%d", b.calls), Name: name, Input: data, Conversation: cmp.Or(b.in, conversation), Principal: footnote.Principal{Org: "o", User: "u"},
+		out, err := tl.Call(ctx, tool.Call{
+			ID: fmt.Sprintf("call_%d", b.calls), Name: name, Input: data, Conversation: cmp.Or(b.in, conversation),
+			Principal: footnote.Principal{Org: "o", User: "u"},
 		})
 		if len(out.Detail) > 0 && !json.Valid(out.Detail) || len(out.Detail) > 256<<10 {
 			b.t.Errorf("%s: detail is not JSON or has %d bytes", name, len(out.Detail))
@@ -95,7 +97,7 @@ func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (
 		return out, err
 	}
 	b.t.Fatalf("no tool %s", name)
-	return agent.Output{}, nil
+	return tool.Output{}, nil
 }
 
 // ok makes a call that must succeed; fails makes one that must not.
@@ -161,17 +163,23 @@ type in = map[string]any
 
 func TestWriteReadEdit(t *testing.T) {
 	b := newBench(t)
-	if got := b.ok("Write", in{"file_path": "src/a.py", "content": "one\ntwo\nthree\n"}); !strings.HasPrefix(got, "Created src/a.py (+3 −0 lines, 14 bytes).") {
+	if got := b.ok("Write", in{
+		"file_path": "src/a.py",
+		"content":   "one\ntwo\nthree\n",
+	}); !strings.HasPrefix(got, "Created src/a.py (+3 −0 lines, 14 bytes).") {
 		t.Errorf("Write = %q", got)
 	}
-	if got, want := b.ok("Read", in{"file_path": "/workspace/src/a.py"}), "     1\tone\n     2\ttwo\n     3\tthree\n"; got != want {
+	if got, want := b.ok("Read", in{"file_path": "/workspace/src/a.py"}),
+		"     1\tone\n     2\ttwo\n     3\tthree\n"; got != want {
 		t.Errorf("Read = %q, want %q", got, want)
 	}
-	if got, want := b.ok("Read", in{"file_path": "src/a.py", "offset": 2, "limit": 1}), "     2\ttwo\n(lines 2 to 2 of 3)\n"; got != want {
+	if got, want := b.ok("Read", in{"file_path": "src/a.py", "offset": 2, "limit": 1}),
+		"     2\ttwo\n(lines 2 to 2 of 3)\n"; got != want {
 		t.Errorf("Read = %q, want %q", got, want)
 	}
 	out := b.call("Edit", in{"file_path": "src/a.py", "old_string": "two", "new_string": "2"})
-	if want := "Changed src/a.py (+1 −1 lines, 12 bytes).\n\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"; out.Content != want || out.IsError {
+	if want := "Changed src/a.py (+1 −1 lines, 12 bytes).\n\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n " +
+		"one\n-two\n+2\n three\n"; out.Content != want || out.IsError {
 		t.Errorf("Edit = %q, want %q", out.Content, want)
 	}
 	var d struct {
@@ -179,20 +187,24 @@ func TestWriteReadEdit(t *testing.T) {
 		Added, Removed       int
 		Hunks                []struct{ Lines []string }
 	}
-	if err := json.Unmarshal(out.Detail, &d); err != nil || d.Kind != "file" || d.Path != "src/a.py" || d.Op != "write" || d.Added != 1 || len(d.Hunks) != 1 || !strings.Contains(d.Diff, "+2") {
+	if err := json.Unmarshal(out.Detail,
+		&d); err != nil || d.Kind != "file" || d.Path != "src/a.py" || d.Op != "write" || d.Added != 1 ||
+		len(d.Hunks) != 1 || !strings.Contains(d.Diff, "+2") {
 		t.Errorf("detail = %s, %v", out.Detail, err)
 	}
 	if b.file("src/a.py") != "one\n2\nthree\n" {
 		t.Errorf("file = %q", b.file("src/a.py"))
 	}
 	h := b.history()
-	if len(h) != 2 || h[0].Op != "create" || h[1].Op != "write" || h[0].After != h[1].Before || h[1].Tool != "Edit" || h[1].CallID != "call_4" || h[1].Conversation != conversation {
+	if len(h) != 2 || h[0].Op != "create" || h[1].Op != "write" || h[0].After != h[1].Before || h[1].Tool != "Edit" ||
+		h[1].CallID != "call_4" || h[1].Conversation != conversation {
 		t.Fatalf("history = %+v", h)
 	}
 	if b.blob(h[1].Before) != "one\ntwo\nthree\n" || b.blob(h[1].After) != "one\n2\nthree\n" {
 		t.Error("the contents before and after are not in the log")
 	}
-	if s, err := b.log.Get(t.Context(), workspace.StreamOf(conversation)); err != nil || s.Kind != "document" || s.Org != "o" || s.User != "u" {
+	if s, err := b.log.Get(t.Context(), workspace.StreamOf(conversation)); err != nil || s.Kind != "document" ||
+		s.Org != "o" || s.User != "u" {
 		t.Errorf("stream = %+v, %v", s, err)
 	}
 }
@@ -224,7 +236,11 @@ func TestEditSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("file = %q", b.file("a.txt"))
 	}
 	b.put("a.txt", "somebody else\n")
-	b.fails("has changed since it was read", "Edit", in{"file_path": "a.txt", "old_string": "somebody", "new_string": "q"})
+	b.fails("has changed since it was read", "Edit", in{
+		"file_path":  "a.txt",
+		"old_string": "somebody",
+		"new_string": "q",
+	})
 	b.fails("has changed since it was read", "Write", in{"file_path": "a.txt", "content": "q"})
 	if b.file("a.txt") != "somebody else\n" {
 		t.Error("a stale write went through")
@@ -261,7 +277,11 @@ func TestEditAfterRestart(t *testing.T) {
 	b.ok("Edit", in{"file_path": "a.txt", "old_string": "one", "new_string": "two"})
 	b.start()
 	b.put("a.txt", "outside\n")
-	b.fails("has changed since it was read", "Edit", in{"file_path": "a.txt", "old_string": "outside", "new_string": "x"})
+	b.fails("has changed since it was read", "Edit", in{
+		"file_path":  "a.txt",
+		"old_string": "outside",
+		"new_string": "x",
+	})
 	b.put("new.txt", "n\n")
 	b.fails("has not been read yet", "Edit", in{"file_path": "new.txt", "old_string": "n", "new_string": "x"})
 }
@@ -294,7 +314,10 @@ func TestTemplate(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(template, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ok("Glob", in{"pattern": "**/*"}); !strings.Contains(got, "README.md (8 bytes)") || !strings.Contains(got, "bin/run.sh") || strings.Contains(got, "link") {
+	if got := b.ok("Glob", in{
+		"pattern": "**/*",
+	}); !strings.Contains(got, "README.md (8 bytes)") || !strings.Contains(got, "bin/run.sh") ||
+		strings.Contains(got, "link") {
 		t.Errorf("Glob = %q", got)
 	}
 	if h := b.history(); len(h) != 2 || h[0].Tool != "template" || b.blob(h[0].After) != "read me\n" {
@@ -324,10 +347,16 @@ func TestRead(t *testing.T) {
 	b.put("wide.txt", strings.Repeat("é", 5000)+"\nnext\n")
 	b.put("hidden.txt", "a\u202eb\x1b[31mc\n")
 	b.put("big.txt", strings.Repeat(strings.Repeat("x", 999)+"\n", 1000))
-	if got := b.ok("Read", in{"file_path": "long.txt"}); !strings.HasSuffix(got, "  2000\tline 2000\n(lines 1 to 2000 of 5000)\n") {
+	if got := b.ok("Read", in{
+		"file_path": "long.txt",
+	}); !strings.HasSuffix(got, "  2000\tline 2000\n(lines 1 to 2000 of 5000)\n") {
 		t.Errorf("long: …%q", got[len(got)-80:])
 	}
-	if got := b.ok("Read", in{"file_path": "long.txt", "offset": 4999, "limit": 10}); got != "  4999\tline 4999\n  5000\tline 5000\n(lines 4999 to 5000 of 5000)\n" {
+	if got := b.ok("Read", in{
+		"file_path": "long.txt",
+		"offset":    4999,
+		"limit":     10,
+	}); got != "  4999\tline 4999\n  5000\tline 5000\n(lines 4999 to 5000 of 5000)\n" {
 		t.Errorf("end: %q", got)
 	}
 	b.fails("has 5000 lines", "Read", in{"file_path": "long.txt", "offset": 5001})
@@ -357,7 +386,9 @@ func TestFilesThatAreRefused(t *testing.T) {
 	b.put("dir/own.txt", "own\n")
 	b.put("../other-conversation/a.txt", "canary\n")
 	for name, target := range map[string]string{
-		"abs": outside, "rel": "../../secret.txt", "up": "..", "other": "../other-conversation", "etc": "/etc", "dangling": "/tmp/nowhere-" + conversation, "root": "/", "loop": "loop", "inside": "own.txt", "proc": "/proc/self/environ",
+		"abs": outside, "rel": "../../secret.txt", "up": "..", "other": "../other-conversation", "etc": "/etc",
+		"dangling": "/tmp/nowhere-" + conversation, "root": "/", "loop": "loop", "inside": "own.txt",
+		"proc": "/proc/self/environ",
 	} {
 		if err := os.Symlink(target, filepath.Join(b.dir, name)); err != nil {
 			t.Fatal(err)
@@ -370,17 +401,22 @@ func TestFilesThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := []string{
-		"abs", "rel", "abs/", "rel/.", "up/secret.txt", "other/a.txt", "etc/passwd", "root/etc/passwd", "loop", "hard", "fifo", "proc",
-		"../secret.txt", "dir/../../secret.txt", outside, "/etc/passwd", "/workspace/../etc/passwd", "/workspace/../secret.txt", "/workspacex/own.txt",
-		"own.txt\x00.txt", "own.txt\n", "o\u202ewn.txt", `..\secret.txt`, strings.Repeat("a", 256), strings.Repeat("a/", 33) + "a", strings.Repeat("a/", 2100), "own.txt/below", "etc/../own.txt/",
+		"abs", "rel", "abs/", "rel/.", "up/secret.txt", "other/a.txt", "etc/passwd", "root/etc/passwd", "loop", "hard",
+		"fifo", "proc",
+		"../secret.txt", "dir/../../secret.txt", outside, "/etc/passwd", "/workspace/../etc/passwd",
+		"/workspace/../secret.txt", "/workspacex/own.txt",
+		"own.txt\x00.txt", "own.txt\n", "o\u202ewn.txt", `..\secret.txt`, strings.Repeat("a", 256),
+		strings.Repeat("a/", 33) + "a", strings.Repeat("a/", 2100), "own.txt/below", "etc/../own.txt/",
 	}
 	for _, p := range paths {
 		for tool, input := range map[string]in{
-			"Read": {"file_path": p}, "Write": {"file_path": p, "content": "written\n"}, "Edit": {"file_path": p, "old_string": "canary", "new_string": "written"},
+			"Read": {"file_path": p}, "Write": {"file_path": p, "content": "written\n"},
+			"Edit": {"file_path": p, "old_string": "canary", "new_string": "written"},
 			"Grep": {"pattern": ".", "path": p, "output_mode": "content"}, "Glob": {"pattern": "**/*", "path": p},
 		} {
 			out := b.call(tool, input)
-			if strings.Contains(out.Content, "canary") || strings.Contains(out.Content, "root:") || strings.Contains(out.Content, "PATH=") {
+			if strings.Contains(out.Content, "canary") || strings.Contains(out.Content, "root:") ||
+				strings.Contains(out.Content, "PATH=") {
 				t.Errorf("%s(%q) read what it must not: %s", tool, p, out.Content)
 			}
 			if (tool == "Read" || tool == "Write" || tool == "Edit") && !out.IsError && p != "etc/../own.txt/" {
@@ -388,7 +424,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]string{outside: "canary\n", filepath.Join(b.folder, "other-conversation", "a.txt"): "canary\n"} {
+	for path, want := range map[string]string{
+		outside: "canary\n",
+		filepath.Join(b.folder, "other-conversation", "a.txt"): "canary\n",
+	} {
 		if data, err := os.ReadFile(path); err != nil || string(data) != want {
 			t.Errorf("%s = %q, %v", path, data, err)
 		}
@@ -405,7 +444,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 
 func TestProtectedNames(t *testing.T) {
 	b := newBench(t)
-	for _, p := range []string{".git/hooks/pre-commit", ".GIT/Hooks/x", "sub/.git/config", ".gitmodules", ".mcp.json", ".claude/settings.json", ".Claude/x", ".vscode/tasks.json", "a/.idea/x", ".bashrc", "x/.PROFILE", ".envrc"} {
+	for _, p := range []string{
+		".git/hooks/pre-commit", ".GIT/Hooks/x", "sub/.git/config", ".gitmodules", ".mcp.json", ".claude/settings.json",
+		".Claude/x", ".vscode/tasks.json", "a/.idea/x", ".bashrc", "x/.PROFILE", ".envrc",
+	} {
 		b.fails("is protected", "Write", in{"file_path": p, "content": "x"})
 		b.put(p, "y\n")
 		b.ok("Read", in{"file_path": p})
@@ -440,16 +482,23 @@ func TestSizes(t *testing.T) {
 
 func TestGlob(t *testing.T) {
 	b := newBench(t)
-	for _, n := range []string{"a.py", "b.txt", "src/c.py", "src/deep/d.py", "src/e.js", ".git/x.py", "we ird[1].py", "größe.md"} {
+	for _, n := range []string{
+		"a.py", "b.txt", "src/c.py", "src/deep/d.py", "src/e.js", ".git/x.py", "we ird[1].py", "größe.md",
+	} {
 		b.put(n, "x\n")
 	}
-	for pattern, want := range map[string]int{"*.py": 4, "**/*.py": 4, "src/*.py": 1, "src/**": 3, "*.{py,js}": 5, "?.txt": 1, "[ab].*": 2, "**/*": 7, "gr*ße.md": 1, "größe.*": 1, "gr??e.md": 1, "none": 0, "/workspace/src/*.py": 1, "[!a].txt": 1, "a[": 0, "**/d.py": 1} {
+	for pattern, want := range map[string]int{
+		"*.py": 4, "**/*.py": 4, "src/*.py": 1, "src/**": 3, "*.{py,js}": 5, "?.txt": 1, "[ab].*": 2, "**/*": 7,
+		"gr*ße.md": 1, "größe.*": 1, "gr??e.md": 1, "none": 0, "/workspace/src/*.py": 1, "[!a].txt": 1, "a[": 0,
+		"**/d.py": 1,
+	} {
 		got := b.ok("Glob", in{"pattern": pattern})
 		if n := strings.Count(got, "bytes)"); n != want {
 			t.Errorf("%s: %d files, want %d:\n%s", pattern, n, want, got)
 		}
 	}
-	if got := b.ok("Glob", in{"pattern": "*.py", "path": "src"}); strings.Count(got, "\n") != 2 || !strings.Contains(got, "src/deep/d.py") {
+	if got := b.ok("Glob", in{"pattern": "*.py", "path": "src"}); strings.Count(got, "\n") != 2 ||
+		!strings.Contains(got, "src/deep/d.py") {
 		t.Errorf("Glob below src = %q", got)
 	}
 	b.fails("There is no folder", "Glob", in{"pattern": "*", "path": "nowhere"})
@@ -473,11 +522,35 @@ func TestGrep(t *testing.T) {
 		{in{"pattern": "os"}, "a.py\nb.txt\n"},
 		{in{"pattern": "os", "output_mode": "count"}, "a.py:2\nb.txt:1\n"},
 		{in{"pattern": "os", "output_mode": "content"}, "a.py:1:import os\na.py:4:    return os\nb.txt:1:OS and os\n"},
-		{in{"pattern": "os$", "output_mode": "content", "-n": false, "glob": "*.py"}, "a.py:import os\na.py:    return os\n"},
-		{in{"pattern": "DEF", "output_mode": "content", "-i": true, "-C": 1}, "a.py-2-\na.py:3:def f():\na.py-4-    return os\n"},
-		{in{"pattern": "^import|^print", "output_mode": "content", "-A": 1}, "a.py:1:import os\na.py-2-\n--\na.py:6:print(f())\n"},
-		{in{"pattern": `f\(\):.*?os`, "output_mode": "content", "multiline": true}, "a.py:3:def f():\na.py:4:    return os\n"},
-		{in{"pattern": "os", "output_mode": "content", "head_limit": 1, "offset": 1}, "a.py:4:    return os\n(1 more lines; use offset 2 for them, or search for less.)\n"},
+		{
+			in{
+				"pattern": "os$", "output_mode": "content", "-n": false, "glob": "*.py",
+			}, "a.py:import os\na.py:    return os\n",
+		},
+		{
+			in{
+				"pattern": "DEF", "output_mode": "content", "-i": true, "-C": 1,
+			}, "a.py-2-\na.py:3:def f():\na.py-4-    return os\n",
+		},
+		{
+			in{
+				"pattern":     "^import|^print",
+				"output_mode": "content",
+				"-A":          1,
+			}, "a.py:1:import os\na.py-2-\n--\na.py:6:print(f())\n",
+		},
+		{
+			in{
+				"pattern":     `f\(\):.*?os`,
+				"output_mode": "content",
+				"multiline":   true,
+			}, "a.py:3:def f():\na.py:4:    return os\n",
+		},
+		{
+			in{
+				"pattern": "os", "output_mode": "content", "head_limit": 1, "offset": 1,
+			}, "a.py:4:    return os\n(1 more lines; use offset 2 for them, or search for less.)\n",
+		},
 		{in{"pattern": "end", "output_mode": "content"}, "b.txt:2:end\n"},
 		{in{"pattern": "zebra"}, "Nothing matches zebra."},
 		{in{"pattern": "os", "path": "b.txt", "output_mode": "count"}, "b.txt:1\n"},
@@ -506,9 +579,9 @@ func TestGrepEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range b.spaces.Tools() {
-		if tool.Spec().Name == "Grep" {
-			_, err = tool.Call(ctx, agent.Call{Name: "Grep", Input: data, Conversation: conversation})
+	for _, tl := range b.spaces.Tools() {
+		if tl.Spec().Name == "Grep" {
+			_, err = tl.Call(ctx, tool.Call{Name: "Grep", Input: data, Conversation: conversation})
 		}
 	}
 	if !errors.Is(err, context.Canceled) {
@@ -541,11 +614,15 @@ func TestLook(t *testing.T) {
 	}
 	before := changes[1].Body.(footnote.WorkspaceChanged).Before
 	for _, c := range []struct{ path, digest, want string }{{"d/a.txt", "", "two\n"}, {"d/a.txt", before, "one\n"}} {
-		if data, err := b.spaces.File(t.Context(), conversation, c.path, c.digest); err != nil || string(data) != c.want {
+		if data, err := b.spaces.File(t.Context(), conversation, c.path, c.digest); err != nil ||
+			string(data) != c.want {
 			t.Errorf("%v = %q, %v", c, data, err)
 		}
 	}
-	for path, code := range map[string]footnote.Code{"none": footnote.NotFound, "link": footnote.NotFound, "../x": footnote.InvalidRequest, "/etc/passwd": footnote.InvalidRequest, "d": footnote.InvalidRequest} {
+	for path, code := range map[string]footnote.Code{
+		"none": footnote.NotFound, "link": footnote.NotFound, "../x": footnote.InvalidRequest,
+		"/etc/passwd": footnote.InvalidRequest, "d": footnote.InvalidRequest,
+	} {
 		if data, err := b.spaces.File(t.Context(), conversation, path, ""); footnote.CodeOf(err) != code {
 			t.Errorf("%s = %q, %v; want %s", path, data, err, code)
 		}
@@ -573,7 +650,8 @@ func TestRevert(t *testing.T) {
 	if err := revert("/workspace/a.txt", one); err != nil || b.file("a.txt") != "one\n" {
 		t.Fatalf("revert = %v, a.txt = %q", err, b.file("a.txt"))
 	}
-	if c := b.history()[3]; c.Tool != "revert" || c.Op != "write" || c.After != one || c.CallID != "" || !strings.Contains(c.Diff, "-two\n+one") {
+	if c := b.history()[3]; c.Tool != "revert" || c.Op != "write" || c.After != one || c.CallID != "" ||
+		!strings.Contains(c.Diff, "-two\n+one") {
 		t.Errorf("recorded as %+v", c)
 	}
 	// The model may not change what it has not seen, neither now nor after a restart.
@@ -636,7 +714,10 @@ func TestRevertWhileBusy(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		release()
-		if err := b.spaces.Revert(t.Context(), footnote.Principal{Org: "o", User: "u"}, conversation, "a.txt", ""); err != nil {
+		if err := b.spaces.Revert(t.Context(), footnote.Principal{
+			Org:  "o",
+			User: "u",
+		}, conversation, "a.txt", ""); err != nil {
 			t.Error(err)
 		}
 	})
@@ -663,9 +744,11 @@ func TestRemove(t *testing.T) {
 func TestFolderNames(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"../escape", "a/b", "", ".", "..", workspace.Template, strings.Repeat("x", 500), "ü"} {
-		for _, tool := range b.spaces.Tools() {
-			if tool.Spec().Name == "Write" {
-				out, err := tool.Call(context.Background(), agent.Call{ID: "c", Name: "Write", Input: json.RawMessage(`{"file_path":"f","content":"x"}`), Conversation: id})
+		for _, tl := range b.spaces.Tools() {
+			if tl.Spec().Name == "Write" {
+				out, err := tl.Call(context.Background(), tool.Call{
+					ID: "c", Name: "Write", Input: json.RawMessage(`{"file_path":"f","content":"x"}`), Conversation: id,
+				})
 				if err != nil || out.IsError {
 					t.Errorf("%q: %v, %v", id, out.Content, err)
 				}

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import http from "node:http";
 import net from "node:net";
 import path from "node:path";
+import { afterEach } from "node:test";
 import { chromium } from "playwright-core";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -105,6 +106,8 @@ export async function open(
       ...options,
     }));
   const page = await context.newPage();
+  pages.add(page);
+  page.on("close", () => pages.delete(page));
   page.setDefaultTimeout(15_000);
   const faults = [];
   const origin = new URL(url).origin;
@@ -132,6 +135,18 @@ export async function open(
     },
   });
 }
+
+// What a failed test leaves on the screen is printed, because on a machine of a CI nobody
+// can look.
+const pages = new Set();
+afterEach(async (t) => {
+  if (t.passed) return;
+  for (const page of pages) {
+    const seen = await page.locator("body").ariaSnapshot({ timeout: 5000 }).catch(String);
+    console.log(`${page.url()}\n${seen.slice(-6000)}`);
+    pages.delete(page);
+  }
+});
 
 /** Asks on the page and waits for the end of the answer. */
 export async function ask(page, question) {

@@ -62,7 +62,7 @@ for (const [viewport, theme] of [
     assert.deepEqual(opened, []);
 
     await turn.getByRole("button", { name: /^your bank/ }).click();
-    await dialog.getByText("The words before “@” are no part of the host.").waitFor();
+    await dialog.getByText("The text before “@” is not part of the host.").waitFor();
     await dialog.getByText("https://evil.test/login", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     for (const way of [{ button: "middle" }, { modifiers: ["Control"] }, { modifiers: ["Shift"] }]) {

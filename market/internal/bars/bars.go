@@ -196,7 +196,8 @@ func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error))
 	end := ends(all, q.Timeframe)
 	out := make([]market.Candle, len(list))
 	for i, b := range list {
-		out[len(list)-1-i] = market.Candle{Time: time.Unix(b.Time, 0).UTC(), Open: b.Open, High: b.High, Low: b.Low, Close: b.Close, Volume: b.Volume,
+		out[len(list)-1-i] = market.Candle{Time: time.Unix(b.Time, 0).UTC(), Open: b.Open, High: b.High, Low: b.Low,
+			Close: b.Close, Volume: b.Volume,
 			Partial: after(q.Timeframe, b.Time) > end}
 	}
 	return out, nil

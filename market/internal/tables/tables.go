@@ -47,7 +47,8 @@ var _ market.Data = (*Reader)(nil)
 func New(d Dialect, each Each) *Reader { return &Reader{d, each} }
 
 // list runs a query and returns its rows. Database errors get a code.
-func list[T any](ctx context.Context, r *Reader, doing, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
+func list[T any](ctx context.Context, r *Reader, doing, query string, args []any,
+	scan func(Row) (T, error)) ([]T, error) {
 	var all []T
 	err := r.each(ctx, query, args, func(row Row) error {
 		v, err := scan(row)
@@ -91,9 +92,11 @@ func Series(row Row, more ...any) (bars.Series, error) {
 
 // Symbols implements market.Data.
 func (r *Reader) Symbols(ctx context.Context) ([]market.Symbol, error) {
-	all, err := list(ctx, r, "read the symbols", `SELECT symbol, name, base, quote, digits, synthetic FROM `+r.d.Schema+`symbols ORDER BY symbol`, nil, func(row Row) (m market.Symbol, err error) {
-		return m, row.Scan(&m.Symbol, &m.Name, &m.Base, &m.Quote, &m.Digits, &m.Synthetic)
-	})
+	all, err := list(ctx, r, "read the symbols",
+		`SELECT symbol, name, base, quote, digits, synthetic FROM `+r.d.Schema+`symbols ORDER BY symbol`, nil,
+		func(row Row) (m market.Symbol, err error) {
+			return m, row.Scan(&m.Symbol, &m.Name, &m.Base, &m.Quote, &m.Digits, &m.Synthetic)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,8 @@ func (r *Reader) Symbols(ctx context.Context) ([]market.Symbol, error) {
 }
 
 func (r *Reader) selectSeries(where string) string {
-	return `SELECT s.symbol, r.id, r.timeframe, r.made, r.first, r.last FROM ` + r.d.Schema + `series r JOIN ` + r.d.Schema + `symbols s ON s.id = r.symbol` + where
+	return `SELECT s.symbol, r.id, r.timeframe, r.made, r.first, r.last FROM ` + r.d.Schema + `series r JOIN ` +
+		r.d.Schema + `symbols s ON s.id = r.symbol` + where
 }
 
 // Candles implements market.Data.
@@ -122,7 +126,9 @@ func (r *Reader) Candles(ctx context.Context, q market.CandleQuery) ([]market.Ca
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	all, err := list(ctx, r, "read the series", r.selectSeries(` WHERE s.symbol = `+r.d.Arg(1)), []any{q.Symbol}, func(row Row) (bars.Series, error) {
+	all, err := list(ctx, r, "read the series", r.selectSeries(` WHERE s.symbol = `+r.d.Arg(1)), []any{
+		q.Symbol,
+	}, func(row Row) (bars.Series, error) {
 		return Series(row, new(string))
 	})
 	if err != nil {
@@ -134,12 +140,14 @@ func (r *Reader) Candles(ctx context.Context, q market.CandleQuery) ([]market.Ca
 	return bars.Read(all, q, func(w bars.Window) ([]bars.Bar, error) {
 		c := r.where("series = ?", w.Series)
 		c.times("time", time.Unix(w.From, 0), time.Unix(w.To, 0))
-		return list(ctx, r, "read the candles", `SELECT time, open, high, low, close, volume FROM `+r.d.Schema+`candles`+c.sorted("time DESC", w.Limit), c.args, func(row Row) (b bars.Bar, err error) {
-			var at time.Time
-			err = row.Scan(moment{&at}, &b.Open, &b.High, &b.Low, &b.Close, &b.Volume)
-			b.Time = at.Unix()
-			return b, err
-		})
+		return list(ctx, r, "read the candles",
+			`SELECT time, open, high, low, close, volume FROM `+r.d.Schema+`candles`+c.sorted("time DESC", w.Limit),
+			c.args, func(row Row) (b bars.Bar, err error) {
+				var at time.Time
+				err = row.Scan(moment{&at}, &b.Open, &b.High, &b.Low, &b.Close, &b.Volume)
+				b.Time = at.Unix()
+				return b, err
+			})
 	})
 }
 
@@ -220,13 +228,17 @@ func (r *Reader) Events(ctx context.Context, q market.EventQuery) ([]market.Even
 	if q.Newest {
 		order = "time DESC, id DESC"
 	}
-	all, err := list(ctx, r, "read the calendar", `SELECT id, time, currency, title, impact, actual, forecast, previous, unit, synthetic FROM `+r.d.Schema+`events`+
-		c.sorted(order, limit), c.args, func(row Row) (e market.Event, err error) {
-		var impact int
-		err = row.Scan(&e.ID, moment{&e.Time}, &e.Currency, &e.Title, &impact, &e.Actual, &e.Forecast, &e.Previous, &e.Unit, &e.Synthetic)
-		e.Impact = market.ImpactName(impact)
-		return e, err
-	})
+	all, err := list(ctx, r, "read the calendar",
+		`SELECT id, time, currency, title, impact, actual, forecast, previous, unit, synthetic FROM `+r.d.Schema+
+			`events`+
+			c.sorted(order, limit), c.args, func(row Row) (e market.Event, err error) {
+			var impact int
+			err = row.Scan(&e.ID, moment{
+				&e.Time,
+			}, &e.Currency, &e.Title, &impact, &e.Actual, &e.Forecast, &e.Previous, &e.Unit, &e.Synthetic)
+			e.Impact = market.ImpactName(impact)
+			return e, err
+		})
 	if q.Newest {
 		slices.Reverse(all)
 	}
@@ -244,10 +256,13 @@ func (r *Reader) Headlines(ctx context.Context, q market.HeadlineQuery) ([]marke
 	if len(q.Currencies) > 0 {
 		c.where = append(c.where, r.d.About(q.Currencies, c.arg))
 	}
-	return list(ctx, r, "read the headlines", `SELECT id, time, source, title, url, currencies, synthetic FROM `+r.d.Schema+`headlines`+
-		c.sorted("time DESC, id DESC", limit), c.args, func(row Row) (h market.Headline, err error) {
-		return h, row.Scan(&h.ID, moment{&h.Time}, &h.Source, &h.Title, &h.URL, r.d.Currencies(&h.Currencies), &h.Synthetic)
-	})
+	return list(ctx, r, "read the headlines",
+		`SELECT id, time, source, title, url, currencies, synthetic FROM `+r.d.Schema+`headlines`+
+			c.sorted("time DESC, id DESC", limit), c.args, func(row Row) (h market.Headline, err error) {
+			return h, row.Scan(&h.ID, moment{
+				&h.Time,
+			}, &h.Source, &h.Title, &h.URL, r.d.Currencies(&h.Currencies), &h.Synthetic)
+		})
 }
 
 // COT implements market.Data.
@@ -258,10 +273,17 @@ func (r *Reader) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport
 	}
 	c := r.where("symbol = ?", q.Symbol)
 	c.times("published", time.Time{}, q.To)
-	all, err := list(ctx, r, "read the positions", `SELECT symbol, date, published, spec_long, spec_short, comm_long, comm_short, interest, synthetic FROM `+r.d.Schema+`cot`+
-		c.sorted("date DESC", limit), c.args, func(row Row) (p market.COTReport, err error) {
-		return p, row.Scan(&p.Symbol, moment{&p.Date}, moment{&p.Published}, &p.NonCommercialLong, &p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest, &p.Synthetic)
-	})
+	all, err := list(ctx, r, "read the positions",
+		`SELECT symbol, date, published, spec_long, spec_short, comm_long, comm_short, interest, synthetic FROM `+
+			r.d.Schema+`cot`+
+			c.sorted("date DESC", limit), c.args, func(row Row) (p market.COTReport, err error) {
+			return p, row.Scan(&p.Symbol, moment{
+				&p.Date,
+			}, moment{
+				&p.Published,
+			}, &p.NonCommercialLong, &p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest,
+				&p.Synthetic)
+		})
 	slices.Reverse(all)
 	if err == nil && len(all) == 0 {
 		err = r.unknown(ctx, q.Symbol)
@@ -287,10 +309,15 @@ func (r *Reader) Trades(ctx context.Context, q market.TradeQuery) ([]market.Trad
 		over = "(closed IS NULL OR " + over + ")"
 	}
 	c.args, c.where = closed.args, append(c.where, over)
-	all, err := list(ctx, r, "read the trades", `SELECT id, symbol, side, size, opened, closed, entry, exit, stop, target, pnl, currency, notes, synthetic FROM `+r.d.Schema+`trades`+
-		c.sorted("closed DESC NULLS FIRST, opened DESC, id DESC", limit), c.args, func(row Row) (t market.Trade, err error) {
-		return t, row.Scan(&t.ID, &t.Symbol, &t.Side, &t.Size, moment{&t.Opened}, moment{&t.Closed}, &t.Entry, &t.Exit, &t.Stop, &t.Target, &t.PnL, &t.Currency, &t.Notes, &t.Synthetic)
-	})
+	all, err := list(ctx, r, "read the trades",
+		`SELECT id, symbol, side, size, opened, closed, entry, exit, stop, target, pnl, currency, notes, synthetic `+
+			`FROM `+r.d.Schema+`trades`+
+			c.sorted("closed DESC NULLS FIRST, opened DESC, id DESC", limit), c.args,
+		func(row Row) (t market.Trade, err error) {
+			return t, row.Scan(&t.ID, &t.Symbol, &t.Side, &t.Size, moment{
+				&t.Opened,
+			}, moment{&t.Closed}, &t.Entry, &t.Exit, &t.Stop, &t.Target, &t.PnL, &t.Currency, &t.Notes, &t.Synthetic)
+		})
 	slices.Reverse(all)
 	return all, err
 }

@@ -16,7 +16,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/offline/eval/measure"
 	"github.com/footnotehq/footnote/model/offline/evalset"
@@ -43,7 +43,7 @@ func main() {
 }
 
 // planner makes the model that is measured.
-func planner(sources measure.Sources) agent.Model {
+func planner(sources measure.Sources) model.Model {
 	return offline.New(offline.Options{Catalog: sources})
 }
 

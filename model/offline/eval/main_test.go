@@ -29,7 +29,8 @@ func TestHeldout(t *testing.T) {
 	}
 	for _, g := range report.Goals() {
 		switch {
-		case g.Name == "right" && len(report.Left) == 0 && g.Got < 93, g.Name == "wrong" && len(report.Left) == 0 && g.Got > 1.2, g.Name == "declined" && g.Got < 95:
+		case g.Name == "right" && len(report.Left) == 0 && g.Got < 93,
+			g.Name == "wrong" && len(report.Left) == 0 && g.Got > 1.2, g.Name == "declined" && g.Got < 95:
 			t.Errorf("worse than it was: %s", g.Text)
 		}
 	}
@@ -47,7 +48,8 @@ func TestBlind(t *testing.T) {
 	}
 	for _, g := range report.Goals() {
 		switch {
-		case g.Name == "right" && len(report.Left) == 0 && g.Got < 61, g.Name == "wrong" && len(report.Left) == 0 && g.Got > 7, g.Name == "declined" && g.Got < 95:
+		case g.Name == "right" && len(report.Left) == 0 && g.Got < 61,
+			g.Name == "wrong" && len(report.Left) == 0 && g.Got > 7, g.Name == "declined" && g.Got < 95:
 			t.Errorf("worse than on the first run: %s", g.Text)
 		}
 	}

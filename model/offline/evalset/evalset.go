@@ -137,13 +137,6 @@ type Choice struct {
 // Choices returns the questions of the set Several, in the order of the file.
 func Choices() []Choice { return mustLines[Choice](Several, "questions.jsonl") }
 
-// Questions returns every single-turn question of the frozen set, in the order of
-// the file.
-func Questions() []Question { return Frozen.Questions() }
-
-// Pairs returns every two-turn pair of the frozen set, in the order of the file.
-func Pairs() []Pair { return Frozen.Pairs() }
-
 // Sources returns every source of the frozen set.
 func Sources() []Source { return Frozen.Sources() }
 
@@ -185,7 +178,9 @@ func (set Set) Sources() []Source {
 			"admissions", "staff", "transfers", "weather", "energy", "loans", "bestellungen", "retouren", "lieferanten",
 			"sales_2023", "sales_2024", "berlin", "munich", "stores",
 		} {
-			list = append(list, Source{Name: name, Kind: KindCSV, File: name + ".csv", Data: mustRead(set, "data/"+name+".csv")})
+			list = append(list, Source{
+				Name: name, Kind: KindCSV, File: name + ".csv", Data: mustRead(set, "data/"+name+".csv"),
+			})
 		}
 		return list
 	}
@@ -252,7 +247,10 @@ func sqliteSource(set Set, name string) Source {
 }
 
 func csvSource(set Set, name, file string) Source {
-	return Source{Name: name, Kind: KindCSV, File: file, Data: mustRead(set, "data/"+file), Logical: mustRead(set, "data/logical/"+name+".csv")}
+	return Source{
+		Name: name, Kind: KindCSV, File: file, Data: mustRead(set, "data/"+file),
+		Logical: mustRead(set, "data/logical/"+name+".csv"),
+	}
 }
 
 // mustRead returns an embedded file of a set; one that is missing is a mistake in

@@ -62,7 +62,8 @@ func checkQuestions(t *testing.T, set Set, leastAnswerable, leastUnanswerable in
 		}
 	}
 	if answerable < leastAnswerable || declined < leastUnanswerable {
-		t.Errorf("%d answerable and %d unanswerable questions, want at least %d and %d", answerable, declined, leastAnswerable, leastUnanswerable)
+		t.Errorf("%d answerable and %d unanswerable questions, want at least %d and %d", answerable, declined,
+			leastAnswerable, leastUnanswerable)
 	}
 	for _, k := range kinds {
 		if perKind[k] < 3 {
@@ -82,7 +83,8 @@ func checkQuestion(t *testing.T, set Set, q Question) {
 		t.Errorf("%s has a numeral; it is computed from gold", q.ID)
 	case q.Answerable && (q.Gold == "" || !slices.Contains(kinds, q.Kind)):
 		t.Errorf("%s is answerable and has no gold or the kind %q", q.ID, q.Kind)
-	case !q.Answerable && (q.Gold != "" || len(q.Alt) > 0 || q.Single || q.Ordered || !strings.HasPrefix(q.Kind, "unanswerable_")):
+	case !q.Answerable &&
+		(q.Gold != "" || len(q.Alt) > 0 || q.Single || q.Ordered || !strings.HasPrefix(q.Kind, "unanswerable_")):
 		t.Errorf("%s is unanswerable and has gold, flags or the kind %q", q.ID, q.Kind)
 	}
 }
@@ -187,7 +189,8 @@ func TestSourcesAreSmall(t *testing.T) {
 			total += len(s.SQL) + len(s.Data) + len(s.Logical)
 		}
 		if len(sources) < tt.sources || total > tt.kilobytes<<10 {
-			t.Errorf("%s: %d sources of %d bytes, want at least %d within %d KB", tt.name, len(sources), total, tt.sources, tt.kilobytes)
+			t.Errorf("%s: %d sources of %d bytes, want at least %d within %d KB", tt.name, len(sources), total,
+				tt.sources, tt.kilobytes)
 		}
 	}
 }

@@ -116,7 +116,8 @@ func emptiness(b []byte) empty {
 		return always
 	case "na":
 		return unlessCodes
-	case "none", "nil", ".", "?", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "missing", "not available", "undefined", "k.a.", "k. a.", "0000-00-00":
+	case "none", "nil", ".", "?", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "missing", "not available",
+		"undefined", "k.a.", "k. a.", "0000-00-00":
 		return amongTyped
 	}
 	return filled
@@ -389,14 +390,11 @@ func (c *Column) decideNumber(l leaning) {
 		c.ambiguous = k.unclear != "" && !l.modeSure
 	}
 	digits, frac := k.digits[modeIndex(c.mode)], k.frac[modeIndex(c.mode)]
-	var about []string
+	if why := k.noNumber(frac); why != "" {
+		c.Comment = "stays text: " + why
+		return
+	}
 	switch {
-	case k.percents > 0 && k.unpercent > 0:
-		c.Comment = "stays text: percentages beside plain numbers"
-		return
-	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only values like 12E5
-		c.Comment = "stays text: values like " + fmt.Sprintf("%q", k.first) + " may be codes"
-		return
 	case k.exponents:
 		c.Type = Double
 	case frac == 0 && k.compact && dateName(c.Name):
@@ -415,6 +413,24 @@ func (c *Column) decideNumber(l leaning) {
 	default:
 		c.Type = Double
 	}
+	c.Comment = c.aboutNumber()
+}
+
+// noNumber says why cells that all look like numbers are none, or nothing.
+func (k *cells) noNumber(frac int) string {
+	switch {
+	case k.percents > 0 && k.unpercent > 0:
+		return "percentages beside plain numbers"
+	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only values like 12E5
+		return "values like " + fmt.Sprintf("%q", k.first) + " may be codes"
+	}
+	return ""
+}
+
+// aboutNumber says how the numbers of the column are read.
+func (c *Column) aboutNumber() string {
+	k := c.cells
+	var about []string
 	if k.percents > 0 {
 		about = append(about, "in percent: 12.5% is 12.5")
 	}
@@ -424,7 +440,7 @@ func (c *Column) decideNumber(l leaning) {
 	if c.ambiguous {
 		about = append(about, "ambiguous: "+k.reading(c.mode))
 	}
-	c.Comment = strings.Join(about, "; ")
+	return strings.Join(about, "; ")
 }
 
 // reading describes how an ambiguous number was read.

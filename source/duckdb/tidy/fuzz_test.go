@@ -68,7 +68,8 @@ func account(t testing.TB, path string) *Table {
 	if rows != c.Loaded || c.Records != c.Loaded+c.Titles+c.Headers+c.Totals+c.Remarks {
 		t.Fatalf("%d rows, counts %+v", rows, c)
 	}
-	if c.Totals > 0 != strings.Contains(table.Comment(), "totals row") || c.Remarks > 0 != strings.Contains(table.Comment(), "below the table") ||
+	if c.Totals > 0 != strings.Contains(table.Comment(), "totals row") ||
+		c.Remarks > 0 != strings.Contains(table.Comment(), "below the table") ||
 		c.Titles > 0 != strings.Contains(table.Comment(), "above the header") {
 		t.Fatalf("counts %+v are not what the notes say: %s", c, table.Comment())
 	}
@@ -78,8 +79,10 @@ func account(t testing.TB, path string) *Table {
 // TestRandomTables writes tables of random cells and checks that every row comes back, whatever its cells contain.
 func TestRandomTables(t *testing.T) {
 	vocabulary := []string{
-		"", "x", "Total", "Sum", "1", "-5", "1,5", "1.5", "1.234,56", "1,234.56", "€5", "$7", "5%", "12:30", "2024-01-02", "03/04/2024", "31.12.2023", "yes", "no", "N",
-		"NA", "null", "-", "007", "+4912345678", "1e5", "a;b", "a,b", "a|b", "a\tb", "line\nbreak", "say \"hi\"", "ünï", "字", " padded ", "99999999999999999999", "Source: x", "0",
+		"", "x", "Total", "Sum", "1", "-5", "1,5", "1.5", "1.234,56", "1,234.56", "€5", "$7", "5%", "12:30",
+		"2024-01-02", "03/04/2024", "31.12.2023", "yes", "no", "N",
+		"NA", "null", "-", "007", "+4912345678", "1e5", "a;b", "a,b", "a|b", "a\tb", "line\nbreak", "say \"hi\"", "ünï",
+		"字", " padded ", "99999999999999999999", "Source: x", "0",
 	}
 	dir := t.TempDir()
 	for seed := range uint64(1500) {
@@ -111,7 +114,8 @@ func TestRandomTables(t *testing.T) {
 			t.Fatalf("seed %d was not read:\n%s", seed, buf.String())
 		}
 		if table.Counts.Records != int64(height)+1 && len(table.Columns) == width {
-			t.Errorf("seed %d has %d records, want %d:\n%s\n%s", seed, table.Counts.Records, height+1, table.Comment(), buf.String())
+			t.Errorf("seed %d has %d records, want %d:\n%s\n%s", seed, table.Counts.Records, height+1, table.Comment(),
+				buf.String())
 		}
 	}
 }
@@ -142,7 +146,11 @@ func TestLimits(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a,b,c\n1,2,3\n4,5,6\n7,8,9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, limits := range map[string]Limits{"more than 2 rows": {Rows: 2}, "more than 2 columns": {Columns: 2}, "the limit is": {Bytes: 10}} {
+	for want, limits := range map[string]Limits{
+		"more than 2 rows":    {Rows: 2},
+		"more than 2 columns": {Columns: 2},
+		"the limit is":        {Bytes: 10},
+	} {
 		if _, err := Plan(t.Context(), path, limits); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gave %v, want %q", limits, err, want)
 		}
@@ -179,7 +187,9 @@ func TestSplitter(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		var b strings.Builder
 		for range rng.IntN(60) {
-			b.WriteString([]string{"a", ",", ",", "\n", "\"x\"", "\"x,\ny\"", "\"\"\"\"", "b c", "\r\n", "é"}[rng.IntN(10)])
+			b.WriteString([]string{
+				"a", ",", ",", "\n", "\"x\"", "\"x,\ny\"", "\"\"\"\"", "b c", "\r\n", "é",
+			}[rng.IntN(10)])
 		}
 		in := b.String()
 		r := csv.NewReader(strings.NewReader(in))

@@ -84,7 +84,9 @@ func disguise(t *testing.T, f txtar.File) []byte {
 	return data
 }
 
-var typeNames = [...]string{"text", "integer", "huge", "decimal", "double", "boolean", "date", "timestamp", "zoned", "time"}
+var typeNames = [...]string{
+	"text", "integer", "huge", "decimal", "double", "boolean", "date", "timestamp", "zoned", "time",
+}
 
 // describe reads a file and returns its notes, columns and rows as text.
 func describe(t *testing.T, data []byte) string {

@@ -223,15 +223,8 @@ func looksLikeHeader(r row, below []row) bool {
 		if len(name) == 0 {
 			continue
 		}
-		k := newCells()
-		for _, b := range data {
-			if i < len(b.cells) {
-				k.add(b.cells[i])
-				if bytes.Equal(trim(b.cells[i]), name) {
-					repeats++
-				}
-			}
-		}
+		k, same := columnOf(data, i, name)
+		repeats += same
 		switch {
 		case k.family == texts && !typedCell(name):
 			text++
@@ -251,6 +244,20 @@ func looksLikeHeader(r row, below []row) bool {
 		return false
 	}
 	return text == 0 || repeats == 0 && short(r)
+}
+
+// columnOf reads column i of the rows, and counts the cells that equal its name.
+func columnOf(rows []row, i int, name []byte) (k *cells, same int) {
+	k = newCells()
+	for _, r := range rows {
+		if i < len(r.cells) {
+			k.add(r.cells[i])
+			if bytes.Equal(trim(r.cells[i]), name) {
+				same++
+			}
+		}
+	}
+	return k, same
 }
 
 // yearAbove reports whether a number, such as 2023, may be the header of a column of other numbers.
@@ -307,7 +314,8 @@ func cleanName(s string) string {
 		switch {
 		case isSpace(r), r == '\u0085', r == '\u2028', r == '\u2029':
 			return ' '
-		case r == utf8.RuneError || (r >= 0x7F && r < 0xA0), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == '\u200E', r == '\u200F':
+		case r == utf8.RuneError || (r >= 0x7F && r < 0xA0), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069,
+			r == '\u200E', r == '\u200F':
 			return -1
 		}
 		return r

@@ -32,7 +32,8 @@ func modeIndex(mode uint8) int { return int(mode - 1) }
 // currencies lists the signs and codes that may precede or follow an amount.
 var currencies = []string{
 	"US$", "CA$", "AU$", "A$", "C$", "R$", "€", "$", "£", "¥", "₹", "₽", "₺", "₩", "₪", "₫", "₴",
-	"EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "ISK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY", "RUB", "UAH",
+	"EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "ISK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
+	"RUB", "UAH",
 	"AUD", "CAD", "NZD", "INR", "BRL", "MXN", "ZAR", "SGD", "HKD", "KRW", "ILS", "THB", "AED", "SAR",
 	"zł", "kr.", "kr", "Kč", "Ft", "lei", "TL", "Rs.", "Rs", "Fr.", "SFr.",
 }

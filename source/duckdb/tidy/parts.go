@@ -54,7 +54,8 @@ func inspect(ctx context.Context, file string, size int64, limits Limits) error 
 		}
 		seen[name] = f
 		// The reader fails on a part that unpacks to more than it declares.
-		if total += f.UncompressedSize64; f.UncompressedSize64 > uint64(unpacked(size, limits)) || total > uint64(unpacked(size, limits)) {
+		if total += f.UncompressedSize64; f.UncompressedSize64 > uint64(unpacked(size, limits)) ||
+			total > uint64(unpacked(size, limits)) {
 			return errUnpacks
 		}
 	}
@@ -107,7 +108,8 @@ func checkFormats(f *zip.File) error {
 		return nil
 	}
 	if f.UncompressedSize64 > maxStyles {
-		return errorf("The workbook has %d MB of formats; the limit is %d MB. Save its sheets as CSV.", f.UncompressedSize64>>20, maxStyles>>20)
+		return errorf("The workbook has %d MB of formats; the limit is %d MB. Save its sheets as CSV.",
+			f.UncompressedSize64>>20, maxStyles>>20)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -158,7 +160,8 @@ func checkSheets(parts map[string]*zip.File) error {
 				ID string `xml:"id,attr"`
 			} `xml:"sheets>sheet"`
 		}
-		if !decodePart(parts[book], &workbook) || !decodePart(parts[path.Join(path.Dir(book), "_rels", path.Base(book)+".rels")], &of) {
+		if !decodePart(parts[book], &workbook) ||
+			!decodePart(parts[path.Join(path.Dir(book), "_rels", path.Base(book)+".rels")], &of) {
 			continue
 		}
 		if len(workbook.Sheets) > maxSheets {

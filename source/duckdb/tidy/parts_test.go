@@ -57,7 +57,8 @@ func (b book) write(t *testing.T) (path string) {
 	put("xl/workbook.xml", "<workbook "+main+` xmlns:r="`+office+`"><sheets>`+sheets+"</sheets></workbook>")
 	put("xl/styles.xml", "<styleSheet "+main+">"+b.styles+"</styleSheet>")
 	put("xl/sharedStrings.xml", "<sst "+main+">", b.strings, "</sst>")
-	put("xl/worksheets/sheet1.xml", "<worksheet "+main+"><sheetData>", strings.Repeat(b.rows, max(b.repeat, 1)), "</sheetData></worksheet>")
+	put("xl/worksheets/sheet1.xml", "<worksheet "+main+"><sheetData>", strings.Repeat(b.rows, max(b.repeat, 1)),
+		"</sheetData></worksheet>")
 	if b.twice {
 		put("xl/worksheets/Sheet1.xml", "<worksheet/>")
 	}
@@ -75,13 +76,30 @@ func TestBombs(t *testing.T) {
 		book book
 		want string // empty: it is read
 	}{
-		"plain":                {book{strings: "<si><t>x</t></si>", rows: row}, ""},
-		"millions of texts":    {book{strings: strings.Repeat("<si><t>x</t></si>", 2_000_000), rows: row}, "too large when unpacked"},
-		"millions of cells":    {book{strings: "<si><t>x</t></si>", rows: row, repeat: 900_000}, "too large when unpacked"},
-		"one sheet as many":    {book{strings: "<si><t>x</t></si>", rows: row, repeat: 100, sheets: 300}, "as several sheets"},
-		"too many sheets":      {book{rows: row, sheets: 501}, "501 sheets"},
-		"a text in each cell":  {book{strings: "<si><t>" + strings.Repeat("y", 30_000) + "</t></si>", rows: row, repeat: 5000}, "too large when unpacked"},
-		"a long format":        {book{styles: `<numFmts><numFmt numFmtId="200" formatCode="` + strings.Repeat("0", 2000) + `"/></numFmts>`, rows: row}, "format of 2000"},
+		"plain": {book{strings: "<si><t>x</t></si>", rows: row}, ""},
+		"millions of texts": {
+			book{strings: strings.Repeat("<si><t>x</t></si>", 2_000_000), rows: row}, "too large when unpacked",
+		},
+		"millions of cells": {
+			book{strings: "<si><t>x</t></si>", rows: row, repeat: 900_000}, "too large when unpacked",
+		},
+		"one sheet as many": {
+			book{strings: "<si><t>x</t></si>", rows: row, repeat: 100, sheets: 300}, "as several sheets",
+		},
+		"too many sheets": {book{rows: row, sheets: 501}, "501 sheets"},
+		"a text in each cell": {
+			book{
+				strings: "<si><t>" + strings.Repeat("y", 30_000) + "</t></si>",
+				rows:    row,
+				repeat:  5000,
+			}, "too large when unpacked",
+		},
+		"a long format": {
+			book{
+				styles: `<numFmts><numFmt numFmtId="200" formatCode="` + strings.Repeat("0", 2000) + `"/></numFmts>`,
+				rows:   row,
+			}, "format of 2000",
+		},
 		"a part of two names":  {book{rows: row, twice: true}, "two parts"},
 		"gigabytes of nothing": {book{rows: "<row/>" + strings.Repeat(" ", 80<<20)}, "too large when unpacked"},
 	} {

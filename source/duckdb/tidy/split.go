@@ -191,18 +191,26 @@ func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 			j += 2
 			continue
 		}
-		end := j + 1
-		for end < len(b) && b[end] == ' ' && s.delim != ' ' {
-			end++
-		}
+		end := s.skipSpaces(b, j+1)
 		if end == len(b) && !s.eof {
 			return nil, 0, false
 		}
-		if end == len(b) || b[end] == '\n' || b[end] == '\r' || (s.delim != 0 && b[end] == s.delim) {
+		if end == len(b) || s.endsField(b[end]) {
 			return s.unquote(b[i+1:j], doubled), end, true
 		}
 		j++ // a doubled quote
 	}
+}
+
+func (s *splitter) skipSpaces(b []byte, i int) int {
+	for i < len(b) && b[i] == ' ' && s.delim != ' ' {
+		i++
+	}
+	return i
+}
+
+func (s *splitter) endsField(c byte) bool {
+	return c == '\n' || c == '\r' || s.delim != 0 && c == s.delim
 }
 
 func (s *splitter) unquote(b []byte, doubled bool) []byte {

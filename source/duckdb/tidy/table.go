@@ -83,7 +83,8 @@ func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 	case info.Size() == 0:
 		return nil, errorf("The file is empty.")
 	case info.Size() > limits.Bytes:
-		return nil, errorf("The file has %d MB; the limit is %d MB. Split it, or convert it to Parquet with fewer columns.", info.Size()>>20, limits.Bytes>>20)
+		return nil, errorf("The file has %d MB; the limit is %d MB. Split it, or convert it to Parquet with fewer "+
+			"columns.", info.Size()>>20, limits.Bytes>>20)
 	}
 	if t.format.encoding, err = detectEncoding(path); err != nil {
 		return nil, err
@@ -278,7 +279,8 @@ func (t *Table) finish(s *survey, limits Limits) error {
 	if width > limits.Columns {
 		return errorf("The file has more than %d columns.", limits.Columns)
 	}
-	for width > 1 && s.columns[width-1].count == 0 && s.columns[width-1].naSeen == 0 && s.columns[width-1].dashSeen == 0 && !t.named(width-1) {
+	for width > 1 && s.columns[width-1].count == 0 && s.columns[width-1].naSeen == 0 &&
+		s.columns[width-1].dashSeen == 0 && !t.named(width-1) {
 		width-- // there are only separators at the ends of lines
 	}
 	l := lean(s.columns, t.format.delim)

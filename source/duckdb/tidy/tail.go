@@ -63,9 +63,13 @@ func (h *held) fill(number int64, fields [][]byte, blanks int) {
 	}
 }
 
-var totalLabel = regexp.MustCompile(`(?i)^(grand |sub|overall )?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|zwischensumme|total général|total general|totale|totaal|somme|suma)( (general|général|gesamt|amount|sum|all|overall|eur|usd))?\s*[:.]?$`)
+var totalLabel = regexp.MustCompile(
+	`(?i)^(grand |sub|overall ` +
+		`)?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|zwischensumme|total général|total ` +
+		`general|totale|totaal|somme|suma)( (general|général|gesamt|amount|sum|all|overall|eur|usd))?\s*[:.]?$`)
 
-var subtotalLabel = regexp.MustCompile(`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
+var subtotalLabel = regexp.MustCompile(
+	`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
 
 // isSubtotal reports whether a row is labeled as a subtotal, wherever in a file it is: its first text is such a
 // label, and a number follows.
@@ -93,7 +97,8 @@ func isSubtotal(cells [][]byte) bool {
 // subtotalWord is a fast check: most rows contain no word for a sum.
 func subtotalWord(cell []byte) bool {
 	low := bytes.ToLower(cell)
-	return bytes.Contains(low, []byte("total")) || bytes.Contains(low, []byte("summe")) || bytes.Contains(low, []byte("totaal"))
+	return bytes.Contains(low, []byte("total")) || bytes.Contains(low, []byte("summe")) ||
+		bytes.Contains(low, []byte("totaal"))
 }
 
 // isTotalLabel reports whether the first text of a row is the label of a total.
@@ -127,7 +132,9 @@ func isRemarkRow(r row, width int, afterTotal bool) bool {
 	return r.blanks > 0 && width > 2 || afterTotal || remarkWord.Match(r.nonEmpty()[0])
 }
 
-var remarkWord = regexp.MustCompile(`(?i)^(source|quelle|note|notes|remark|hinweis|anmerkung|generated|erstellt|exported|created|printed|report|page \d|\*|©|end of (report|file)|\d+ rows)\b?.*[ :]`)
+var remarkWord = regexp.MustCompile(
+	`(?i)^(source|quelle|note|notes|remark|hinweis|anmerkung|generated|erstellt|exported|created|printed|report|page ` +
+		`\d|\*|©|end of (report|file)|\d+ rows)\b?.*[ :]`)
 
 // settle classifies the rows held back and records those that are data.
 func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
@@ -160,12 +167,15 @@ func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 			}
 			data = rows[:total]
 			if found.different > 0 || found.same == 0 {
-				s.tail.total = fmt.Sprintf("the row %q is called a total, though not all of its numbers are the sums of their columns", label)
+				s.tail.total = fmt.Sprintf(
+					"the row %q is called a total, though not all of its numbers are the sums of their columns", label)
 			}
 		case found.bare:
 			total = -1
 		default:
-			s.tail.total = fmt.Sprintf("the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data", label)
+			s.tail.total = fmt.Sprintf(
+				"the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data",
+				label)
 			total = -1
 		}
 	}

@@ -99,9 +99,11 @@ func detectEncoding(path string) (string, error) {
 // foreign recognizes files that are not text, and Unicode encodings other than UTF-8.
 func foreign(head []byte) (string, error) {
 	for magic, what := range map[string]string{
-		"PK\x03\x04": "a ZIP archive or an Excel workbook", "PAR1": "a Parquet file", "\x1f\x8b": "compressed with gzip; unpack it first",
-		"%PDF": "a PDF document", "\xD0\xCF\x11\xE0": "an old binary Excel or Word file; save it as .xlsx or .csv", "SQLite format 3\x00": "an SQLite database",
-		"\x28\xB5\x2F\xFD": "compressed with zstd; unpack it first", "\x89PNG": "an image",
+		"PK\x03\x04": "a ZIP archive or an Excel workbook", "PAR1": "a Parquet file",
+		"\x1f\x8b": "compressed with gzip; unpack it first",
+		"%PDF":     "a PDF document", "\xD0\xCF\x11\xE0": "an old binary Excel or Word file; save it as .xlsx or .csv",
+		"SQLite format 3\x00": "an SQLite database",
+		"\x28\xB5\x2F\xFD":    "compressed with zstd; unpack it first", "\x89PNG": "an image",
 	} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return "", errorf("The file is not text: it is %s.", what)
@@ -113,17 +115,7 @@ func foreign(head []byte) (string, error) {
 	if bytes.HasPrefix(head, []byte("\xFE\xFF")) {
 		return utf16BE, nil
 	}
-	var even, odd, control int
-	for i, c := range head {
-		switch {
-		case c == 0 && i%2 == 0:
-			even++
-		case c == 0:
-			odd++
-		case c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1A:
-			control++
-		}
-	}
+	even, odd, control := unprintable(head)
 	half := len(head) / 2
 	switch {
 	case half > 1 && odd > half/2 && even <= half/50:
@@ -134,6 +126,21 @@ func foreign(head []byte) (string, error) {
 		return "", errorf("The file is not text: it is full of control characters.")
 	}
 	return "", nil
+}
+
+// unprintable counts zeros at even and at odd places, and control characters that text does not have.
+func unprintable(head []byte) (even, odd, control int) {
+	for i, c := range head {
+		switch {
+		case c == 0 && i%2 == 0:
+			even++
+		case c == 0:
+			odd++
+		case c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1A:
+			control++
+		}
+	}
+	return even, odd, control
 }
 
 // utf8Count counts multi-byte sequences and bytes that are not UTF-8.

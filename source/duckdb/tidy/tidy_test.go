@@ -42,7 +42,8 @@ func TestEvaluationFiles(t *testing.T) {
 			t.Fatalf("%s has %d rows, want %d", dirty, len(got), len(want))
 		}
 		for i := range want {
-			if g, w := strings.Join(got[i], "|"), strings.Join(want[i], "|"); strings.ReplaceAll(g, ".0|", "|") != strings.ReplaceAll(w, ".0|", "|") {
+			if g, w := strings.Join(got[i], "|"),
+				strings.Join(want[i], "|"); strings.ReplaceAll(g, ".0|", "|") != strings.ReplaceAll(w, ".0|", "|") {
 				t.Fatalf("%s row %d:\n got %s\nwant %s", dirty, i, g, w)
 			}
 		}
@@ -76,11 +77,17 @@ func render(t testing.TB, table *Table) [][]string {
 // their size.
 func TestHostileShapes(t *testing.T) {
 	for name, text := range map[string]func(n int) string{
-		"unclosed quotes":         func(n int) string { return "a,b\n" + strings.Repeat("\"x,\"y\n", n) },
-		"unclosed quotes, wide":   func(n int) string { return "a,b\n" + strings.Repeat(strings.Repeat("\"x,", 20)+"\n", n/15) },
-		"one row of quotes":       func(n int) string { return "a,b\n" + strings.Repeat("\"x,", n/3) },
-		"many columns":            func(n int) string { return strings.Repeat("c,", n/30) + "c\n" + strings.Repeat("1,", n/30) + "1\n" },
-		"many columns, many rows": func(n int) string { return strings.Repeat(strings.Repeat("c,", 3_999)+"c\n", n/3_000) },
+		"unclosed quotes": func(n int) string { return "a,b\n" + strings.Repeat("\"x,\"y\n", n) },
+		"unclosed quotes, wide": func(n int) string {
+			return "a,b\n" + strings.Repeat(strings.Repeat("\"x,", 20)+"\n", n/15)
+		},
+		"one row of quotes": func(n int) string { return "a,b\n" + strings.Repeat("\"x,", n/3) },
+		"many columns": func(n int) string {
+			return strings.Repeat("c,", n/30) + "c\n" + strings.Repeat("1,", n/30) + "1\n"
+		},
+		"many columns, many rows": func(n int) string {
+			return strings.Repeat(strings.Repeat("c,", 3_999)+"c\n", n/3_000)
+		},
 	} {
 		read := func(n int) time.Duration {
 			path := filepath.Join(t.TempDir(), "f.csv")

@@ -39,7 +39,10 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 		return nil, err
 	}
 	maxBytes := unpacked(info.Size(), limits)
-	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: maxBytes, UnzipXMLSizeLimit: min(maxInMemory, maxBytes)})
+	f, err := excelize.OpenFile(path, excelize.Options{
+		UnzipSizeLimit:    maxBytes,
+		UnzipXMLSizeLimit: min(maxInMemory, maxBytes),
+	})
 	if err != nil {
 		return nil, workbookError(err)
 	}
@@ -69,7 +72,8 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 
 func workbookError(err error) error {
 	switch {
-	case errors.Is(err, excelize.ErrWorkbookPassword), strings.Contains(err.Error(), "encrypt"), strings.Contains(err.Error(), "password"):
+	case errors.Is(err, excelize.ErrWorkbookPassword), strings.Contains(err.Error(), "encrypt"),
+		strings.Contains(err.Error(), "password"):
 		return errorf("The workbook is protected with a password. Save it without one.")
 	case strings.Contains(err.Error(), "unzip size"):
 		return errorf("The workbook is too large when unpacked.")
@@ -213,7 +217,9 @@ func (s sheetWriter) isDate(text []byte, v float64) bool {
 	if _, ok := parseClock(text); ok {
 		return true
 	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), func(r rune) bool { return strings.ContainsRune(" .,-/:0123456789", r) }) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), func(r rune) bool {
+		return strings.ContainsRune(" .,-/:0123456789", r)
+	}) {
 		if months[word] != 0 || weekday([]byte(word)) {
 			return true
 		}

@@ -467,3 +467,266 @@ CREATE FUNCTION tbl_evil() RETURNS SETOF customers LANGUAGE plpgsql AS
   'BEGIN RAISE LOG ''spy_ran''; RETURN; END';
 
 CREATE OPERATOR !! (RIGHTARG = integer, FUNCTION = spied_n);
+
+-- A value that || and quote_literal cast to text.
+
+CREATE TABLE salerefs (id integer, s saleref);
+
+INSERT INTO salerefs VALUES (1, ROW(1));
+
+CREATE VIEW v_concat AS SELECT 'a' || s AS t FROM salerefs;
+
+CREATE VIEW v_quoted AS SELECT quote_nullable(s) AS t FROM salerefs;
+
+CREATE DOMAIN joined_ref AS saleref CHECK (('a' || VALUE) <> '');
+
+-- A table whose rows are cast to text where a function takes one.
+
+CREATE TABLE notes (id integer, t text);
+
+INSERT INTO notes VALUES (1, 'a');
+
+CREATE FUNCTION notes_text(notes) RETURNS text LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN ''x''; END';
+
+CREATE CAST (notes AS text) WITH FUNCTION notes_text(notes) AS IMPLICIT;
+
+CREATE FUNCTION own_text(text) RETURNS text LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN ''x''; END';
+
+-- Operator classes that are not the default of their type. An operator brings their functions with it.
+
+CREATE FUNCTION point_cmp(point, point) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 0; END';
+
+CREATE OPERATOR CLASS point_ops FOR TYPE point USING btree AS OPERATOR 1 <<, OPERATOR 3 ~=, OPERATOR 5 >>,
+  FUNCTION 1 point_cmp(point, point);
+
+CREATE TABLE pts (id integer, p point);
+
+INSERT INTO pts VALUES (1, '(1,2)'), (2, '(2,3)'), (3, '(0,3)');
+
+CREATE VIEW v_pts AS SELECT id FROM pts ORDER BY p USING <<;
+
+CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq, HASHES, MERGES, NEGATOR = <!>);
+
+CREATE OPERATOR <!> (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4ne, NEGATOR = ===);
+
+CREATE FUNCTION spied_hash(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+CREATE OPERATOR CLASS spied_hash_ops FOR TYPE integer USING hash AS OPERATOR 1 ===, FUNCTION 1 spied_hash(integer);
+
+-- Expressions that lose their columns, or whose functions are replaced by their bodies, when Postgres plans a query.
+
+CREATE TABLE lost_coalesce (id integer);
+
+CREATE INDEX ON lost_coalesce ((id + spied_n(COALESCE(1, id))));
+
+CREATE TABLE lost_case (id integer);
+
+CREATE INDEX ON lost_case (id) WHERE spied_n(CASE WHEN true THEN 1 ELSE id END) > 0;
+
+CREATE TABLE lost_or (id integer);
+
+CREATE INDEX ON lost_or (id) WHERE spied_n((id > 0 OR true)::integer) > 0;
+
+CREATE TABLE lost_null (id integer);
+
+CREATE INDEX ON lost_null (spied_n(id + NULL));
+
+CREATE TABLE lost_to_null (id integer);
+
+CREATE INDEX ON lost_to_null (spied_n(id + length(substring('a' FROM 'b'))));
+
+CREATE TABLE lost_nullif (id integer);
+
+CREATE INDEX ON lost_nullif (spied_n(id + NULLIF(1, 1)));
+
+CREATE TABLE lost_field (id integer);
+
+CREATE INDEX ON lost_field (spied_n((ROW(id, 1)::ratio).d));
+
+CREATE FUNCTION first_of(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+
+CREATE TABLE lost_argument (id integer);
+
+CREATE INDEX ON lost_argument (spied_n(first_of(1, id)));
+
+CREATE FUNCTION in_sql(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1 + spied_n(1)';
+
+CREATE TABLE planned_body (id integer);
+
+CREATE UNIQUE INDEX ON planned_body (in_sql(id));
+
+CREATE TABLE planned_key (id integer) PARTITION BY RANGE (in_sql(id));
+
+CREATE TABLE planned_key_1 PARTITION OF planned_key FOR VALUES FROM (1) TO (10);
+
+CREATE FUNCTION in_sql_sum(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1 + spied_n(1)';
+
+CREATE OPERATOR +^+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = in_sql_sum);
+
+CREATE TABLE planned_operator (id integer);
+
+CREATE INDEX ON planned_operator ((id +^+ id));
+
+CREATE FUNCTION with_default(a integer, b integer DEFAULT spied_n(1)) RETURNS integer LANGUAGE plpgsql IMMUTABLE
+  AS 'BEGIN RETURN a; END';
+
+CREATE TABLE default_index (id integer);
+
+CREATE INDEX ON default_index (with_default(id));
+
+CREATE FUNCTION spied_strict(integer) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1::text; END';
+
+CREATE TYPE sqlref AS (n integer);
+
+CREATE FUNCTION sqlref_text(sqlref) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS
+  'SELECT ($1).n::text || spied_strict(1)';
+
+CREATE CAST (sqlref AS text) WITH FUNCTION sqlref_text(sqlref);
+
+CREATE TABLE planned_concat (id integer, s sqlref);
+
+CREATE INDEX ON planned_concat (('a' || s));
+
+CREATE TABLE quote_index (id integer, s sqlref);
+
+CREATE INDEX ON quote_index ((id || quote_literal(s)));
+
+-- Partition keys whose values are compared by their elements.
+
+CREATE TYPE heft AS ENUM ('a', 'bb', 'ccc');
+
+CREATE FUNCTION heft_test(heft, heft) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1::text = $2::text; END';
+
+CREATE FUNCTION heft_cmp(heft, heft) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN sign(length($1::text) - length($2::text)); END';
+
+CREATE OPERATOR <~ (LEFTARG = heft, RIGHTARG = heft, FUNCTION = heft_test);
+
+CREATE OPERATOR <~= (LEFTARG = heft, RIGHTARG = heft, FUNCTION = heft_test);
+
+CREATE OPERATOR =~= (LEFTARG = heft, RIGHTARG = heft, FUNCTION = heft_test);
+
+CREATE OPERATOR >~= (LEFTARG = heft, RIGHTARG = heft, FUNCTION = heft_test);
+
+CREATE OPERATOR >~ (LEFTARG = heft, RIGHTARG = heft, FUNCTION = heft_test);
+
+CREATE OPERATOR CLASS heft_ops DEFAULT FOR TYPE heft USING btree AS OPERATOR 1 <~, OPERATOR 2 <~=, OPERATOR 3 =~=,
+  OPERATOR 4 >~=, OPERATOR 5 >~, FUNCTION 1 heft_cmp(heft, heft);
+
+CREATE TABLE key_array (id integer, z heft[]) PARTITION BY RANGE (z);
+
+CREATE TABLE key_array_1 PARTITION OF key_array FOR VALUES FROM ('{a}') TO ('{bb}');
+
+CREATE TABLE key_array_2 PARTITION OF key_array FOR VALUES FROM ('{bb}') TO ('{ccc}');
+
+CREATE FUNCTION hefts(integer) RETURNS heft[] LANGUAGE plpgsql IMMUTABLE AS
+  'BEGIN RETURN ARRAY[''a'']::heft[]; END';
+
+CREATE TABLE made_key (id integer) PARTITION BY RANGE (hefts(id));
+
+CREATE TABLE made_key_1 PARTITION OF made_key FOR VALUES FROM ('{a}') TO ('{bb}');
+
+CREATE TABLE made_key_2 PARTITION OF made_key FOR VALUES FROM ('{bb}') TO ('{ccc}');
+
+CREATE TYPE heft_range AS RANGE (subtype = heft);
+
+CREATE TABLE range_key (id integer, z heft_range) PARTITION BY LIST (z);
+
+CREATE TABLE range_key_1 PARTITION OF range_key FOR VALUES IN ('[a,bb)');
+
+CREATE TABLE range_key_2 PARTITION OF range_key FOR VALUES IN ('[bb,ccc)');
+
+-- Honest expressions.
+
+CREATE TABLE planned (id integer CHECK (spied_n(COALESCE(id, 0)) > 0), name text, at timestamp, state mood,
+  CHECK (spied(CASE WHEN id > 0 THEN 1 ELSE 2 END)), CHECK (spied_n(length(name)) = ANY (ARRAY[1, 2, 3])),
+  CHECK (spied_n(id * 2) + 1 <> 1), CHECK (name IS NOT NULL AND (id > 0 OR state = 'ok')));
+
+INSERT INTO planned VALUES (1, 'Ada', '2024-05-01', 'ok');
+
+CREATE INDEX ON planned (spied_n(length(COALESCE(name, '') COLLATE "C")));
+
+CREATE UNIQUE INDEX ON planned (lower(name), (COALESCE(id, 0)));
+
+CREATE INDEX ON planned ((name || '-' || id), (date_trunc('month', at))) WHERE at IS NOT NULL;
+
+CREATE INDEX ON planned (even(id), (state = 'ok')) WHERE even(id * 2);
+
+CREATE STATISTICS planned_more ON (id % 10), (lower(name)) FROM planned;
+
+-- Types that would reveal the server's users, behind others.
+
+CREATE DOMAIN owner_role AS regrole;
+
+CREATE TYPE owned_by AS (id integer, r regrole[]);
+
+-- A function that somebody has added to a known extension.
+
+CREATE FUNCTION sneaky(integer) RETURNS integer LANGUAGE plpgsql STABLE AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1; END';
+
+ALTER EXTENSION citext ADD FUNCTION sneaky(integer);
+
+-- Explicit casts to types of Postgres's own that have other types in them.
+
+CREATE TYPE sized AS (n integer);
+
+CREATE FUNCTION sized_name(sized) RETURNS name LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN ''x''; END';
+
+CREATE CAST (sized AS name) WITH FUNCTION sized_name(sized);
+
+CREATE TYPE listed AS (n integer);
+
+CREATE FUNCTION listed_texts(listed) RETURNS text[] LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN NULL; END';
+
+CREATE CAST (listed AS text[]) WITH FUNCTION listed_texts(listed);
+
+CREATE TABLE sizeds (id integer, s sized, l listed);
+
+INSERT INTO sizeds VALUES (1, ROW(1), ROW(1));
+
+CREATE TYPE names_of AS (a name[]);
+
+CREATE DOMAIN own_names AS name[];
+
+-- A function by the name of a column.
+
+CREATE FUNCTION label(integer) RETURNS integer LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+-- A function that takes the place of the one that an extension's function calls.
+
+CREATE EXTENSION cube SCHEMA public;
+
+CREATE EXTENSION earthdistance VERSION '1.1' SCHEMA public;
+
+CREATE FUNCTION cube_distance(earth, earth) RETURNS double precision LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+-- Functions by the names of Postgres's own, for types of the database.
+
+CREATE FUNCTION greater_ref(saleref, saleref) RETURNS saleref LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1; END';
+
+CREATE AGGREGATE max(saleref) (SFUNC = greater_ref, STYPE = saleref, INITCOND = '(0)');
+
+CREATE AGGREGATE sum(saleref) (SFUNC = greater_ref, STYPE = saleref, INITCOND = '(0)');
+
+CREATE FUNCTION lower(saleref) RETURNS text LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN ''x''; END';
+
+CREATE FUNCTION count_ref(bigint, saleref) RETURNS bigint LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1; END';
+
+CREATE AGGREGATE count(saleref) (SFUNC = count_ref, STYPE = bigint, INITCOND = '0');
+
+CREATE FUNCTION round(double precision, integer) RETURNS numeric LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';

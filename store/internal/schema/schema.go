@@ -37,6 +37,7 @@ func Check(version, known int) error {
 		return nil
 	}
 	return footnote.Errorf(footnote.StorageUnavailable,
-		"The conversations were written by a newer version of Footnote (schema %d; this one knows %d). Run that version, or restore a backup from before it.",
+		"The conversations were written by a newer version of Footnote (schema %d; this one knows %d). Run that "+
+			"version, or restore a backup from before it.",
 		version, known)
 }

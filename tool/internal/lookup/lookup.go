@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
@@ -35,8 +35,8 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Words }
 
 // output returns the fault as output for the model.
-func (f *Fault) output() agent.Output {
-	out := agent.Fail(f.Words)
+func (f *Fault) output() tool.Output {
+	out := tool.Fail(f.Words)
 	out.Fault = f.Kind
 	return out
 }
@@ -48,10 +48,11 @@ func faultf(kind, format string, args ...any) *Fault {
 
 // Run implements Call for a tool whose input is an In: it decodes the input and calls f. A Fault from f becomes a
 // failed output. So does an unavailable source if the conversation has others. Any other error ends the run.
-func Run[In any](ctx context.Context, call agent.Call, f func(context.Context, agent.Call, In) (agent.Output, error)) (agent.Output, error) {
+func Run[In any](ctx context.Context, call tool.Call,
+	f func(context.Context, tool.Call, In) (tool.Output, error)) (tool.Output, error) {
 	var in In
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit " + call.Name + ": " + err.Error()), nil
+		return tool.Fail("The input does not fit " + call.Name + ": " + err.Error()), nil
 	}
 	out, err := f(ctx, call, in)
 	if err == nil {
@@ -63,23 +64,24 @@ func Run[In any](ctx context.Context, call agent.Call, f func(context.Context, a
 	if footnote.CodeOf(err) == footnote.DatabaseUnavailable && len(call.Sources) > 1 {
 		return unreachable(call, err).output(), nil
 	}
-	return agent.Output{}, err
+	return tool.Output{}, err
 }
 
 // unreachable returns the fault for an unreachable source and names the other sources.
-func unreachable(call agent.Call, err error) *Fault {
+func unreachable(call tool.Call, err error) *Fault {
 	var in struct {
 		Source string `json:"source"`
 	}
 	_ = json.Unmarshal(call.Input, &in) // the input was already decoded once
 	name, _ := Name(call, in.Source)
 	others := slices.DeleteFunc(slices.Clone(call.Sources), func(s string) bool { return s == name })
-	return faultf(source.Failed, "The source %s cannot be reached now: %s The other sources are: %s.", name, footnote.MessageOf(err), strings.Join(others, ", "))
+	return faultf(source.Failed, "The source %s cannot be reached now: %s The other sources are: %s.", name,
+		footnote.MessageOf(err), strings.Join(others, ", "))
 }
 
 // Name returns the name of the source that a call refers to: want, if the conversation has it, or the only source
 // if want is empty. The error is a Fault: for a call that could mean several sources, none is chosen.
-func Name(call agent.Call, want string) (string, error) {
+func Name(call tool.Call, want string) (string, error) {
 	if len(call.Sources) == 0 {
 		return "", faultf("", "This conversation has no data source.")
 	}
@@ -87,18 +89,21 @@ func Name(call agent.Call, want string) (string, error) {
 	case want == "" && len(call.Sources) == 1:
 		return call.Sources[0], nil
 	case want == "":
-		return "", faultf("", "This conversation has several sources: say in source which one is meant. The sources are: %s.", strings.Join(call.Sources, ", "))
+		return "", faultf("",
+			"This conversation has several sources: say in source which one is meant. The sources are: %s.",
+			strings.Join(call.Sources, ", "))
 	}
 	for _, name := range call.Sources {
 		if strings.EqualFold(name, want) {
 			return name, nil
 		}
 	}
-	return "", faultf("", "There is no source named %q. The sources are: %s.", clip(want), strings.Join(call.Sources, ", "))
+	return "", faultf("", "There is no source named %q. The sources are: %s.", clip(want),
+		strings.Join(call.Sources, ", "))
 }
 
 // Source opens the source that a call refers to.
-func Source(sources Sources, call agent.Call, want string) (name string, src source.Source, err error) {
+func Source(sources Sources, call tool.Call, want string) (name string, src source.Source, err error) {
 	name, err = Name(call, want)
 	if err != nil {
 		return "", nil, err

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/query"
@@ -36,7 +36,8 @@ func TestToolsThroughTheGate(t *testing.T) {
 	open := tooltest.Shop(t)
 	for _, table := range open.Tables {
 		out := call(t, tools(gated), "describe_table", map[string]any{"table": table.Name})
-		if out.IsError || !strings.Contains(out.Content, `"row_count":`) || !strings.Contains(out.Content, `"sample_rows":[[`) {
+		if out.IsError || !strings.Contains(out.Content, `"row_count":`) ||
+			!strings.Contains(out.Content, `"sample_rows":[[`) {
 			t.Errorf("describe_table(%s) = %s", table.Name, out.Content)
 		}
 		for _, c := range table.Columns {
@@ -56,7 +57,8 @@ func TestToolsThroughTheGate(t *testing.T) {
 			t.Errorf("run_query(%s) = %q, want %q in it", c.sql, out.Content, c.want)
 		}
 	}
-	if out := call(t, tools(gated), "list_tables", map[string]any{}); out.IsError || !strings.Contains(out.Content, `"name":"orders"`) {
+	if out := call(t, tools(gated), "list_tables", map[string]any{}); out.IsError ||
+		!strings.Contains(out.Content, `"name":"orders"`) {
 		t.Errorf("list_tables = %s", out.Content)
 	}
 }
@@ -70,7 +72,10 @@ func TestHostileNamesThroughTheGate(t *testing.T) {
 	}
 	name := `a"; DROP TABLE b; -- ` + "`]'"
 	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	for _, q := range []string{`CREATE TABLE b (x INTEGER)`, `CREATE TABLE ` + quoted + ` (` + quoted + ` REAL)`, `INSERT INTO ` + quoted + ` VALUES (1.5), (2.5)`} {
+	for _, q := range []string{
+		`CREATE TABLE b (x INTEGER)`, `CREATE TABLE ` + quoted + ` (` + quoted + ` REAL)`,
+		`INSERT INTO ` + quoted + ` VALUES (1.5), (2.5)`,
+	} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
 		}
@@ -84,22 +89,26 @@ func TestHostileNamesThroughTheGate(t *testing.T) {
 	}
 	t.Cleanup(func() { src.Close() })
 	in := map[string]any{"table": name, "column": name}
-	for tool, want := range map[string]string{"get_column_stats": `"mean":2,"median":2`, "get_value_distribution": `[1.5,1,0.5]`} {
+	for tool, want := range map[string]string{
+		"get_column_stats":       `"mean":2,"median":2`,
+		"get_value_distribution": `[1.5,1,0.5]`,
+	} {
 		if out := call(t, tools(src), tool, in); out.IsError || !strings.Contains(out.Content, want) {
 			t.Errorf("%s = %s, want %s in it", tool, out.Content, want)
 		}
 	}
-	if out := call(t, tools(src), "describe_table", map[string]any{"table": name}); out.IsError || !strings.Contains(out.Content, `"row_count":2`) {
+	if out := call(t, tools(src), "describe_table", map[string]any{"table": name}); out.IsError ||
+		!strings.Contains(out.Content, `"row_count":2`) {
 		t.Errorf("describe_table = %s", out.Content)
 	}
 }
 
-func tools(src source.Source) []agent.Tool {
+func tools(src source.Source) []tool.Tool {
 	sources := tooltest.Sources{"shop": src}
 	return append(query.New(query.Options{Sources: sources}), profile.New(profile.Options{Sources: sources})...)
 }
 
-func call(t *testing.T, tools []agent.Tool, name string, in map[string]any) agent.Output {
+func call(t *testing.T, tools []tool.Tool, name string, in map[string]any) tool.Output {
 	t.Helper()
 	tool := tooltest.Named(t, tools, name)
 	out, err := tool.Call(t.Context(), tooltest.Call(t, tool, in, "shop"))
@@ -109,7 +118,7 @@ func call(t *testing.T, tools []agent.Tool, name string, in map[string]any) agen
 	return out
 }
 
-func compare(t *testing.T, gated, open []agent.Tool, name string, in map[string]any) {
+func compare(t *testing.T, gated, open []tool.Tool, name string, in map[string]any) {
 	t.Helper()
 	a, b := call(t, gated, name, in), call(t, open, name, in)
 	if a.IsError || plain(a.Content) != plain(b.Content) {

@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Source is a database under test. Set its fields before use.
@@ -83,7 +83,11 @@ func (s *Source) sqliteTables(t testing.TB) []source.Table {
 	for _, row := range s.all(t, `SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name`) {
 		table := source.Table{Name: row[0].(string), View: row[1] == "view", Rows: -1}
 		for _, c := range s.all(t, `SELECT name, type, "notnull", pk FROM pragma_table_info(?)`, table.Name) {
-			col := source.Column{Name: c[0].(string), Type: c[1].(string), Nullable: c[2] == int64(0) && c[3] == int64(0)}
+			col := source.Column{
+				Name:     c[0].(string),
+				Type:     c[1].(string),
+				Nullable: c[2] == int64(0) && c[3] == int64(0),
+			}
 			col.Kind = Kind(col.Type)
 			table.Columns = append(table.Columns, col)
 			if c[3] != int64(0) {
@@ -115,7 +119,9 @@ func Kind(declared string) string {
 		{"BOOL", footnote.KindBoolean}, {"TIMESTAMP", footnote.KindTimestamp}, {"DATETIME", footnote.KindTimestamp},
 		{"DATE", footnote.KindDate}, {"DECIMAL", footnote.KindDecimal}, {"INT", footnote.KindInteger},
 		{"REAL", footnote.KindNumber}, {"DOUBLE", footnote.KindNumber}, {"FLOAT", footnote.KindNumber},
-		{"CHAR", footnote.KindText}, {"TEXT", footnote.KindText}, {"BLOB", footnote.KindBlob}, {"JSON", footnote.KindJSON},
+		{
+			"CHAR", footnote.KindText,
+		}, {"TEXT", footnote.KindText}, {"BLOB", footnote.KindBlob}, {"JSON", footnote.KindJSON},
 	} {
 		if strings.Contains(d, k.part) {
 			return k.kind
@@ -216,7 +222,7 @@ func cell(v any, kind string) any {
 }
 
 // Call returns a call of a tool with the named sources.
-func Call(t testing.TB, tool agent.Tool, input any, sources ...string) agent.Call {
+func Call(t testing.TB, tl tool.Tool, input any, sources ...string) tool.Call {
 	t.Helper()
 	data, ok := input.(string)
 	if !ok {
@@ -226,11 +232,11 @@ func Call(t testing.TB, tool agent.Tool, input any, sources ...string) agent.Cal
 		}
 		data = string(b)
 	}
-	return agent.Call{ID: "call_1", Name: tool.Spec().Name, Input: json.RawMessage(data), Sources: sources, ResultID: "r1"}
+	return tool.Call{ID: "call_1", Name: tl.Spec().Name, Input: json.RawMessage(data), Sources: sources, ResultID: "r1"}
 }
 
 // Named returns the tool with the given name.
-func Named(t testing.TB, tools []agent.Tool, name string) agent.Tool {
+func Named(t testing.TB, tools []tool.Tool, name string) tool.Tool {
 	t.Helper()
 	for _, tool := range tools {
 		if tool.Spec().Name == name {

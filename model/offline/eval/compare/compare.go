@@ -246,7 +246,8 @@ func (s *search) isKey(a int) bool {
 		some := false
 		for _, row := range s.answer.Rows {
 			labelled := slices.ContainsFunc(s.to, func(j int) bool {
-				return (row[j].kind == text && slices.Contains(keys[row[a]], row[j].text)) || (row[j].kind == null && row[a].kind == null)
+				return (row[j].kind == text && slices.Contains(keys[row[a]], row[j].text)) ||
+					(row[j].kind == null && row[a].kind == null)
 			})
 			if !labelled {
 				return false
@@ -347,7 +348,8 @@ const (
 
 var (
 	goldForms = map[period]*regexp.Regexp{
-		year: regexp.MustCompile(`^(?:19|20)\d\d$`), quarter: regexp.MustCompile(`^\d{4}-Q[1-4]$`), month: regexp.MustCompile(`^\d{4}-(?:0[1-9]|1[0-2])$`),
+		year: regexp.MustCompile(`^(?:19|20)\d\d$`), quarter: regexp.MustCompile(`^\d{4}-Q[1-4]$`),
+		month: regexp.MustCompile(`^\d{4}-(?:0[1-9]|1[0-2])$`),
 	}
 	quarterForm = regexp.MustCompile(`^(?:(\d{4})[- ]Q([1-4])|Q([1-4]) (\d{4}))$`)
 	firstDay    = regexp.MustCompile(`^(\d{4})-(\d\d)-01$`)

@@ -71,14 +71,38 @@ func TestDifference(t *testing.T) {
 		{"another label alone", rows{{"x", 5}}, rows{{"y"}}, Rules{LabelAlone: true}, false},
 
 		{"share from 0 to 1", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 0.25}, {"y", 0.75}}, Rules{Share: true}, true},
-		{"share on two scales", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 0.25}, {"y", 75.0}}, Rules{Share: true}, false},
+		{
+			"share on two scales", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 0.25}, {"y", 75.0}}, Rules{Share: true}, false,
+		},
 		{"no share from 0 to 1", rows{{"x", 25.0}}, rows{{"x", 0.25}}, Rules{}, false},
-		{"share with its value", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 10, 0.25}, {"y", 30, 0.75}}, Rules{Share: true}, true},
-		{"share with value and total", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 40, 10, 25.0}, {"y", 40, 30, 75.0}}, Rules{Share: true}, true},
-		{"share with something else", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 25.0, 10}, {"y", 75.0, 11}}, Rules{Share: true}, false},
-		{"share with another total", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 41, 10, 25.0}, {"y", 41, 30, 75.0}}, Rules{Share: true}, false},
+		{
+			"share with its value", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 10, 0.25}, {"y", 30, 0.75}}, Rules{Share: true}, true,
+		},
+		{
+			"share with value and total", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 40, 10, 25.0}, {"y", 40, 30, 75.0}}, Rules{Share: true}, true,
+		},
+		{
+			"share with something else", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 25.0, 10}, {"y", 75.0, 11}}, Rules{Share: true}, false,
+		},
+		{
+			"share with another total", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 41, 10, 25.0}, {"y", 41, 30, 75.0}}, Rules{Share: true}, false,
+		},
 		{"share with a text", rows{{25.0}}, rows{{"x", 25.0}}, Rules{Share: true}, false},
-		{"the value instead of the share", rows{{"x", 25.0}, {"y", 75.0}}, rows{{"x", 10}, {"y", 30}}, Rules{Share: true}, false},
+		{
+			"the value instead of the share", rows{
+				{"x", 25.0}, {"y", 75.0},
+			}, rows{{"x", 10}, {"y", 30}}, Rules{Share: true}, false,
+		},
 
 		{"wide form", rows{{5, 7}}, rows{{5, 7}}, Rules{InOrder: true}, true},
 		{"wide form in another order", rows{{5, 7}}, rows{{7, 5}}, Rules{InOrder: true}, false},
@@ -149,7 +173,9 @@ func TestNamesInOneColumn(t *testing.T) {
 }
 
 func TestNewReadsDecimals(t *testing.T) {
-	got, err := New([]footnote.Column{{Name: "a", Kind: footnote.KindDecimal}, {Name: "b", Kind: footnote.KindText}}, rows{{"12.50", "12.50"}})
+	got, err := New([]footnote.Column{
+		{Name: "a", Kind: footnote.KindDecimal}, {Name: "b", Kind: footnote.KindText},
+	}, rows{{"12.50", "12.50"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,9 @@ var (
 	numerals = regexp.MustCompile(`[-−]?\d+(?:[.,'’\x{a0}\x{202f}\x{2009}]\d+)*`)
 	spaced   = regexp.MustCompile(`[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?`)
 	scales   = regexp.MustCompile(`^\s?(k|K|thousand|M|million|bn|B|billion)\b`)
-	factors  = map[string]float64{"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "bn": 1e9, "B": 1e9, "billion": 1e9}
+	factors  = map[string]float64{
+		"k": 1e3, "K": 1e3, "thousand": 1e3, "M": 1e6, "million": 1e6, "bn": 1e9, "B": 1e9, "billion": 1e9,
+	}
 )
 
 // Shown reports whether a text has a number: in full or rounded to the digits

@@ -88,7 +88,8 @@ func cellOf(v any, columnKind string) (Cell, error) {
 	case []byte:
 		return Cell{kind: text, text: string(v)}, nil
 	case string:
-		if columnKind == footnote.KindDecimal || columnKind == footnote.KindInteger || columnKind == footnote.KindNumber {
+		if columnKind == footnote.KindDecimal || columnKind == footnote.KindInteger ||
+			columnKind == footnote.KindNumber {
 			if f, err := strconv.ParseFloat(v, 64); err == nil {
 				return Cell{kind: number, num: f}, nil
 			}

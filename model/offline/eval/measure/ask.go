@@ -12,11 +12,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline/eval/compare"
-	"github.com/footnotehq/footnote/prompt"
-	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/query"
@@ -47,16 +49,16 @@ type said struct {
 // asker holds one assistant for each group of sources that are asked together.
 type asker struct {
 	engine  *agent.Engine
-	log     *store.Mem
+	log     *storetest.Mem
 	unsound atomic.Int64 // footnotes of the model that do not hold
 }
 
 func newAsker(
-	ctx context.Context, model agent.Model, sources Sources, groups map[string][]string,
+	ctx context.Context, model model.Model, sources Sources, groups map[string][]string,
 ) (*asker, error) {
 	tools := slices.Concat(query.New(query.Options{Sources: sources}),
-		profile.New(profile.Options{Sources: sources}), []agent.Tool{chart.New()})
-	specs := make([]agent.Spec, len(tools))
+		profile.New(profile.Options{Sources: sources}), []tool.Tool{chart.New()})
+	specs := make([]tool.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}
@@ -64,7 +66,7 @@ func newAsker(
 	if err != nil {
 		return nil, fmt.Errorf("tool schemas: %w", err)
 	}
-	a := &asker{log: store.NewMem()}
+	a := &asker{log: storetest.NewMem()}
 	var assistants []*agent.Assistant
 	for group, names := range groups {
 		var shown []prompt.Source
@@ -83,7 +85,9 @@ func newAsker(
 			},
 		})
 	}
-	a.engine, err = agent.New(agent.Options{Log: a.log, Hub: hub.New(), Assistants: assistants, Resolve: a.resolve, Validate: validate})
+	a.engine, err = agent.New(agent.Options{
+		Log: a.log, Hub: hub.New(), Assistants: assistants, Resolve: a.resolve, Validate: validate,
+	})
 	return a, err
 }
 
@@ -95,16 +99,23 @@ func (a *asker) close(ctx context.Context) {
 
 // resolve finds footnotes as the server does, and counts those of the model that
 // do not hold.
-func (a *asker) resolve(text, question string, tables []agent.Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+func (a *asker) resolve(text, question string, tables []agent.Table,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
 	for i, t := range tables {
-		results[i] = cite.Table{ID: t.ID, SQL: t.SQL, RowCount: t.RowCount, Result: footnote.Result{Columns: t.Columns, Rows: t.Rows, Truncated: t.Truncated}}
+		results[i] = cite.Table{
+			ID: t.ID, SQL: t.SQL, RowCount: t.RowCount,
+			Result: footnote.Result{Columns: t.Columns, Rows: t.Rows, Truncated: t.Truncated},
+		}
 	}
 	bad := cite.Verify(text, hints, results)
 	a.unsound.Add(int64(len(bad)))
 	holds := func(start, end int) bool {
 		return slices.ContainsFunc(hints, func(h footnote.Cite) bool {
-			return start < h.End && h.Start < end && !slices.ContainsFunc(bad, func(p cite.Problem) bool { return p.Cite.Start == h.Start && p.Cite.End == h.End })
+			return start < h.End && h.Start < end &&
+				!slices.ContainsFunc(bad, func(p cite.Problem) bool {
+					return p.Cite.Start == h.Start && p.Cite.End == h.End
+				})
 		})
 	}
 	found, open := cite.Resolve(text, results, question)
@@ -151,7 +162,8 @@ func (a *asker) turn(ctx context.Context, source, conversation, text string) (sa
 			if entry.Event == nil || entry.Event.Run != ticket.Run {
 				continue
 			}
-			if result, ok := entry.Event.Body.(footnote.ToolResult); ok && result.Name == runQuery && result.Result != nil {
+			if result, ok := entry.Event.Body.(footnote.ToolResult); ok && result.Name == runQuery &&
+				result.Result != nil {
 				last = result.Result
 			}
 			if out.take(entry.Event.Body) {
@@ -213,7 +225,8 @@ func (a *asker) fill(ctx context.Context, conversation string, r *footnote.Store
 }
 
 // noCause matches words that say that figures are not an explanation.
-var noCause = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bcannot\b|\bno\b)[^.!?]{0,80}\b(cause[sd]?|why|reasons?|explain(s|ed)?|explanation)\b`)
+var noCause = regexp.MustCompile(
+	`(?i)(\bnot\b|n't\b|\bcannot\b|\bno\b)[^.!?]{0,80}\b(cause[sd]?|why|reasons?|explain(s|ed)?|explanation)\b`)
 
 // judgeRefusal decides about the answer to a question that has none. What asks for
 // a cause may be shown the figures behind it, if the text says that they are no

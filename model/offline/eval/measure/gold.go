@@ -30,7 +30,8 @@ func openGold(ctx context.Context, s evalset.Source, path string) (*gold, error)
 		}
 		return &gold{db: db}, nil
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: "mode=ro"}).String())
+	db, err := sql.Open("sqlite",
+		(&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: "mode=ro"}).String())
 	if err != nil {
 		return nil, fmt.Errorf("open %s for gold: %w", s.Name, err)
 	}
@@ -77,7 +78,8 @@ func (g *gold) query(ctx context.Context, text string) (_ compare.Table, err err
 
 // readKeys learns which values are keys of which entities.
 func (g *gold) readKeys(ctx context.Context) error {
-	list, err := g.query(ctx, `SELECT m.name, min(c.cid) FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.pk > 0
+	list, err := g.query(ctx,
+		`SELECT m.name, min(c.cid) FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.pk > 0
 		WHERE m.type = 'table' GROUP BY m.name HAVING count(*) = 1`)
 	if err != nil {
 		return fmt.Errorf("list the keys: %w", err)

@@ -25,7 +25,8 @@ func openLogical(ctx context.Context, s evalset.Source, path string) (*sql.DB, e
 	if err != nil {
 		return nil, fmt.Errorf("open DuckDB: %w", err)
 	}
-	load := fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_csv('%s', header = true, delim = ',', nullstr = '')", s.Name, strings.ReplaceAll(path, "'", "''"))
+	load := fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM read_csv('%s', header = true, delim = ',', nullstr = '')",
+		s.Name, strings.ReplaceAll(path, "'", "''"))
 	if _, err := db.ExecContext(ctx, load); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the logical table: %w", err), db.Close())
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline/eval/compare"
 	"github.com/footnotehq/footnote/model/offline/evalset"
 	"github.com/footnotehq/footnote/source"
@@ -25,7 +25,7 @@ import (
 // Options say what to measure. Model is required.
 type Options struct {
 	// Model makes the model under test; it finds its data in sources.
-	Model func(sources Sources) agent.Model
+	Model func(sources Sources) model.Model
 	// Set is what is asked; the zero one is the frozen set.
 	Set evalset.Set
 	// Source and ID, where set, leave out what has another source or id.
@@ -170,7 +170,10 @@ func openSources(
 		case s.Kind == evalset.KindSQLite:
 			src, err = sqlite.Open(ctx, s.Name, paths[s.Name], sqlite.Options{Pool: pool})
 		case duckdb.Available:
-			src, err = duckdb.Open(ctx, s.Name, paths[s.Name], duckdb.Options{Pool: pool, Dir: filepath.Join(dir, "loaded")})
+			src, err = duckdb.Open(ctx, s.Name, paths[s.Name], duckdb.Options{
+				Pool: pool,
+				Dir:  filepath.Join(dir, "loaded"),
+			})
 		default:
 			left = append(left, s.Name)
 			continue

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline/evalset"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
@@ -29,32 +29,37 @@ type pupil struct {
 	say func(result string) string
 }
 
-func (p pupil) Step(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+func (p pupil) Step(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 	var blocks []struct {
 		Type, Text string
 		Content    json.RawMessage
 	}
 	last := req.Messages[len(req.Messages)-1]
 	if err := json.Unmarshal(last.Content, &blocks); err != nil {
-		return agent.Reply{}, err
+		return model.Reply{}, err
 	}
 	if blocks[0].Type == "tool_result" {
-		return reply(map[string]any{"type": "text", "text": p.say(string(blocks[0].Content))}, agent.EndTurn), nil
+		return reply(map[string]any{"type": "text", "text": p.say(string(blocks[0].Content))}, model.EndTurn), nil
 	}
 	sql := p.sql(req.Sources[0], blocks[0].Text)
 	if sql == "" {
-		return reply(map[string]any{"type": "text", "text": "That cannot be answered from this data."}, agent.EndTurn), nil
+		return reply(map[string]any{"type": "text", "text": "That cannot be answered from this data."}, model.EndTurn),
+			nil
 	}
-	call := map[string]any{"type": "tool_use", "id": "call_1", "name": "run_query", "input": map[string]string{"sql": sql}}
-	return reply(call, agent.ToolUse), nil
+	call := map[string]any{
+		"type": "tool_use", "id": "call_1", "name": "run_query", "input": map[string]string{"sql": sql},
+	}
+	return reply(call, model.ToolUse), nil
 }
 
-func reply(block any, stop string) agent.Reply {
+func reply(block any, stop string) model.Reply {
 	data, err := json.Marshal(block)
 	if err != nil {
 		panic(err) // a map of strings
 	}
-	return agent.Reply{Message: footnote.AssistantMessage{Model: "pupil", Blocks: []json.RawMessage{data}, StopReason: stop}}
+	return model.Reply{
+		Message: footnote.AssistantMessage{Model: "pupil", Blocks: []json.RawMessage{data}, StopReason: stop},
+	}
 }
 
 // median matches a median over a column.
@@ -85,7 +90,7 @@ func run(t *testing.T, p pupil, o Options) Report {
 	if p.say == nil {
 		p.say = func(result string) string { return result }
 	}
-	o.Model, o.Dir = func(Sources) agent.Model { return p }, t.TempDir()
+	o.Model, o.Dir = func(Sources) model.Model { return p }, t.TempDir()
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +102,9 @@ func run(t *testing.T, p pupil, o Options) Report {
 // right everywhere: otherwise the measure is wrong, or one of these is.
 func TestGoldIsRight(t *testing.T) {
 	for _, set := range []evalset.Set{evalset.Frozen, evalset.Heldout, evalset.Blind} {
-		r := run(t, pupil{sql: func(source, question string) string { return goldOf(set, source, question) }}, Options{Set: set})
+		r := run(t, pupil{
+			sql: func(source, question string) string { return goldOf(set, source, question) },
+		}, Options{Set: set})
 		for _, a := range r.Answers {
 			if !a.Good() {
 				t.Errorf("%s is %s: %s\n%s\nanswer %s\nright  %s", a.ID, a.Outcome, a.Why, a.SQL, a.Table, a.GoldTable)
@@ -151,7 +158,12 @@ func TestOutcomes(t *testing.T) {
 		{"the query fails", number, pupil{sql: fixed("SELECT nothing FROM nowhere")}, Failed},
 		{"a write is refused", "clinic-052", pupil{sql: fixed("DELETE FROM appointments")}, Wrong},
 		{"figures as a cause", why, pupil{sql: fixed("SELECT 1"), say: text("It went up because of 1.")}, Wrong},
-		{"figures that are no cause", why, pupil{sql: fixed("SELECT 1"), say: text("It was 1. That does not say why.")}, Declined},
+		{
+			"figures that are no cause", why, pupil{
+				sql: fixed("SELECT 1"),
+				say: text("It was 1. That does not say why."),
+			}, Declined,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if a := run(t, tt.pupil, Options{ID: tt.id}).Answers[0]; a.Outcome != tt.want {
@@ -162,7 +174,11 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestRunOfNothing(t *testing.T) {
-	_, err := Run(t.Context(), Options{ID: "none", Dir: t.TempDir(), Model: func(Sources) agent.Model { return pupil{} }})
+	_, err := Run(t.Context(), Options{
+		ID:    "none",
+		Dir:   t.TempDir(),
+		Model: func(Sources) model.Model { return pupil{} },
+	})
 	if err == nil {
 		t.Error("an id that is not in the set was measured")
 	}
@@ -171,7 +187,10 @@ func TestRunOfNothing(t *testing.T) {
 func TestWrite(t *testing.T) {
 	r := Report{Answers: []Answer{
 		{ID: "a-1", Source: "a", Kind: "count", Answerable: true, Outcome: Right, Millis: 10, First: true},
-		{ID: "a-2", Source: "a", Kind: "sum", Answerable: true, Outcome: Wrong, Why: "the answer has 2 rows, not 1", SQL: "SELECT\n1", Gold: "SELECT 2", Millis: 900},
+		{
+			ID: "a-2", Source: "a", Kind: "sum", Answerable: true, Outcome: Wrong, Why: "the answer has 2 rows, not 1",
+			SQL: "SELECT\n1", Gold: "SELECT 2", Millis: 900,
+		},
 		{ID: "b-1", Source: "b", Kind: "unanswerable_why", Outcome: Declined, Millis: 30},
 	}}
 	var b bytes.Buffer
@@ -179,8 +198,10 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"a-2 (sum): WRONG: the answer has 2 rows, not 1", "gold      SELECT 2", "p50 30.0, p95 900.0 over all; first of each source: p50 10.0",
-		"MISSED  1 of 2 answerable questions are right (50.0 %), want at least 80 %", "MISSED  1 of 3 answers are confidently wrong (33.3 %), want at most 3 %",
+		"a-2 (sum): WRONG: the answer has 2 rows, not 1", "gold      SELECT 2",
+		"p50 30.0, p95 900.0 over all; first of each source: p50 10.0",
+		"MISSED  1 of 2 answerable questions are right (50.0 %), want at least 80 %",
+		"MISSED  1 of 3 answers are confidently wrong (33.3 %), want at most 3 %",
 		"met     1 of 1 unanswerable questions are declined (100.0 %)", "MISSED  p95 of the answers is 900 ms",
 	} {
 		if !strings.Contains(b.String(), want) {

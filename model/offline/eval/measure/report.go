@@ -93,11 +93,14 @@ func (r Report) Goals() []Goal {
 	slow := quantile(r.millis(nil), 0.95)
 	return []Goal{
 		goal("right", percent(right, answerable), answerable == 0 || percent(right, answerable) >= wantRight,
-			"%d of %d answerable questions are right (%.1f %%), want at least %.0f %%", right, answerable, percent(right, answerable), wantRight),
+			"%d of %d answerable questions are right (%.1f %%), want at least %.0f %%", right, answerable,
+			percent(right, answerable), wantRight),
 		goal("wrong", percent(wrong, all), percent(wrong, all) <= wantWrong,
-			"%d of %d answers are confidently wrong (%.1f %%), want at most %.0f %%", wrong, all, percent(wrong, all), wantWrong),
+			"%d of %d answers are confidently wrong (%.1f %%), want at most %.0f %%", wrong, all, percent(wrong, all),
+			wantWrong),
 		goal("declined", percent(declined, other), other == 0 || percent(declined, other) >= wantDeclined,
-			"%d of %d unanswerable questions are declined (%.1f %%), want at least %.0f %%", declined, other, percent(declined, other), wantDeclined),
+			"%d of %d unanswerable questions are declined (%.1f %%), want at least %.0f %%", declined, other,
+			percent(declined, other), wantDeclined),
 		goal("latency", slow, slow < wantMillis, "p95 of the answers is %.0f ms, want below %.0f ms", slow, wantMillis),
 	}
 }
@@ -155,13 +158,16 @@ func (r Report) Write(w io.Writer, details bool) error {
 		fmt.Fprintf(&b, "left out, for want of DuckDB: %s\n", strings.Join(r.Left, ", "))
 	}
 	first, later := r.millis(func(a Answer) bool { return a.First }), r.millis(func(a Answer) bool { return !a.First })
-	fmt.Fprintf(&b, "time in ms: p50 %.1f, p95 %.1f over all; first of each source: p50 %.1f, most %.1f; later ones: p50 %.1f, p95 %.1f\n",
-		quantile(r.millis(nil), 0.5), quantile(r.millis(nil), 0.95), quantile(first, 0.5), quantile(first, 1), quantile(later, 0.5), quantile(later, 0.95))
+	fmt.Fprintf(&b, "time in ms: p50 %.1f, p95 %.1f over all; first of each source: p50 %.1f, most %.1f; later ones: "+
+		"p50 %.1f, p95 %.1f\n",
+		quantile(r.millis(nil), 0.5), quantile(r.millis(nil), 0.95), quantile(first, 0.5), quantile(first, 1),
+		quantile(later, 0.5), quantile(later, 0.95))
 	uncited := 0
 	for _, a := range r.Answers {
 		uncited += a.Uncited
 	}
-	fmt.Fprintf(&b, "numerals without a footnote: %d; footnotes of the model that do not hold: %d\n\n", uncited, r.Unsound)
+	fmt.Fprintf(&b, "numerals without a footnote: %d; footnotes of the model that do not hold: %d\n\n", uncited,
+		r.Unsound)
 	for _, g := range r.Goals() {
 		mark := "met   "
 		if !g.Met {
@@ -192,7 +198,8 @@ func (r Report) tally(b *strings.Builder, title string, of func(Answer) string) 
 	fmt.Fprintf(w, "%s\tn\tright\twrong\tdeclined\tfailed\tnumber not in text\tas wanted\t\n", title)
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[name]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f %%\t\n", strings.TrimPrefix(name, "~"), g["n"], g[Right], g[Wrong], g[Declined], g[Failed], g[Unsaid], percent(g["good"], g["n"]))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f %%\t\n", strings.TrimPrefix(name, "~"), g["n"], g[Right],
+			g[Wrong], g[Declined], g[Failed], g[Unsaid], percent(g["good"], g["n"]))
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	b.WriteByte('\n')

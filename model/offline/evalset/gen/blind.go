@@ -56,7 +56,9 @@ func utilityTariffs() *table {
 }
 
 // utilityTowns are the towns of each region, the first region first.
-var utilityTowns = [][]string{{"Skarhaven", "Port Wynn"}, {"Lowmere", "Ferry Bank"}, {"Midford", "Tolley", "Garrick"}, {"Stonehead"}}
+var utilityTowns = [][]string{
+	{"Skarhaven", "Port Wynn"}, {"Lowmere", "Ferry Bank"}, {"Midford", "Tolley", "Garrick"}, {"Stonehead"},
+}
 
 func utilityCustomers(r *rng) *table {
 	t := &table{name: "customers", ddl: `CREATE TABLE customers (
@@ -71,7 +73,10 @@ func utilityCustomers(r *rng) *table {
 )`}
 	first := []string{"Alma", "Bodo", "Clara", "Dev", "Elin", "Frank", "Gila", "Hugo"}
 	last := []string{"Marsh", "Nyberg", "Olsen", "Pratt", "Quill", "Rowe", "Sandhu", "Thorn"}
-	firms := []string{"Coldwell Foods", "Lake Laundry", "Brinkmann Steel", "Tolley Bakers", "Northline Cold Storage", "Hillside Dental", "Pixel Print", "Garrick Garage"}
+	firms := []string{
+		"Coldwell Foods", "Lake Laundry", "Brinkmann Steel", "Tolley Bakers", "Northline Cold Storage",
+		"Hillside Dental", "Pixel Print", "Garrick Garage",
+	}
 	public := []string{"Midford School", "Port Wynn Swimming Pool", "Lowmere Town Hall", "Stonehead Clinic"}
 	for i := range utilityCustomerCount {
 		name, segment := first[i%8]+" "+last[i/8], "household"
@@ -112,7 +117,8 @@ func utilityMeters(r *rng) *table {
 		if (customer-1)%8 == 3 {
 			tariff = []int{5, 5, 4}[r.below(3)]
 		}
-		t.add(i+1, fmt.Sprintf("MX-%05d", 31007+i*37), customer, tariff, []string{"smart", "analogue", "prepaid"}[r.weighted(58, 32, 10)],
+		t.add(i+1, fmt.Sprintf("MX-%05d", 31007+i*37), customer, tariff,
+			[]string{"smart", "analogue", "prepaid"}[r.weighted(58, 32, 10)],
 			iso(r.dayIn(day(2012, 3, 1), day(2023, 12, 20))))
 	}
 	return t
@@ -144,7 +150,8 @@ func utilityReadings(r *rng, meters *table) *table {
 			if r.chance(0.13) {
 				estimated = 1
 			}
-			t.add(len(t.rows)+1, m[0], iso(first.AddDate(0, 0, r.between(0, 26))), r.money(0.8*base, 1.2*base)*winter[int(first.Month())-1], estimated)
+			t.add(len(t.rows)+1, m[0], iso(first.AddDate(0, 0, r.between(0, 26))),
+				r.money(0.8*base, 1.2*base)*winter[int(first.Month())-1], estimated)
 		}
 	}
 	return t
@@ -162,7 +169,8 @@ func utilityOutages(r *rng) *table {
 	for i := range 150 {
 		at := day(2024, 1, 2).AddDate(0, 0, i*543/150+r.below(3)).Add(time.Duration(r.between(0, 1439)) * time.Minute)
 		t.add(i+1, 1+r.weighted(30, 18, 28, 24), at.Format("2006-01-02 15:04:05"), 6+r.skewed(540, 2.2),
-			[]string{"storm", "equipment failure", "planned work", "digger", "animal"}[r.weighted(30, 28, 22, 13, 7)], r.between(12, 2900))
+			[]string{"storm", "equipment failure", "planned work", "digger", "animal"}[r.weighted(30, 28, 22, 13, 7)],
+			r.between(12, 2900))
 	}
 	return t
 }
@@ -174,11 +182,17 @@ func bakery() []file {
 	articles := []struct {
 		name, group string
 		price       float64
-	}{{"Bauernbrot", "Brot", 4.60}, {"Laugenbrezel", "Kleingebäck", 1.10}, {"Käsekuchen", "Kuchen", 3.40}, {"Mohnbrötchen", "Kleingebäck", 0.85},
-		{"Roggenbrot", "Brot", 5.20}, {"Filterkaffee", "Getränke", 2.60}, {"Apfelstrudel", "Kuchen", 3.80}, {"Orangensaft", "Getränke", 3.10}}
+	}{{
+		"Bauernbrot", "Brot", 4.60,
+	}, {"Laugenbrezel", "Kleingebäck", 1.10}, {"Käsekuchen", "Kuchen", 3.40}, {"Mohnbrötchen", "Kleingebäck", 0.85},
+		{
+			"Roggenbrot", "Brot", 5.20,
+		}, {"Filterkaffee", "Getränke", 2.60}, {"Apfelstrudel", "Kuchen", 3.80}, {"Orangensaft", "Getränke", 3.10}}
 	branches := []string{"Hauptstraße", "Bahnhof", "Markthalle", "Uferweg"}
 	sellers := []string{"Frau Möller", "Herr Özdemir", "Frau Klein", "Herr Bauer", "Frau Jäger"}
-	header := []string{"Datum", "Filiale", "Warengruppe", "Artikel", "Menge", "Einzelpreis", "Umsatz", "Zahlungsart", "Verkäufer"}
+	header := []string{
+		"Datum", "Filiale", "Warengruppe", "Artikel", "Menge", "Einzelpreis", "Umsatz", "Zahlungsart", "Verkäufer",
+	}
 
 	var dirty, clean strings.Builder
 	dirty.WriteString("\ufeff" + csvLine(";", header...))
@@ -200,20 +214,34 @@ func bakery() []file {
 			seller = ""
 		}
 		pay := []string{"bar", "Karte", "Rechnung"}[r.weighted(52, 40, 8)]
-		dirty.WriteString(csvLine(";", date.Format("02.01.2006"), branch, a.group, a.name, strconv.Itoa(n), grouped(price, ".", ","), grouped(total, ".", ",")+" €", pay, seller))
-		clean.WriteString(csvLine(",", iso(date), branch, a.group, a.name, strconv.Itoa(n), plain(price), plain(total), pay, seller))
+		dirty.WriteString(csvLine(";", date.Format("02.01.2006"), branch, a.group, a.name, strconv.Itoa(n),
+			grouped(price, ".", ","), grouped(total, ".", ",")+" €", pay, seller))
+		clean.WriteString(csvLine(",", iso(date), branch, a.group, a.name, strconv.Itoa(n), plain(price), plain(total),
+			pay, seller))
 		amount, takings = amount+n, takings+total
 	}
-	dirty.WriteString("\n" + csvLine(";", "Gesamt", "", "", "", strconv.Itoa(amount), "", grouped(takings, ".", ",")+" €", "", ""))
-	return []file{{"Backstube-Verkauf 2024.csv", []byte(dirty.String())}, {"logical/backstube_verkauf_2024.csv", []byte(clean.String())}}
+	dirty.WriteString("\n" + csvLine(";", "Gesamt", "", "", "", strconv.Itoa(amount), "",
+		grouped(takings, ".", ",")+" €", "", ""))
+	return []file{
+		{
+			"Backstube-Verkauf 2024.csv", []byte(dirty.String()),
+		}, {"logical/backstube_verkauf_2024.csv", []byte(clean.String())},
+	}
 }
 
 // traffic builds a clean file of web analytics: a line for a day, channel and page.
 func traffic() []file {
 	r := &rng{state: 227}
-	header := []string{"visit_date", "channel", "campaign", "country", "device", "landing_page", "sessions", "visitors", "pageviews", "bounces", "signups", "revenue"}
+	header := []string{
+		"visit_date", "channel", "campaign", "country", "device", "landing_page", "sessions", "visitors", "pageviews",
+		"bounces", "signups", "revenue",
+	}
 	channels := []string{"organic", "paid search", "email", "social", "referral"}
-	campaigns := map[string][]string{"paid search": {"brand_q1", "summer_deal", "retarget"}, "email": {"newsletter", "winback"}, "social": {"summer_deal", "influencer"}}
+	campaigns := map[string][]string{
+		"paid search": {"brand_q1", "summer_deal", "retarget"},
+		"email":       {"newsletter", "winback"},
+		"social":      {"summer_deal", "influencer"},
+	}
 	var clean strings.Builder
 	clean.WriteString(csvLine(",", header...))
 	for i := range 520 {
@@ -229,9 +257,12 @@ func traffic() []file {
 		if signups > 0 {
 			revenue = plain(float64(signups) * r.money(9, 58))
 		}
-		clean.WriteString(csvLine(",", iso(date), channel, campaign, []string{"Germany", "Austria", "Switzerland", "Netherlands"}[r.weighted(52, 18, 16, 14)],
-			[]string{"mobile", "desktop", "tablet"}[r.weighted(55, 37, 8)], []string{"/", "/pricing", "/blog/heat-pumps", "/demo", "/docs"}[r.skewed(5, 1.2)],
-			strconv.Itoa(sessions), strconv.Itoa(visitors), strconv.Itoa(sessions+r.below(4*sessions)), strconv.Itoa(r.below(sessions*7/10)), strconv.Itoa(signups), revenue))
+		clean.WriteString(csvLine(",", iso(date), channel, campaign,
+			[]string{"Germany", "Austria", "Switzerland", "Netherlands"}[r.weighted(52, 18, 16, 14)],
+			[]string{"mobile", "desktop", "tablet"}[r.weighted(55, 37, 8)],
+			[]string{"/", "/pricing", "/blog/heat-pumps", "/demo", "/docs"}[r.skewed(5, 1.2)],
+			strconv.Itoa(sessions), strconv.Itoa(visitors), strconv.Itoa(sessions+r.below(4*sessions)),
+			strconv.Itoa(r.below(sessions*7/10)), strconv.Itoa(signups), revenue))
 	}
 	data := []byte(clean.String())
 	return []file{{"web_traffic.csv", data}, {"logical/web_traffic.csv", data}}

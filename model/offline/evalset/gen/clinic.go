@@ -3,8 +3,16 @@ package main
 import "time"
 
 var (
-	firstNames = []string{"Ana", "Bruno", "Carla", "Diogo", "Elena", "Filipe", "Gloria", "Hugo", "Irene", "Jonas", "Katia", "Luis", "Marta", "Nuno", "Olga", "Paulo", "Quintus", "Rita", "Sergio", "Teresa", "Umberto", "Vera", "Walter", "Xenia", "Yara", "Zeno"}
-	lastNames  = []string{"Almeida", "Barros", "Castro", "Duarte", "Esteves", "Fonseca", "Gomes", "Henriques", "Ibarra", "Jardim", "Klein", "Lopes", "Matos", "Neves", "Oliveira", "Pinto", "Queiroz", "Ramos", "Sousa", "Tavares", "Urbano", "Vidal"}
+	firstNames = []string{
+		"Ana", "Bruno", "Carla", "Diogo", "Elena", "Filipe", "Gloria", "Hugo", "Irene", "Jonas", "Katia", "Luis",
+		"Marta", "Nuno", "Olga", "Paulo", "Quintus", "Rita", "Sergio", "Teresa", "Umberto", "Vera", "Walter", "Xenia",
+		"Yara", "Zeno",
+	}
+	lastNames = []string{
+		"Almeida", "Barros", "Castro", "Duarte", "Esteves", "Fonseca", "Gomes", "Henriques", "Ibarra", "Jardim",
+		"Klein", "Lopes", "Matos", "Neves", "Oliveira", "Pinto", "Queiroz", "Ramos", "Sousa", "Tavares", "Urbano",
+		"Vidal",
+	}
 )
 
 // clinic builds a group practice: snake_case, plural tables.
@@ -24,7 +32,9 @@ func clinicDepartments() *table {
   department_name TEXT NOT NULL,
   floor INTEGER NOT NULL
 )`}
-	for i, name := range []string{"Heart Center", "Skin Center", "Family Care", "Bones and Joints", "Children", "Eye Center"} {
+	for i, name := range []string{
+		"Heart Center", "Skin Center", "Family Care", "Bones and Joints", "Children", "Eye Center",
+	} {
 		t.add(i+1, name, i/2+1)
 	}
 	return t
@@ -38,7 +48,9 @@ func clinicDoctors(r *rng) *table {
   hired_on TEXT NOT NULL,
   department_id INTEGER NOT NULL REFERENCES departments(department_id)
 )`}
-	specialties := []string{"Cardiology", "Dermatology", "General Practice", "Orthopedics", "Pediatrics", "Ophthalmology"}
+	specialties := []string{
+		"Cardiology", "Dermatology", "General Practice", "Orthopedics", "Pediatrics", "Ophthalmology",
+	}
 	for i := range 30 {
 		s := i % 6
 		if i >= 18 {

@@ -13,8 +13,9 @@ func freight() []file {
 	cust := freightCustomers(r)
 	prod, prices := freightProducts(r)
 	shpmt, line := freightShipments(r, prices)
-	return []file{{"freight.sql", script("A logistics company: shipments of goods to customers, with short column names.",
-		carr, whse, cust, prod, shpmt, line)}}
+	return []file{{"freight.sql",
+		script("A logistics company: shipments of goods to customers, with short column names.",
+			carr, whse, cust, prod, shpmt, line)}}
 }
 
 func freightCarriers() *table {
@@ -24,7 +25,10 @@ func freightCarriers() *table {
   transport_mode TEXT NOT NULL,
   ctry TEXT NOT NULL
 )`}
-	names := []string{"Rapid Wheels", "Blue Anchor", "Sky Haul", "Coastline", "Iron Road", "Northbound", "Harbor Lines", "Cloud Cargo", "Twin Axle"}
+	names := []string{
+		"Rapid Wheels", "Blue Anchor", "Sky Haul", "Coastline", "Iron Road", "Northbound", "Harbor Lines",
+		"Cloud Cargo", "Twin Axle",
+	}
 	modes := []string{"road", "sea", "air", "sea", "rail", "road", "sea", "air", "road"}
 	countries := []string{"Spain", "Greece", "Germany", "Portugal", "Poland", "Sweden", "Greece", "France", "Spain"}
 	for i, n := range names {
@@ -58,8 +62,10 @@ func freightCustomers(r *rng) *table {
 	heads := []string{"Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse", "Hazel", "Ivy", "Juniper"}
 	tails := []string{"Trading", "Stores", "Supply", "Group", "Imports", "Mart"}
 	for i := range 60 {
-		t.add(i+1, heads[i%10]+" "+tails[(i/10+i)%6], []string{"retail", "wholesale", "industrial", "public"}[r.weighted(24, 18, 12, 6)],
-			[]string{"North", "South", "East", "West"}[r.weighted(16, 20, 9, 13)], iso(r.dayIn(day(2015, 1, 1), day(2022, 6, 30))))
+		t.add(i+1, heads[i%10]+" "+tails[(i/10+i)%6],
+			[]string{"retail", "wholesale", "industrial", "public"}[r.weighted(24, 18, 12, 6)],
+			[]string{"North", "South", "East", "West"}[r.weighted(16, 20, 9, 13)],
+			iso(r.dayIn(day(2015, 1, 1), day(2022, 6, 30))))
 	}
 	return t
 }
@@ -72,15 +78,23 @@ func freightProducts(r *rng) (*table, []float64) {
   unit_wt_kg REAL NOT NULL
 )`}
 	goods := map[string][]string{
-		"Furniture":   {"Oak Desk", "Office Chair", "Bookcase", "Filing Cabinet", "Side Table", "Wall Shelf", "Stool", "Coat Rack"},
-		"Electronics": {"Monitor", "Laser Printer", "Router", "Headset", "Label Maker", "Projector", "Keyboard", "Power Strip"},
-		"Textiles":    {"Work Gloves", "Safety Vest", "Blanket", "Canvas Roll", "Curtain", "Apron"},
-		"Tools":       {"Cordless Drill", "Hand Truck", "Ladder", "Tool Chest", "Bench Vise", "Torque Wrench", "Air Compressor"},
-		"Packaging":   {"Pallet Wrap", "Carton Box", "Bubble Roll", "Strap Kit", "Foam Sheet"},
+		"Furniture": {
+			"Oak Desk", "Office Chair", "Bookcase", "Filing Cabinet", "Side Table", "Wall Shelf", "Stool", "Coat Rack",
+		},
+		"Electronics": {
+			"Monitor", "Laser Printer", "Router", "Headset", "Label Maker", "Projector", "Keyboard", "Power Strip",
+		},
+		"Textiles": {"Work Gloves", "Safety Vest", "Blanket", "Canvas Roll", "Curtain", "Apron"},
+		"Tools": {
+			"Cordless Drill", "Hand Truck", "Ladder", "Tool Chest", "Bench Vise", "Torque Wrench", "Air Compressor",
+		},
+		"Packaging": {"Pallet Wrap", "Carton Box", "Bubble Roll", "Strap Kit", "Foam Sheet"},
 	}
 	var prices []float64
 	for _, cat := range []string{"Furniture", "Electronics", "Textiles", "Tools", "Packaging"} {
-		top := map[string]float64{"Furniture": 380, "Electronics": 450, "Textiles": 60, "Tools": 240, "Packaging": 25}[cat]
+		top := map[string]float64{
+			"Furniture": 380, "Electronics": 450, "Textiles": 60, "Tools": 240, "Packaging": 25,
+		}[cat]
 		for _, name := range goods[cat] {
 			prices = append(prices, r.money(top*0.1, top))
 			t.add(len(prices), name, cat, r.money(0.3, top/9))
@@ -114,7 +128,8 @@ func freightShipments(r *rng, prices []float64) (shpmt, line *table) {
 		if i >= 285 && r.chance(0.6) {
 			stat, dlv = []string{"in transit", "delayed"}[r.weighted(6, 4)], nil
 		}
-		shpmt.add(i+1, 1+r.skewed(56, 1.4), 1+r.weighted(30, 22, 17, 13, 9), 1+r.weighted(60, 52, 18, 40, 34, 47, 25, 11, 0),
+		shpmt.add(i+1, 1+r.skewed(56, 1.4), 1+r.weighted(30, 22, 17, 13, 9),
+			1+r.weighted(60, 52, 18, 40, 34, 47, 25, 11, 0),
 			iso(ship), dlv, stat, r.money(40, 1900))
 		for range 1 + r.weighted(4, 4, 2) {
 			p := r.skewed(len(prices), 1.15)

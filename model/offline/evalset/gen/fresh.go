@@ -12,7 +12,10 @@ import (
 func visits() []file {
 	r := &rng{state: 307}
 	departments := []string{"Emergency", "Orthopedics", "Pediatrics", "Cardiology", "Eye Clinic", "Dermatology"}
-	header := []string{"Visit No", "Visit Date", "Department", "Patient Age", "Sex", "Arrival Mode", "Triage Level", "Waiting Minutes", "Treatment Cost", "Insurer", "Admitted", "Discharge Date"}
+	header := []string{
+		"Visit No", "Visit Date", "Department", "Patient Age", "Sex", "Arrival Mode", "Triage Level", "Waiting Minutes",
+		"Treatment Cost", "Insurer", "Admitted", "Discharge Date",
+	}
 	var dirty, clean strings.Builder
 	dirty.WriteString(csvLine(";", header...))
 	clean.WriteString(csvLine(",", header...))
@@ -43,11 +46,14 @@ func visits() []file {
 			[]string{"red", "orange", "yellow", "green"}[triage], wait}
 		insurer := []string{"MediPlus", "Union Health", "SafeCare", "none"}[r.weighted(44, 30, 18, 8)]
 		dirty.WriteString(csvLine(";", append(append(append([]string{}, head...), date.Format("02.01.2006")),
-			append(append([]string{}, tail...), grouped(cost, ".", ","), insurer, map[bool]string{true: "yes", false: "no"}[admitted], outDE)...)...))
+			append(append([]string{}, tail...), grouped(cost, ".", ","), insurer,
+				map[bool]string{true: "yes", false: "no"}[admitted], outDE)...)...))
 		clean.WriteString(csvLine(",", append(append(append([]string{}, head...), iso(date)),
 			append(append([]string{}, tail...), plain(cost), insurer, strconv.FormatBool(admitted), out)...)...))
 	}
-	return []file{{"Hospital Visits.csv", []byte(dirty.String())}, {"logical/hospital_visits.csv", []byte(clean.String())}}
+	return []file{
+		{"Hospital Visits.csv", []byte(dirty.String())}, {"logical/hospital_visits.csv", []byte(clean.String())},
+	}
 }
 
 // sensors builds a clean file of readings with timestamps and missing values.
@@ -74,22 +80,35 @@ func sensors() []file {
 			warm += 4.5
 		}
 		b.WriteString(csvLine(",", at.Format(time.DateTime), fmt.Sprintf("GH-%02d", s+1), zones[zone],
-			value(0.03, strconv.FormatFloat(warm+4*r.unit()-2, 'f', 1, 64)), value(0.06, strconv.Itoa(r.between(42, 93))),
+			value(0.03, strconv.FormatFloat(warm+4*r.unit()-2, 'f', 1, 64)),
+			value(0.06, strconv.Itoa(r.between(42, 93))),
 			value(0.10, strconv.Itoa(380+r.skewed(900, 2))), strconv.FormatFloat(2.6+1.1*r.unit(), 'f', 2, 64), status))
 	}
-	return []file{{"greenhouse_sensors.csv", []byte(b.String())}, {"logical/greenhouse_sensors.csv", []byte(b.String())}}
+	return []file{
+		{"greenhouse_sensors.csv", []byte(b.String())}, {"logical/greenhouse_sensors.csv", []byte(b.String())},
+	}
 }
 
 // staff builds a list of personnel with odd headings, dates as Americans write them
 // and salaries with a currency sign.
 func staff() []file {
 	r := &rng{state: 313}
-	first := []string{"Amara", "Bruno", "Celine", "Dario", "Esme", "Farid", "Greta", "Hideo", "Ines", "Jonas", "Kofi", "Lena", "Mateo"}
-	last := []string{"Abbott", "Berger", "Castillo", "Duval", "Eriksen", "Fontaine", "Goldberg", "Hossain", "Ivanova", "Jensen"}
+	first := []string{
+		"Amara", "Bruno", "Celine", "Dario", "Esme", "Farid", "Greta", "Hideo", "Ines", "Jonas", "Kofi", "Lena",
+		"Mateo",
+	}
+	last := []string{
+		"Abbott", "Berger", "Castillo", "Duval", "Eriksen", "Fontaine", "Goldberg", "Hossain", "Ivanova", "Jensen",
+	}
 	depts := []string{"Production", "Sales", "R&D", "Logistics", "Finance", "HR"}
-	jobs := [][]string{{"Operator", "Shift Lead", "Technician"}, {"Account Manager", "Sales Rep"}, {"Engineer", "Senior Engineer", "Technician"},
+	jobs := [][]string{{
+		"Operator", "Shift Lead", "Technician",
+	}, {"Account Manager", "Sales Rep"}, {"Engineer", "Senior Engineer", "Technician"},
 		{"Driver", "Warehouse Clerk"}, {"Accountant", "Controller"}, {"Recruiter", "HR Partner"}}
-	header := []string{"Emp#", "Name (Last, First)", "Dept.", "Job Title", "Site/Location", "Start Dt.", "Gross Salary p.a. (EUR)", "FTE %", "Perf. Rating (1-5)", "Sick Days 2024", "Remote? Y/N", "Left On"}
+	header := []string{
+		"Emp#", "Name (Last, First)", "Dept.", "Job Title", "Site/Location", "Start Dt.", "Gross Salary p.a. (EUR)",
+		"FTE %", "Perf. Rating (1-5)", "Sick Days 2024", "Remote? Y/N", "Left On",
+	}
 	var dirty, clean strings.Builder
 	dirty.WriteString(csvLine(",", header...))
 	clean.WriteString(csvLine(",", header...))
@@ -110,14 +129,20 @@ func staff() []file {
 		}
 		id, name := strconv.Itoa(1000+7*i), last[i%10]+", "+first[i/10]
 		row := func(start, salary, left string, tail []string) []string {
-			return append(append([]string{id, name, depts[d]}, tail[0], tail[1], start, salary), append(tail[2:6:6], left)...)
+			return append(append([]string{id, name, depts[d]}, tail[0], tail[1], start, salary),
+				append(tail[2:6:6], left)...)
 		}
 		tail := []string{pick(r, jobs[d]), []string{"Graz", "Linz", "Porto", "Home Office"}[r.weighted(46, 25, 18, 11)],
-			[]string{"100", "80", "60", "50"}[r.weighted(66, 15, 7, 12)], rating, strconv.Itoa(r.skewed(31, 2.2)), []string{"Y", "N"}[r.weighted(35, 65)]}
-		dirty.WriteString(csvLine(",", row(start.Format("01/02/2006"), "€ "+strings.TrimSuffix(grouped(salary, ",", "."), ".00"), leftUS, tail)...))
+			[]string{"100", "80", "60", "50"}[r.weighted(66, 15, 7, 12)], rating, strconv.Itoa(r.skewed(31, 2.2)),
+			[]string{"Y", "N"}[r.weighted(35, 65)]}
+		dirty.WriteString(csvLine(",",
+			row(start.Format("01/02/2006"), "€ "+strings.TrimSuffix(grouped(salary, ",", "."), ".00"), leftUS,
+				tail)...))
 		clean.WriteString(csvLine(",", row(iso(start), strconv.Itoa(int(salary)), left, tail)...))
 	}
-	return []file{{"Staff List 2025.csv", []byte(dirty.String())}, {"logical/staff_list_2025.csv", []byte(clean.String())}}
+	return []file{
+		{"Staff List 2025.csv", []byte(dirty.String())}, {"logical/staff_list_2025.csv", []byte(clean.String())},
+	}
 }
 
 // flats builds a landlord's database: rent is paid for a lease, a lease is of an
@@ -127,7 +152,8 @@ func flats() []file {
 	apartments := flatsApartments(r)
 	leases := flatsLeases(r, len(apartments.rows))
 	return []file{{"flats.sql", script("A landlord: buildings, apartments, tenants, leases, payments and repairs.",
-		flatsBuildings(), apartments, flatsTenants(r), leases, flatsPayments(r, apartments, leases), flatsRepairs(r, len(apartments.rows)))}}
+		flatsBuildings(), apartments, flatsTenants(r), leases, flatsPayments(r, apartments, leases),
+		flatsRepairs(r, len(apartments.rows)))}}
 }
 
 func flatsBuildings() *table {
@@ -180,12 +206,15 @@ func flatsTenants(r *rng) *table {
 	first := []string{"Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "June", "Karl"}
 	last := []string{"Alder", "Birch", "Croft", "Dale", "Elm", "Frost"}
 	for i := range flatsTenantCount {
-		job := any([]string{"nurse", "teacher", "software developer", "student", "chef", "retired"}[r.weighted(16, 16, 24, 22, 10, 12)])
+		job := any([]string{
+			"nurse", "teacher", "software developer", "student", "chef", "retired",
+		}[r.weighted(16, 16, 24, 22, 10, 12)])
 		if r.chance(0.06) {
 			job = nil
 		}
 		f, l := first[i%11], last[i/11]
-		t.add(i+1, f+" "+l, iso(r.dayIn(day(1946, 1, 1), day(2004, 12, 31))), job, strings.ToLower(f+"."+l)+"@mail.example")
+		t.add(i+1, f+" "+l, iso(r.dayIn(day(1946, 1, 1), day(2004, 12, 31))), job,
+			strings.ToLower(f+"."+l)+"@mail.example")
 	}
 	return t
 }
@@ -257,8 +286,10 @@ func flatsRepairs(r *rng, apartments int) *table {
 		if r.chance(0.9) {
 			done, cost = iso(reported.AddDate(0, 0, r.between(0, 34))), r.money(35, 900)
 		}
-		t.add(i+1, 1+r.skewed(apartments, 1.2), []string{"plumbing", "heating", "electrical", "windows", "appliances"}[r.weighted(34, 26, 18, 9, 13)],
-			[]string{"Hansen & Sons", "QuickFix", "Meyer Haustechnik", "Atlas Service"}[r.weighted(36, 30, 20, 14)], iso(reported), done, cost)
+		t.add(i+1, 1+r.skewed(apartments, 1.2),
+			[]string{"plumbing", "heating", "electrical", "windows", "appliances"}[r.weighted(34, 26, 18, 9, 13)],
+			[]string{"Hansen & Sons", "QuickFix", "Meyer Haustechnik", "Atlas Service"}[r.weighted(36, 30, 20, 14)],
+			iso(reported), done, cost)
 	}
 	return t
 }

@@ -14,7 +14,12 @@ func library() []file {
 	branches, authors := libraryBranches(), libraryAuthors(r)
 	books, members := libraryBooks(r), libraryMembers(r)
 	loans := libraryLoans(r)
-	return []file{{"library.sql", script("A town library: books, members and what they borrowed.", branches, authors, books, members, loans)}}
+	return []file{
+		{
+			"library.sql", script("A town library: books, members and what they borrowed.", branches, authors, books,
+				members, loans),
+		},
+	}
 }
 
 const (
@@ -46,14 +51,23 @@ func libraryAuthors(r *rng) *table {
   nationality TEXT NOT NULL,
   born INTEGER
 )`}
-	first := []string{"Agnes", "Bertil", "Colette", "Dara", "Emeka", "Freya", "Giulio", "Hana", "Ivo", "Judit", "Kofi", "Leonie", "Mateus", "Nadia"}
-	last := []string{"Ashworth", "Bergman", "Duval", "Eze", "Ferrante", "Ganz", "Horvat", "Ito", "Jansen", "Kovac", "Lindqvist", "Moreau", "Nkemelu", "Okada"}
+	first := []string{
+		"Agnes", "Bertil", "Colette", "Dara", "Emeka", "Freya", "Giulio", "Hana", "Ivo", "Judit", "Kofi", "Leonie",
+		"Mateus", "Nadia",
+	}
+	last := []string{
+		"Ashworth", "Bergman", "Duval", "Eze", "Ferrante", "Ganz", "Horvat", "Ito", "Jansen", "Kovac", "Lindqvist",
+		"Moreau", "Nkemelu", "Okada",
+	}
 	for i := range libraryAuthorCount {
 		var born any = r.between(1890, 1992)
 		if r.chance(0.12) {
 			born = nil
 		}
-		t.add(i+1, first[i%14]+" "+last[(i*5+i/14)%14], []string{"British", "Swedish", "French", "Nigerian", "Italian", "Japanese"}[r.weighted(30, 14, 18, 12, 10, 8)], born)
+		t.add(i+1, first[i%14]+" "+last[(i*5+i/14)%14],
+			[]string{
+				"British", "Swedish", "French", "Nigerian", "Italian", "Japanese",
+			}[r.weighted(30, 14, 18, 12, 10, 8)], born)
 	}
 	return t
 }
@@ -69,11 +83,15 @@ func libraryBooks(r *rng) *table {
   pages INTEGER NOT NULL,
   price REAL NOT NULL
 )`}
-	adjectives := []string{"Silent", "Crooked", "Winter", "Glass", "Last", "Hidden", "Copper", "Salt", "Broken", "Distant"}
+	adjectives := []string{
+		"Silent", "Crooked", "Winter", "Glass", "Last", "Hidden", "Copper", "Salt", "Broken", "Distant",
+	}
 	nouns := []string{"Orchard", "Lighthouse", "Ledger", "Garden", "River", "Station", "Harbour", "Mirror", "Winter"}
 	for i := range libraryBookCount {
 		t.add(i+1, "The "+adjectives[i%10]+" "+nouns[(i/10+i)%9], 1+r.skewed(libraryAuthorCount, 1.2),
-			[]string{"Crime", "Science Fiction", "Romance", "History", "Biography", "Children"}[r.weighted(28, 16, 15, 14, 9, 18)],
+			[]string{
+				"Crime", "Science Fiction", "Romance", "History", "Biography", "Children",
+			}[r.weighted(28, 16, 15, 14, 9, 18)],
 			[]string{"English", "German", "French", "Polish"}[r.weighted(64, 18, 12, 6)],
 			r.between(1958, 2023), r.between(96, 820), r.money(6, 38))
 	}
@@ -90,7 +108,10 @@ func libraryMembers(r *rng) *table {
   home_branch_id INTEGER NOT NULL REFERENCES branches(branch_id),
   email TEXT
 )`}
-	first := []string{"Amira", "Boris", "Celia", "Dominik", "Esther", "Felix", "Greta", "Hakim", "Ingrid", "Jasper", "Karin", "Lorenz", "Mona"}
+	first := []string{
+		"Amira", "Boris", "Celia", "Dominik", "Esther", "Felix", "Greta", "Hakim", "Ingrid", "Jasper", "Karin",
+		"Lorenz", "Mona",
+	}
 	last := []string{"Abel", "Brandt", "Clarke", "Dietz", "Engel", "Frost", "Gruber", "Haas", "Iversen", "Jung"}
 	for i := range libraryMemberCount {
 		name := first[i%13] + " " + last[i/13]
@@ -129,7 +150,8 @@ func libraryLoans(r *rng) *table {
 		if back.After(due) && returned != nil {
 			fine = float64(int(back.Sub(due).Hours()/24)) * 0.35
 		}
-		t.add(i+1, 1+r.skewed(libraryBookCount, 1.35), 1+r.skewed(libraryMemberCount-6, 1.3), 1+r.skewed(5, 1.6), iso(loaned), iso(due), returned, renewals, fine)
+		t.add(i+1, 1+r.skewed(libraryBookCount, 1.35), 1+r.skewed(libraryMemberCount-6, 1.3), 1+r.skewed(5, 1.6),
+			iso(loaned), iso(due), returned, renewals, fine)
 	}
 	return t
 }
@@ -156,8 +178,13 @@ func leagueGrounds(r *rng) *table {
   Capacity INTEGER NOT NULL,
   OpenedYear INTEGER NOT NULL
 )`}
-	cities := []string{"Aldport", "Brimley", "Carrow", "Dunmore", "Eastvale", "Aldport", "Granton", "Hexley", "Inverby", "Brimley"}
-	for i, name := range []string{"Harbour Park", "Mill Lane", "The Meadow", "Castle Ground", "Vale Arena", "Dockyard Stadium", "Forge Road", "Priory Field", "North Shore", "Canal Street"} {
+	cities := []string{
+		"Aldport", "Brimley", "Carrow", "Dunmore", "Eastvale", "Aldport", "Granton", "Hexley", "Inverby", "Brimley",
+	}
+	for i, name := range []string{
+		"Harbour Park", "Mill Lane", "The Meadow", "Castle Ground", "Vale Arena", "Dockyard Stadium", "Forge Road",
+		"Priory Field", "North Shore", "Canal Street",
+	} {
 		t.add(i+1, name, cities[i], 100*r.between(62, 410), r.between(1904, 2018))
 	}
 	return t
@@ -175,8 +202,16 @@ func leagueClubs() *table {
 		name    string
 		founded int
 		coach   string
-	}{{"Aldport United", 1889, "Roy Kessler"}, {"Brimley Town", 1902, "Mikael Strand"}, {"Carrow Rangers", 1911, "Paul Tench"}, {"Dunmore City", 1898, "Andre Silveira"},
-		{"Eastvale FC", 1923, "Tom Okoro"}, {"Dockers 05", 1905, "Jan Wouters"}, {"Granton Athletic", 1931, "Steve Marsh"}, {"Hexley Rovers", 1894, "Luigi Baro"},
+	}{{
+		"Aldport United", 1889, "Roy Kessler",
+	}, {
+		"Brimley Town", 1902, "Mikael Strand",
+	}, {"Carrow Rangers", 1911, "Paul Tench"}, {"Dunmore City", 1898, "Andre Silveira"},
+		{
+			"Eastvale FC", 1923, "Tom Okoro",
+		}, {
+			"Dockers 05", 1905, "Jan Wouters",
+		}, {"Granton Athletic", 1931, "Steve Marsh"}, {"Hexley Rovers", 1894, "Luigi Baro"},
 		{"Inverby Thistle", 1908, "Craig Muir"}, {"Canal Street Wanderers", 1947, "Dieter Holm"}} {
 		t.add(i+1, c.name, c.founded, i+1, c.coach)
 	}
@@ -194,8 +229,14 @@ func leaguePlayers(r *rng) *table {
   HeightCm INTEGER,
   MarketValue REAL NOT NULL
 )`}
-	first := []string{"Alex", "Bruno", "Carl", "Danny", "Emre", "Fabio", "Gavin", "Henrik", "Isak", "Jamal", "Kai", "Liam", "Marko", "Nils", "Oscar", "Pedro", "Quinn"}
-	last := []string{"Adams", "Brekke", "Costa", "Doyle", "Evans", "Fofana", "Gallo", "Hughes", "Ilic", "Jones", "Kone", "Larsen", "Mensah", "Novak", "Owen", "Pires", "Quist", "Reyes", "Stone"}
+	first := []string{
+		"Alex", "Bruno", "Carl", "Danny", "Emre", "Fabio", "Gavin", "Henrik", "Isak", "Jamal", "Kai", "Liam", "Marko",
+		"Nils", "Oscar", "Pedro", "Quinn",
+	}
+	last := []string{
+		"Adams", "Brekke", "Costa", "Doyle", "Evans", "Fofana", "Gallo", "Hughes", "Ilic", "Jones", "Kone", "Larsen",
+		"Mensah", "Novak", "Owen", "Pires", "Quist", "Reyes", "Stone",
+	}
 	for i := range leagueClubCount * leagueSquad {
 		slot := i % leagueSquad
 		position := "Goalkeeper"
@@ -250,7 +291,8 @@ func leagueMatches(r *rng) (matches, goals *table) {
 				}
 				scored := [2]int{r.skewed(5, 1.3), r.skewed(5, 1.9)}
 				id := len(matches.rows) + 1
-				matches.add(id, fmt.Sprintf("%d/%02d", 2022+season, 23+season), iso(date), home, away, scored[0], scored[1], crowd, pick(r, referees))
+				matches.add(id, fmt.Sprintf("%d/%02d", 2022+season, 23+season), iso(date), home, away, scored[0],
+					scored[1], crowd, pick(r, referees))
 				for side, club := range []int{home, away} {
 					for range scored[side] {
 						slot := leagueSquad - 1 - r.skewed(leagueSquad-2, 1.8)
@@ -286,12 +328,19 @@ func leaguePair(round, pair int) (home, away int) {
 // decimal commas, DD.MM.YYYY, a header used twice and a totals row.
 func deliveries() []file {
 	r := &rng{state: 107}
-	customers := [][2]string{{"Bäckerei Krüger", "Göttingen"}, {"Möbelhaus Öhler", "Kassel"}, {"Café Lügner", "Göttingen"}, {"Baumarkt Süd", "Fürth"},
-		{"Großhandel Weiß", "Nürnberg"}, {"Apotheke am Markt", "Erfurt"}, {"Gärtnerei Blüml", "Fürth"}, {"Autohaus Jäger", "Kassel"}}
+	customers := [][2]string{{
+		"Bäckerei Krüger", "Göttingen",
+	}, {"Möbelhaus Öhler", "Kassel"}, {"Café Lügner", "Göttingen"}, {"Baumarkt Süd", "Fürth"},
+		{
+			"Großhandel Weiß", "Nürnberg",
+		}, {"Apotheke am Markt", "Erfurt"}, {"Gärtnerei Blüml", "Fürth"}, {"Autohaus Jäger", "Kassel"}}
 	depots := []string{"Nord", "Süd", "Ost"}
 	drivers := []string{"Jörg Böhm", "Anja Schäfer", "Murat Kaya", "Käthe Vogt", "Uwe Grün"}
 	goods := []string{"Lebensmittel", "Möbel", "Baustoffe", "Getränke", "Pflanzen"}
-	header := []string{"Delivery Date", "Depot", "Driver", "Customer", "City", "Goods", "Pallets", "Weight kg", "Freight EUR", "Status", "Remark"}
+	header := []string{
+		"Delivery Date", "Depot", "Driver", "Customer", "City", "Goods", "Pallets", "Weight kg", "Freight EUR",
+		"Status", "Remark",
+	}
 
 	var dirty, clean strings.Builder
 	dirty.WriteString(csvLine(";", append(header, "Remark")...))
@@ -311,11 +360,17 @@ func deliveries() []file {
 		kgText := strconv.FormatFloat(kg, 'f', 1, 64)
 		dirty.WriteString(csvLine(";", date.Format("02.01.2006"), depot, driver, c[0], c[1], what, strconv.Itoa(n),
 			strings.Replace(kgText, ".", ",", 1), grouped(eur, ".", ","), status, remark, second))
-		clean.WriteString(csvLine(",", iso(date), depot, driver, c[0], c[1], what, strconv.Itoa(n), kgText, plain(eur), status, remark, second))
+		clean.WriteString(csvLine(",", iso(date), depot, driver, c[0], c[1], what, strconv.Itoa(n), kgText, plain(eur),
+			status, remark, second))
 		pallets, weight, freight = pallets+n, weight+kg, freight+eur
 	}
-	dirty.WriteString(csvLine(";", "Summe", "", "", "", "", "", strconv.Itoa(pallets), strings.Replace(strconv.FormatFloat(weight, 'f', 1, 64), ".", ",", 1), grouped(freight, ".", ","), "", "", ""))
-	return []file{{"Fuhrpark Lieferungen.csv", latin1(dirty.String())}, {"logical/fuhrpark_lieferungen.csv", []byte(clean.String())}}
+	dirty.WriteString(csvLine(";", "Summe", "", "", "", "", "", strconv.Itoa(pallets),
+		strings.Replace(strconv.FormatFloat(weight, 'f', 1, 64), ".", ",", 1), grouped(freight, ".", ","), "", "", ""))
+	return []file{
+		{
+			"Fuhrpark Lieferungen.csv", latin1(dirty.String()),
+		}, {"logical/fuhrpark_lieferungen.csv", []byte(clean.String())},
+	}
 }
 
 // rentals builds a comma file with euro money, dates written in two ways and
@@ -325,10 +380,20 @@ func rentals() []file {
 	items := []struct {
 		name, category string
 		rate           float64
-	}{{"Mini excavator", "Earthmoving", 210}, {"Plate compactor", "Earthmoving", 48}, {"Scissor lift", "Access", 135}, {"Scaffold tower", "Access", 62},
-		{"Diesel generator", "Power", 95}, {"Light mast", "Power", 54}, {"Concrete mixer", "Masonry", 33}, {"Wall saw", "Masonry", 118}}
-	customers := []string{"Halden Bau", "Brightwell Homes", "Ruiz & Sons", "Oakfield Council", "Peak Events", "Marlow Roofing", "Santoro Garden Design"}
-	header := []string{"Contract No", "Start Date", "Return Date", "Customer", "Equipment", "Category", "Days", "Total", "Deposit", "Damaged", "Branch"}
+	}{{
+		"Mini excavator", "Earthmoving", 210,
+	}, {"Plate compactor", "Earthmoving", 48}, {"Scissor lift", "Access", 135}, {"Scaffold tower", "Access", 62},
+		{
+			"Diesel generator", "Power", 95,
+		}, {"Light mast", "Power", 54}, {"Concrete mixer", "Masonry", 33}, {"Wall saw", "Masonry", 118}}
+	customers := []string{
+		"Halden Bau", "Brightwell Homes", "Ruiz & Sons", "Oakfield Council", "Peak Events", "Marlow Roofing",
+		"Santoro Garden Design",
+	}
+	header := []string{
+		"Contract No", "Start Date", "Return Date", "Customer", "Equipment", "Category", "Days", "Total", "Deposit",
+		"Damaged", "Branch",
+	}
 
 	var dirty, clean strings.Builder
 	dirty.WriteString("\n" + csvLine(",", header...))
@@ -355,11 +420,18 @@ func rentals() []file {
 		damaged := r.chance(0.11)
 		branch := []string{"Leeds", "Bristol", "Cardiff"}[r.weighted(50, 30, 20)]
 		no := fmt.Sprintf("R-%04d", 2001+i)
-		dirty.WriteString(csvLine(",", no, start.Format(shape), returned, who, item.name, item.category, strconv.Itoa(days), "€"+grouped(total, ",", "."), depositText, map[bool]string{true: "Yes", false: "No"}[damaged], branch))
-		clean.WriteString(csvLine(",", no, iso(start), returnedISO, who, item.name, item.category, strconv.Itoa(days), plain(total), deposit, strconv.FormatBool(damaged), branch))
+		dirty.WriteString(csvLine(",", no, start.Format(shape), returned, who, item.name, item.category,
+			strconv.Itoa(days), "€"+grouped(total, ",", "."), depositText,
+			map[bool]string{true: "Yes", false: "No"}[damaged], branch))
+		clean.WriteString(csvLine(",", no, iso(start), returnedISO, who, item.name, item.category, strconv.Itoa(days),
+			plain(total), deposit, strconv.FormatBool(damaged), branch))
 		if i%45 == 44 {
 			dirty.WriteString("\n")
 		}
 	}
-	return []file{{"Equipment-Rentals Export.csv", []byte(dirty.String())}, {"logical/equipment_rentals_export.csv", []byte(clean.String())}}
+	return []file{
+		{
+			"Equipment-Rentals Export.csv", []byte(dirty.String()),
+		}, {"logical/equipment_rentals_export.csv", []byte(clean.String())},
+	}
 }

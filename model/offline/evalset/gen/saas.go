@@ -42,7 +42,9 @@ func saasAccounts(r *rng) *table {
   SignupDate TEXT NOT NULL,
   EmployeeCount INTEGER
 )`}
-	heads := []string{"Blue", "North", "Silver", "Red", "Quick", "Open", "Bright", "Iron", "Green", "Lunar", "Prime", "Urban"}
+	heads := []string{
+		"Blue", "North", "Silver", "Red", "Quick", "Open", "Bright", "Iron", "Green", "Lunar", "Prime", "Urban",
+	}
 	tails := []string{"Harbor", "Ridge", "Labs", "Works", "Fields", "Systems", "Partners", "Foods", "Media", "Motors"}
 	industries := []string{"Retail", "Healthcare", "Finance", "Education", "Manufacturing", "Media", "Logistics"}
 	countries := []string{"Germany", "Portugal", "United States", "France", "Brazil", "Netherlands", "Japan"}
@@ -95,7 +97,8 @@ func saasAgents(r *rng) *table {
 	first := []string{"Mira", "Tom", "Aiko", "Pedro", "Lena", "Omar", "Julia", "Kofi", "Sara", "Ivan"}
 	last := []string{"Hansen", "Silva", "Tanaka", "Weber", "Costa", "Novak", "Moreau"}
 	for i := range 30 {
-		t.add(i+1, first[i%10]+" "+last[(i/10+i)%7], []string{"Frontline", "Escalations", "Onboarding"}[r.weighted(5, 3, 2)],
+		t.add(i+1, first[i%10]+" "+last[(i/10+i)%7],
+			[]string{"Frontline", "Escalations", "Onboarding"}[r.weighted(5, 3, 2)],
 			pick(r, []string{"Lisbon", "Berlin", "Austin"}), iso(r.dayIn(day(2018, 3, 1), day(2023, 11, 30))))
 	}
 	return t

@@ -334,3 +334,162 @@ SELECT id FROM customers EXCEPT SELECT customer_id FROM orders
 SELECT now() AT TIME ZONE 'Europe/Berlin' IS NOT NULL, current_date - 7
 ==== column beside one with a cast
 SELECT id, d FROM custs WHERE d > '2023-01-01'
+==== texts joined
+SELECT 'a' || name || ' ' || id FROM customers WHERE id = 1
+----
+[["aAda 1"]]
+==== texts joined with a number, a date and an enum
+SELECT 1 || 'x' || DATE '2024-01-02' || 'ok'::mood
+----
+[["1x2024-01-02ok"]]
+==== arrays and json joined
+SELECT ARRAY[1] || 2, '{"a": 1}'::jsonb || '{"b": 2}'
+----
+[["[1,2]","{\"a\": 1, \"b\": 2}"]]
+==== text joined with a composite value that has no cast
+SELECT 'a' || ROW('x', 'y')::address
+----
+[["a(x,y)"]]
+==== value quoted
+SELECT quote_literal(name), quote_nullable(NULL), quote_literal(5) FROM customers WHERE id = 1
+----
+[["'Ada'","NULL","'5'"]]
+==== text joined beside a column with a cast
+SELECT 'n' || id FROM salerefs
+----
+[["n1"]]
+==== text joined beside a row with a listed cast
+SELECT 'r: ' || r FROM ratios ORDER BY id
+----
+[["r: 1:2"],["r: 2:4"]]
+==== text joined in a sort and a group
+SELECT lower(left(name, 1)) || '.', count(*) FROM customers GROUP BY 1 ORDER BY lower(left(name, 1)) || '.' LIMIT 1
+----
+[["a.",1]]
+
+==== columns of a table whose rows have a cast
+SELECT o.t, o.id, n.length FROM notes o JOIN (SELECT id, length(t) AS length FROM notes) n ON n.id = o.id
+----
+[["a",1,1]]
+==== columns named like functions
+SELECT c.length, c.left FROM (SELECT length(name), left(name, 2) FROM customers WHERE id = 1) c
+----
+[[3,"Ad"]]
+
+==== sorts beside classes that are not the default
+SELECT id FROM customers ORDER BY id USING > LIMIT 1
+----
+[[4]]
+==== long lists beside classes that are not the default
+SELECT id FROM orders WHERE id NOT IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) AND id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 13)
+----
+[[13]]
+==== hash join and merge join beside classes that are not the default
+SELECT count(*) FROM orders a JOIN orders b ON a.id = b.id AND a.id <> 10 AND b.id > 10
+----
+[[4]]
+==== points compared
+SELECT id FROM pts WHERE p <-> '(0,3)' < 1
+----
+[[3]]
+==== distinct, grouped and united
+SELECT customer_id FROM orders GROUP BY 1 INTERSECT SELECT DISTINCT id FROM customers WHERE id BETWEEN 1 AND 1
+----
+[[1]]
+==== window over a range of values
+SELECT id, sum(id) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM customers ORDER BY id LIMIT 2
+----
+[[1,1],[2,3]]
+
+==== table with many expressions of its columns
+SELECT id, name, state FROM planned WHERE lower(name) = 'ada' AND id = 1
+----
+[[1,"Ada","ok"]]
+==== expressions of indexes in a query
+SELECT name || '-' || id, date_trunc('month', at)::date FROM planned WHERE name || '-' || id = 'Ada-1' ORDER BY at
+----
+[["Ada-1","2024-05-01"]]
+==== listed function of an index in a query
+SELECT count(*) FROM planned WHERE even(id * 2) AND NOT even(id)
+----
+[[1]]
+==== groups by the expression of an index
+SELECT lower(name), count(*), max(COALESCE(id, 0)) FROM planned GROUP BY lower(name) HAVING count(*) > 0
+----
+[["ada",1,1]]
+==== join on the expressions of indexes
+SELECT c.name FROM customers c LEFT JOIN planned p ON lower(p.name) = lower(c.name) WHERE p.id IS NOT NULL
+----
+[["Ada"]]
+==== case and coalesce over a table with checks
+SELECT CASE state WHEN 'ok' THEN 'fine' ELSE 'no' END, COALESCE(name, 'none'), NULLIF(id, 2) FROM planned
+----
+[["fine","Ada",1]]
+==== listed function, quoted and joined
+SELECT quote_literal(even(id)::text) || ':' || quote_nullable(name) FROM planned
+----
+[["'false':'Ada'"]]
+==== value of a function by its alias
+SELECT g.g + 1 AS n FROM generate_series(1, 2) AS g
+----
+[[2],[3]]
+==== function that may be called, on the value of a function
+SELECT c.initcap FROM unnest(ARRAY['x']) c
+----
+[["X"]]
+==== columns of a function
+SELECT x.key, x.value FROM json_each('{"a": 1}') x
+----
+[["a","1"]]
+==== columns of a function that are named like functions
+SELECT t.name, t.date FROM unnest(ARRAY['x'], ARRAY['y']) AS t(name, date)
+----
+[["x","y"]]
+
+==== arrays by the names of their types
+SELECT '{1,2}'::_int4, '{a}'::_text, '{orders}'::regclass[] IS NOT NULL
+----
+[["[1,2]","[\"a\"]",true]]
+==== functions of a known extension that are written in SQL
+SELECT replace(c, 'A', 'o')::text, strpos(c, 'D') FROM extended WHERE id = 1
+----
+[["odo",2]]
+
+==== types with others in them
+SELECT ARRAY[id]::text[], '{a}'::_name, name::information_schema.sql_identifier FROM customers WHERE id = 1
+----
+[["[\"1\"]","[\"a\"]","Ada"]]
+==== column by the alias of a table beside a function without an alias
+SELECT c.name, generate_series FROM holding h, customers c, generate_series(1, 1) WHERE h.id = c.id AND h.label = 'l'
+----
+[["Ada",1]]
+==== value of a keyword with an alias
+SELECT today IS NOT NULL FROM current_date AS today
+----
+[[true]]
+==== function of an extension that calls no other
+SELECT earth() > 0
+----
+[[true]]
+
+==== functions that the database has for types of its own, too
+SELECT max(id), count(*), sum(id), avg(id), count(DISTINCT name), lower(min(name)), round(avg(id), 1) FROM customers
+----
+[[4,4,10,"2.5",4,"ada","2.5"]]
+==== such functions in other places
+WITH n AS (SELECT 'ß' AS x, max(id) OVER (PARTITION BY lower(name)) AS m, "max"(2) AS n FROM customers GROUP BY id, name HAVING count(*) FILTER (WHERE id > 1) > 0 ORDER BY lower(name)) SELECT lower, "max", (SELECT max (m) FROM n) FROM lower('ÄB'), LATERAL (SELECT sum(m) AS max FROM n) s
+----
+[["Äb",9,4]]
+==== such a function explained
+EXPLAIN SELECT max(id) FROM customers
+==== function that the database has for the type of a column | refused
+SELECT count(s) FROM salerefs
+==== Postgres's own in its place
+SELECT pg_catalog.count(s) FROM salerefs
+----
+[[1]]
+==== such a function that fails | failed
+SELECT max(1 / 0)
+
+==== allowed function of an extension by a known name that the database takes, too | refused
+SELECT max(c) FROM extended

@@ -460,3 +460,194 @@ SELECT array_remove(ARRAY['s', 'm']::size[], 's')
 SELECT '[s,m]'::sizes @> 's'::size
 ==== cast of the row of a query in a query
 SELECT (SELECT customers)::text FROM customers
+==== cast behind a concatenation
+SELECT 'a' || s FROM salerefs
+==== cast behind a concatenation, the other way round
+SELECT s || 'a' FROM salerefs
+==== cast behind the concatenation of a row
+SELECT ROW(2)::saleref || 'x'
+==== cast behind quote_literal
+SELECT quote_literal(s) FROM salerefs
+==== cast behind quote_nullable
+SELECT quote_nullable(ROW(2)::saleref)
+==== cast behind quote_literal of an array
+SELECT quote_literal(ARRAY['low'::tone])
+==== cast of a table's row behind a concatenation
+SELECT 'a' || c FROM customers c
+==== cast behind a concatenation with its schema
+SELECT 'a' OPERATOR(pg_catalog.||) c FROM customers c
+==== cast behind a concatenation, explained
+EXPLAIN (ANALYZE) SELECT 'x' || s FROM salerefs
+==== cast behind a concatenation in where
+SELECT id FROM salerefs WHERE ('a' || s) = 'x'
+==== cast behind quote_literal as a field
+SELECT (s).quote_literal FROM salerefs
+==== cast behind quote_nullable as an attribute
+SELECT c.quote_nullable FROM customers c
+==== view with a cast behind a concatenation
+SELECT t FROM v_concat
+==== view with a cast behind quote_nullable
+SELECT t FROM v_quoted
+==== domain with a cast behind a concatenation
+SELECT '(1)'::joined_ref
+
+==== cast of a row to the parameter of a function, by an attribute
+SELECT o.initcap FROM notes o
+==== cast of a row, by an attribute of the table
+SELECT notes.reverse FROM notes
+==== cast of a row, by an attribute with its schema
+SELECT public.notes.ascii FROM notes
+==== cast of a row, by an attribute beside another table
+SELECT x.md5 FROM notes x, customers c WHERE c.id = 1
+==== cast of a row whose columns are renamed, by an attribute
+SELECT o.length FROM notes o(a, b)
+==== cast of a row, by an attribute that names a function of the database
+SELECT o.own_text FROM notes o
+==== cast of a row, by a field
+SELECT (o).btrim FROM notes o
+==== cast of a row, by a field that names a function of the database
+SELECT (o).own_text FROM notes o
+==== cast of the row of a query, by a field
+SELECT (SELECT o FROM notes o).initcap
+==== cast of a row in an array, by a field
+SELECT (array_agg(o))[1].initcap FROM notes o
+==== cast of the row of a function, by an attribute
+SELECT t.initcap FROM jsonb_populate_record(NULL::notes, '{"id": 1}') t
+==== cast of a row as an argument
+SELECT length(o) FROM notes o
+
+==== function of the database on the value of a function, by an attribute
+SELECT c.spied_n FROM generate_series(1, 3) c
+==== function on the value of a function without an alias
+SELECT generate_series.spied_n FROM generate_series(1, 3)
+==== function on the value of a function whose column has a name
+SELECT g.spied_n FROM generate_series(1, 3) g(n)
+==== function on the value of a function in ROWS FROM
+SELECT g.spied_n FROM ROWS FROM (generate_series(1, 3)) g
+==== function on the value of a function, in a condition
+SELECT 1 FROM customers o LEFT JOIN LATERAL generate_series(1, 3) c ON true WHERE c.spied_n > 0
+==== function on the value of a function, in a subquery
+SELECT (SELECT c.spied_n) FROM generate_series(1, 3) c
+
+==== function of Postgres's own that may not be called, on the value of a function | refused limited
+SELECT c.setseed FROM unnest(ARRAY[0.5::float8]) c
+==== lock on the value of a function | refused limited
+SELECT c.pg_advisory_lock FROM generate_series(1, 1) c
+==== statement in a text on the value of a function | refused limited
+SELECT c.ts_stat FROM unnest(ARRAY['select to_tsvector(''a'')']) c
+==== name of a role on the value of a function | refused limited
+SELECT c.pg_get_userbyid FROM unnest(ARRAY[10::oid]) c
+==== sequence on the value of a function | refused limited
+SELECT c.nextval FROM unnest(ARRAY[1259::regclass]) c
+
+==== sort by an operator of a class that is not the default
+SELECT id FROM pts ORDER BY p USING <<
+==== sort downwards by an operator of a class that is not the default
+SELECT id FROM pts ORDER BY p USING >>
+==== view with a sort by an operator of a class that is not the default
+SELECT id FROM v_pts
+==== window with a sort by an operator of a class that is not the default
+SELECT sum(id) OVER (ORDER BY p USING <<) FROM pts
+==== aggregate with a sort by an operator of a class that is not the default
+SELECT array_agg(id ORDER BY p USING OPERATOR(pg_catalog.<<)) FROM pts
+==== distinct rows sorted by an operator of a class that is not the default
+SELECT DISTINCT ON (p) id FROM pts ORDER BY p USING <<
+==== hash join by an operator of a class that is not the default
+SELECT count(*) FROM orders a JOIN orders b ON a.id === b.id
+==== list by an operator of a class that is not the default
+SELECT id FROM orders WHERE id === ANY (ARRAY[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+==== list by the negator of an operator of a class that is not the default
+SELECT id FROM orders WHERE id <!> ALL (ARRAY[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+==== subquery by an operator of a class that is not the default
+SELECT id FROM orders WHERE id OPERATOR(public.===) ANY (SELECT id FROM customers)
+==== COALESCE in the expression of an index
+SELECT id FROM lost_coalesce
+==== CASE in the condition of an index
+SELECT id FROM lost_case
+==== OR in the condition of an index
+SELECT id FROM lost_or
+==== NULL in the expression of an index
+SELECT id FROM lost_null
+==== constant that is NULL in the expression of an index
+SELECT id FROM lost_to_null
+==== NULLIF in the expression of an index
+SELECT id FROM lost_nullif
+==== field of a row in the expression of an index
+SELECT id FROM lost_field
+==== argument that a function drops in the expression of an index
+SELECT id FROM lost_argument
+==== function in SQL in the expression of an index
+SELECT id FROM planned_body
+==== function in SQL in a partition key
+SELECT id FROM planned_key
+==== operator in SQL in the expression of an index
+SELECT id FROM planned_operator
+==== default of a function in the expression of an index
+SELECT id FROM default_index
+==== cast behind a concatenation in the expression of an index
+SELECT id FROM planned_concat
+==== cast behind quote_literal in the expression of an index
+SELECT id FROM quote_index
+==== partitions by arrays
+SELECT id FROM key_array
+==== partitions by arrays that a function makes
+SELECT id FROM made_key
+==== partitions by ranges
+SELECT id FROM range_key
+
+==== array of a type that reveals users | refused limited
+SELECT '{10}'::_regrole
+==== array of oids as users | refused limited
+SELECT ARRAY[10::oid]::pg_catalog._regrole
+==== array of functions | refused limited
+SELECT '{"pg_sleep(float8)"}'::_regprocedure
+==== array of a type that reveals users, written with brackets | refused limited
+SELECT '{10}'::regrole[]
+==== domain over a type that reveals users | refused limited
+SELECT 10::owner_role
+==== composite type with a type that reveals users | refused limited
+SELECT '(1,{10})'::owned_by
+==== record of a type that reveals users | refused limited
+SELECT d FROM json_to_record('{"d": "10"}') AS x(d _regrole)
+==== type that reveals users, called | refused limited
+SELECT _regrole('{10}')
+==== function added to a known extension
+SELECT sneaky(1)
+
+==== cast to an array of Postgres's own, as a whole
+SELECT l::text[] FROM sizeds
+==== cast of an array's elements, by the name of the type of arrays
+SELECT ARRAY[s]::_name FROM sizeds
+==== cast of an array's elements, by the name of the type of arrays with its schema
+SELECT array_agg(s)::pg_catalog._name FROM sizeds
+==== cast to a domain of Postgres's own
+SELECT s::information_schema.sql_identifier FROM sizeds
+==== cast to an array of a domain of Postgres's own
+SELECT array_agg(s)::information_schema.sql_identifier[] FROM sizeds
+==== cast of an array's elements in a field
+SELECT ROW(ARRAY[s])::names_of FROM sizeds
+==== cast of an array's elements to a domain
+SELECT array_agg(s)::own_names FROM sizeds
+==== cast of a field to the row type of a table of Postgres's own
+SELECT ROW(1, 1, 1, s)::pg_enum FROM sizeds
+==== function on the value of a function without an alias, whose name is the alias of a table elsewhere
+SELECT generate_series.label, (SELECT 1 FROM holding generate_series LIMIT 1) FROM generate_series(1, 3)
+==== function on the value of a function in ROWS FROM, whose name is the alias of a table elsewhere
+SELECT generate_series.label, (SELECT 1 FROM holding generate_series) FROM ROWS FROM (generate_series(1, 3))
+==== function on the value of coalesce, whose name is the alias of a table elsewhere
+SELECT "coalesce".label, (SELECT 1 FROM holding "coalesce") FROM coalesce(1)
+==== function on the value of a cast, whose name is the alias of a table elsewhere
+SELECT int4.label, (SELECT 1 FROM holding int4) FROM CAST(1 AS int4)
+==== function of an extension that calls another by its bare name
+SELECT earth_distance(ll_to_earth(1, 2), ll_to_earth(1, 3))
+
+==== aggregate of an own type under a known name
+SELECT max(s) FROM salerefs
+==== aggregate of an own type under a known name, beside Postgres's own
+SELECT max(id), sum(s) FROM salerefs
+==== function of an own type under a known name
+SELECT lower(s) FROM salerefs
+==== function under a known name, by a field
+SELECT (s).lower FROM salerefs
+==== function of Postgres's own types under a known name
+SELECT round(id::double precision, 1) FROM customers

@@ -89,12 +89,12 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
   );
 }
 
-/** What would go, as it would go. */
+/** The cells to send, exactly as they would be sent. */
 function Preview({ sent }: { sent: { columns: readonly { name: string }[]; rows: readonly Cell[][] } }) {
   return (
     <div
       role="region"
-      aria-label="What would go"
+      aria-label="The cells, row by row"
       tabIndex={0}
       className="my-2 max-h-[min(12rem,30dvh)] overflow-auto rounded-sm border bg-surface"
     >

@@ -27,27 +27,19 @@ const usual = new Set(
   ),
 );
 
-// The names and texts that stand in a statement or in code, each as a whole.
-const tokens = (s: string) =>
-  new Set(
-    [...s.matchAll(/"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`|[\p{L}_$][\p{L}\p{N}_$]*/gu)].map((m) =>
-      (m[1] ?? m[2] ?? m[3] ?? m[0]).toLowerCase(),
-    ),
-  );
-
 /** Reports whether a column's name says nothing of the data. DuckDB takes the names of a
  *  statement's columns from its text. A pivot and a model's code choose them while they
- *  read rows, so theirs must stand there, or in the schema, as a whole: from letters and
- *  symbols that stand there one by one they could spell any value. */
+ *  read rows: from a list of texts of theirs, they could choose one for each value. So
+ *  theirs must be names of the schema. Names of earlier results will not do: a statement
+ *  makes as many as it likes, and the next call could choose among them. */
 function plainName(statement: string, code: string, schema: Iterable<string>): (name: string) => boolean {
   const names = [...schema];
   if (!code && !/pivot/i.test(statement)) {
     const known = new Set([...usual, ...words(statement), ...names.flatMap(words)]);
     return (name) => words(name).every((w) => known.has(w));
   }
-  const made = new Set([...tokens(statement), ...tokens(code)].filter((t) => t.length > 1));
-  for (const n of names) made.add(n.toLowerCase());
-  return (name) => made.has(name.toLowerCase());
+  const known = new Set(names.map((n) => n.toLowerCase()));
+  return (name) => known.has(name.toLowerCase());
 }
 
 /** What a call says of the columns that it makes. */
@@ -116,8 +108,8 @@ export class CodeError extends Error {
   }
 }
 
-// Messages of JavaScript engines that help to mend code. What stands for NAME must be a
-// name of the code or of the schema, so that a message cannot be made of values.
+// Messages of JavaScript engines that help to mend code. What stands for NAME is sent only
+// where it is a name of the schema: code can choose any other by the values that it reads.
 const messages = [
   "TypeError: Cannot read properties of undefined (reading 'NAME')",
   "TypeError: Cannot read properties of null (reading 'NAME')",
@@ -140,11 +132,14 @@ const messages = [
 ].map((m) => new RegExp(`^${m.replace(/[.()]/g, "\\$&").replace("NAME", "([\\p{L}\\p{N}_$.() ]{1,200})")}$`, "u"));
 
 /** An error of code that a model wrote, without anything that the data may have put
- *  into it: a known message in full, of any other only its type. */
-export function withoutValues(message: string, code: string, schema: Iterable<string> = []): string {
-  const known = new Set([...tokens(code), ...[...schema].map((n) => n.toLowerCase())]);
-  const name = messages.map((m) => m.exec(message)).find((m) => m);
-  if (name && (name[1] ?? "").split(/[.() ]+/).every((w) => !w || known.has(w.toLowerCase()))) return message;
+ *  into it: a known message with no names but the schema's, of any other only its type. */
+export function withoutValues(message: string, schema: Iterable<string> = []): string {
+  const known = new Set([...schema].map((n) => n.toLowerCase()));
+  const match = messages.map((m) => m.exec(message)).find((m) => m);
+  if (match) {
+    const name = match[1];
+    return !name || known.has(name.toLowerCase()) ? message : message.replace(name, () => "…");
+  }
   const kind = /^(?:Type|Reference|Range|Syntax|URI|Eval)?Error(?=:|$)/.exec(message)?.[0] ?? "Error";
   return `${kind}: the code failed after it was given the rows. The message stays in the browser, because it may hold values.`;
 }

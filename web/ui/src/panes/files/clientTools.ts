@@ -110,8 +110,7 @@ async function compute(
 ): Promise<ToolAnswer | undefined> {
   const all = await tables();
   if (!all.length) return undefined;
-  const sentBefore = Object.values(log.conversation().results).flatMap((r) => r.columns.map((c) => c.name));
-  const schema = [...all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]), ...sentBefore];
+  const schema = all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
   const said = { sql: word(input(part).sql), code: word(input(part).code) };
   const tried = new Statements();
   try {
@@ -136,8 +135,7 @@ async function compute(
 /** Says why a call failed without quoting the data. Messages of ours are sent as they are. */
 function explained(part: ToolPart, err: unknown, schema: readonly string[]): string {
   if (err instanceof OurError) return err.message;
-  if (err instanceof CodeError)
-    return err.early ? err.message.slice(0, 500) : withoutValues(err.message, word(input(part).code), schema);
+  if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, schema);
   if (err instanceof QueryError) return failure(err.message, err.early, word(input(part).sql));
   return "The call failed in the browser. The words of the error stay there, because they may hold values.";
 }

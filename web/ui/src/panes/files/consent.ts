@@ -14,7 +14,7 @@ export interface Ask {
   conversation: string;
   why: string; // the model's reason for the call
   whole: Whole;
-  /** What would go with so many cells allowed: exactly this. */
+  /** Exactly what would be sent with so many cells allowed. */
   sent: (allowance: Allowance) => Sent;
   answer: (allowance: Allowance) => void;
 }

@@ -143,11 +143,11 @@ describe("what leaves the browser", () => {
   });
   it("has no values spelled out in single letters, digits or symbols", () => {
     const code = "/* a b c d e i l 0 1 2 3 4 5 6 7 8 9 */ throw Error([...data[0].name].join(' '))";
-    expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', code, ["name"])).not.toMatch(
+    expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', ["name"])).not.toMatch(
       /a l i c e|5 2 0 0/,
     );
     const spelled = whole(["a l i c e", "5 2 0 0", "😀😀🎉", "a", "share"], 1);
-    expect(allowed(spelled, 0, { sql: "", code: code + " share" }, ["name"]).columns.map((c) => c.name)).toEqual([
+    expect(allowed(spelled, 0, { sql: "", code }, ["name", "share"]).columns.map((c) => c.name)).toEqual([
       "column 1",
       "column 2",
       "column 3",
@@ -157,14 +157,21 @@ describe("what leaves the browser", () => {
     expect(allowed(whole(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name).toBe(
       "column 1",
     );
-    expect(
-      allowed(
-        whole(["share of total"], 1),
-        0,
-        { sql: "", code: "return data.map((r) => ({ 'share of total': 1 }))" },
-        [],
-      ).columns[0]?.name,
-    ).toBe("share of total");
+  });
+  it("has no names that code or a pivot chose by the values it read", () => {
+    const names = Array.from({ length: 1000 }, (_, i) => `v${String(i).padStart(3, "0")}`);
+    const code = `const t = ${JSON.stringify(names)}; return [Object.fromEntries(data.map((r) => [t[r.salary], 1]))]`;
+    const sql = `/* ${names.map((n) => `'${n}'`).join()} */ PIVOT t ON salary`;
+    for (const said of [
+      { sql: "", code },
+      { sql, code: "" },
+    ]) {
+      const sent = allowed(whole(["v512", "v734", "salary"], 1), 0, said, ["salary"]);
+      expect(sent.columns.map((c) => c.name)).toEqual(["column 1", "column 2", "salary"]);
+    }
+    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'v512')")).toBe(
+      "TypeError: Cannot read properties of undefined (reading '…')",
+    );
   });
   it("counts what would go", () => {
     const r = whole(["region", "Alice"], 600);
@@ -175,7 +182,7 @@ describe("what leaves the browser", () => {
     expect(failure("Conversion Error: Could not convert string 'Alice' to INT32", false)).not.toContain("Alice");
     expect(failure("Conversion Error: x", false)).toMatch(/^Conversion Error: /);
     expect(failure('Error: Binder Error: Referenced column "nme" not found', true)).toContain("nme");
-    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", "data[9].x")).toBe(
+    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", ["x"])).toBe(
       "TypeError: Cannot read properties of undefined (reading 'x')",
     );
     expect(
@@ -189,16 +196,10 @@ describe("what leaves the browser", () => {
     expect(failure("Out of Memory Error: failed to pin block of size 4711", false)).toMatch(
       /^Out of Memory Error: the statement needs more memory/,
     );
-    expect(withoutValues("TypeError: rows.toFixd is not a function", "rows.toFixd()")).toBe(
-      "TypeError: rows.toFixd is not a function",
-    );
-    expect(withoutValues("TypeError: Alice is not a function", "rows.toFixd()")).not.toContain("Alice");
-    expect(withoutValues("Error: no column revenue, id", "throw new Error(x)", ["revenue", "id"])).toMatch(
-      /^Error: the code failed/,
-    );
-    expect(withoutValues("Error: Alice 4711 at a@b.example", "throw new Error(data[0].name)")).not.toMatch(
-      /Alice|4711|example/,
-    );
+    expect(withoutValues("TypeError: rows.toFixd is not a function")).toBe("TypeError: … is not a function");
+    expect(withoutValues("TypeError: Alice is not a function", ["rows"])).not.toContain("Alice");
+    expect(withoutValues("Error: no column revenue, id", ["revenue", "id"])).toMatch(/^Error: the code failed/);
+    expect(withoutValues("Error: Alice 4711 at a@b.example")).not.toMatch(/Alice|4711|example/);
   });
 });
 

@@ -99,7 +99,7 @@ function Leave({ to, onClose }: { to: Target; onClose: () => void }) {
         ))}
       </ul>
       <p className="mt-2 text-sm text-ink-soft">
-        Whoever runs the site learns this address, and whatever of your data stands in it.
+        The site’s operator sees this address, including any of your data in it.
       </p>
     </Dialog>
   );

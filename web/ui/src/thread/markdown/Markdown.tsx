@@ -135,11 +135,9 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
 /** A paragraph that is emphasised as a whole, or says how a question was read, is
  *  a remark beside the answer. */
 function aside(children: PhrasingContent[]): boolean {
-  const first = children[0];
-  return (
-    (children.length === 1 && first?.type === "emphasis") ||
-    (first?.type === "text" && first.value.startsWith("Reading: "))
-  );
+  if (children.length === 1 && children[0]?.type === "emphasis") return true;
+  const start = children.slice(0, 3).map((n) => ("value" in n ? n.value : ""));
+  return /^(?:Source: .{1,200}?\. )?Reading: /.test(start.join(""));
 }
 
 /** A remark in one line; a longer one unfolds. */

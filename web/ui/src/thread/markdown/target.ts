@@ -21,7 +21,7 @@ export function target(url: string): Target | undefined {
   if (!u.host) return undefined;
   const warnings: string[] = [];
   if (u.username || u.password) {
-    warnings.push(`The words before “@” are no part of the host. They are left out.`);
+    warnings.push(`The text before “@” is not part of the host. It is left out.`);
     u.username = u.password = "";
   }
   if (/(^|\.)xn--/.test(u.hostname))

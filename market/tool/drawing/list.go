@@ -1,0 +1,250 @@
+package drawing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/market/board"
+	core "github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// getDrawings names the tool that lists the drawings: a message mentions only some of them, and a chart may have
+// thousands.
+const getDrawings = "get_drawings"
+
+// Limits of one answer.
+const (
+	pageSize  = 50
+	maxPages  = core.MostDrawings/pageSize + 1
+	maxTrail  = 10  // changes per drawing
+	maxNotes  = 200 // characters of notes in a list
+	maxDiffed = 300 // bytes of a field's old and new value
+)
+
+// source is the source name under which its tables are stored.
+const source = "drawings"
+
+func listSpec() tool.Spec {
+	return tool.Spec{
+		Name: getDrawings,
+		Description: "Read the drawings on the user's chart as they are now, with their ids and versions: also those " +
+			"that the description of the chart leaves out, and after changes of your own. " +
+			"Levels, lines and positions come first, then remarks, and last what is hidden or closed; of each the " +
+			"newest change first, 50 on a page. " +
+			"With drawingId it gives that one in full, with all of its notes and its newest changes: who made them, " +
+			"when, why, and what was there before.",
+		InputSchema: schemaOf([]string{}, property{
+			"type": enum("Only drawings of this type.", core.Types),
+			"page": property{
+				"type": "integer", "minimum": 1, "maximum": maxPages, "description": "Left out: the first.",
+			},
+			"drawingId": text("Only this drawing, in full.", 64),
+		}),
+		Side: tool.Server, ReadOnly: true,
+	}
+}
+
+// list is the tool. It runs on the server and only reads.
+type list struct{ boards Boards }
+
+func (l *list) Spec() tool.Spec { return listSpec() }
+
+// listInput is the tool's input.
+type listInput struct {
+	Type      string `json:"type,omitempty"`
+	Page      int    `json:"page,omitempty"`
+	DrawingID string `json:"drawingId,omitempty"`
+}
+
+// Call implements tool.Tool.
+func (l *list) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	out, err := l.read(ctx, call)
+	if err != nil {
+		if content, ok := modelText(err); ok {
+			return tool.Fail(content), nil
+		}
+	}
+	return out, err
+}
+
+func (l *list) read(ctx context.Context, call tool.Call) (tool.Output, error) {
+	var in listInput
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return tool.Output{}, footnote.Errorf(footnote.InvalidRequest, "The input does not fit the tool.")
+	}
+	at, err := ChartOf(call.Where)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	v, err := l.boards.View(ctx, call.Principal, at.Symbol)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	facts := map[string]any{"symbol": v.Symbol, "version": v.Version}
+	var shown []core.Drawing
+	if in.DrawingID != "" {
+		shown, err = l.oneDrawing(ctx, call.Principal, v, in.DrawingID, facts)
+	} else {
+		shown, err = in.page(v, facts)
+	}
+	if err != nil {
+		return tool.Output{}, err
+	}
+	res := table(shown)
+	facts["table"] = json.RawMessage(reply.Table{ID: call.ResultID, Result: res, Rows: pageSize}.JSON())
+	return tool.Output{
+		Content: string(reply.JSON(facts)), Rows: &res, Source: source,
+		SQL: "-- " + getDrawings + " " + string(reply.JSON(in)),
+	}, nil
+}
+
+// page returns the drawings on a page.
+func (in *listInput) page(v board.View, facts map[string]any) ([]core.Drawing, error) {
+	all := core.Ordered(v.Drawings)
+	if in.Type != "" {
+		all = slices.DeleteFunc(all, func(d core.Drawing) bool { return d.Type != in.Type })
+	}
+	in.Page = max(in.Page, 1)
+	pages := max(1, (len(all)+pageSize-1)/pageSize)
+	if in.Page > pages {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "There is no page %d; the last one is %d.", in.Page, pages)
+	}
+	facts["total"], facts["page"], facts["pages"] = len(all), in.Page, pages
+	from := (in.Page - 1) * pageSize
+	return all[from:min(from+pageSize, len(all))], nil
+}
+
+// change is an entry of a drawing's history in the form that the model reads.
+type change struct {
+	Version int64                `json:"version"`
+	At      time.Time            `json:"at"`
+	By      string               `json:"by"`
+	Action  string               `json:"action"`
+	Reason  string               `json:"reason,omitempty"`
+	Changes map[string]core.Diff `json:"changes,omitempty"` // null for both: too long to show
+}
+
+// oneDrawing returns a drawing with everything known about it.
+func (l *list) oneDrawing(ctx context.Context, p footnote.Principal, v board.View, id string,
+	facts map[string]any) ([]core.Drawing, error) {
+	i := slices.IndexFunc(v.Drawings, func(d core.Drawing) bool { return d.ID == id })
+	if i < 0 {
+		return nil, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", id)
+	}
+	changes, more, err := l.boards.History(ctx, p, v.Symbol, board.Asked{Drawing: id, Limit: maxTrail})
+	if err != nil {
+		return nil, err
+	}
+	trail := make([]change, 0, len(changes))
+	for _, c := range changes {
+		entry := change{Version: c.Version, At: c.At, By: c.By, Action: c.Action, Reason: core.Line(c.Reason)}
+		if c.Before != nil && c.After != nil {
+			entry.Changes = c.Changes
+		}
+		for name, d := range entry.Changes {
+			if entry.Changes[name] = (core.Diff{From: oneLine(d.From), To: oneLine(d.To)}); len(d.From)+len(d.To) >
+				maxDiffed {
+				entry.Changes[name] = core.Diff{From: json.RawMessage("null"), To: json.RawMessage("null")}
+			}
+		}
+		trail = append(trail, entry)
+	}
+	whole, err := json.Marshal(v.Drawings[i])
+	if err != nil {
+		return nil, fmt.Errorf("encode a drawing: %w", err)
+	}
+	facts["drawing"], facts["changes"], facts["more_changes"] = oneLine(whole), trail, more
+	return v.Drawings[i : i+1], nil
+}
+
+// oneLine returns JSON on one line, without invisible characters in its texts.
+func oneLine(data json.RawMessage) json.RawMessage { return json.RawMessage(core.Line(string(data))) }
+
+// table returns drawings as rows of a result, so that footnotes can cite their numbers.
+func table(drawings []core.Drawing) (res footnote.Result) {
+	for _, c := range [][2]string{
+		{
+			"id", footnote.KindText,
+		}, {"type", footnote.KindText}, {"label", footnote.KindText}, {"text", footnote.KindText},
+		{
+			"time", footnote.KindTimestamp,
+		}, {"price", footnote.KindNumber}, {"time_2", footnote.KindTimestamp}, {"price_2", footnote.KindNumber},
+		{
+			"entry", footnote.KindNumber,
+		}, {
+			"take_profit", footnote.KindNumber,
+		}, {"stop_loss", footnote.KindNumber}, {"reward_risk", footnote.KindNumber}, {"status", footnote.KindText},
+		{
+			"timeframe", footnote.KindText,
+		}, {
+			"shown_on", footnote.KindText,
+		}, {
+			"importance", footnote.KindText,
+		}, {"tags", footnote.KindText}, {"hidden", footnote.KindBoolean}, {"locked", footnote.KindBoolean},
+		{
+			"version", footnote.KindInteger,
+		}, {
+			"drawn_by", footnote.KindText,
+		}, {"changed_by", footnote.KindText}, {"changed_at", footnote.KindTimestamp}, {"notes", footnote.KindText},
+	} {
+		res.Columns = append(res.Columns, footnote.Column{Name: c[0], Kind: c[1]})
+	}
+	for i := range drawings {
+		d := &drawings[i]
+		row := []any{d.ID, d.Type, textOrNil(core.Line(d.Label)), textOrNil(core.Line(d.Text))}
+		row = append(row, places(d)...)
+		row = append(row, numberOrNil(d.Entry), numberOrNil(d.TakeProfit), numberOrNil(d.StopLoss))
+		if row = append(row, nil, textOrNil(d.Status)); d.IsPosition() {
+			row[len(row)-2] = d.RiskReward
+		}
+		row = append(row, d.Timeframe, textOrNil(strings.Join(d.Visibility, ", ")), textOrNil(d.Importance),
+			textOrNil(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked,
+			d.Version, textOrNil(d.Created.By), textOrNil(d.Changed.By), stamp(d.Changed.At),
+			textOrNil(core.Clip(core.Line(d.Notes), maxNotes)))
+		res.Rows = append(res.Rows, row)
+	}
+	return res
+}
+
+// places returns the times and prices of both anchors, or the price of a level.
+func places(d *core.Drawing) []any {
+	cells := make([]any, 4)
+	for i, a := range d.Anchors {
+		cells[2*i] = stamp(time.Unix(a.Time, 0))
+		if d.Type != core.VerticalLine && !d.IsPosition() { // anchors of a position have only a time
+			cells[2*i+1] = a.Price
+		}
+	}
+	if d.Price != nil {
+		cells[1] = *d.Price
+	}
+	return cells
+}
+
+func stamp(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func textOrNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func numberOrNil(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}

@@ -1,0 +1,184 @@
+package market
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+type tradesInput struct {
+	Thought string  `json:"thought,omitempty" jsonschema:"Why the trades are needed, in one short sentence. The user sees it."`
+	Symbol  string  `json:"symbol,omitempty" jsonschema:"Only trades of this symbol."`
+	From    string  `json:"from,omitempty" jsonschema:"Only trades that were closed at or after this time, in UTC: 2026-10-01."`
+	To      string  `json:"to,omitempty" jsonschema:"Only trades that were closed before this time, in UTC."`
+	Limit   float64 `json:"limit,omitempty" jsonschema:"How many trades at most, the newest; default 50."`
+	Open    bool    `json:"include_open,omitempty" jsonschema:"Also those that are still open."`
+}
+
+func (*tradesInput) journal() {}
+func (*statsInput) journal()  {}
+
+func (in *tradesInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
+
+var tradesSpec = tool.Spec{
+	Name: "get_trade_history",
+	Description: "Get the user's own past trades from their journal, in the order in which they were closed: symbol, " +
+		"side, size, entry and exit with their times, stop, target, profit or loss, and notes. " +
+		"Nobody else's trades can be seen, and no trade can be made or changed. For sums and rates use " +
+		"get_trade_stats.",
+	InputSchema: schema.For[tradesInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
+		schema.Length("to", 0, 40), schema.Integer("limit", 1, 200), schema.Length("thought", 0, 500)),
+	Side: tool.Server, ReadOnly: true,
+}
+
+// myTrades returns the caller's newest trades.
+func (q question) myTrades(ctx context.Context, from, to string, limit int,
+	open bool) (list []market.Trade, err error) {
+	find := market.TradeQuery{Org: q.caller.Org, User: q.caller.User, Symbol: q.symbol.Symbol, Limit: limit, Open: open}
+	if find.From, find.To, err = span(from, to); err != nil {
+		return nil, err
+	}
+	return q.market.Trades(ctx, find)
+}
+
+func trades(ctx context.Context, q question, in *tradesInput) (a answer, err error) {
+	if in.Limit == 0 {
+		in.Limit = 50
+	}
+	limit := int(in.Limit)
+	list, err := q.myTrades(ctx, in.From, in.To, limit+1, in.Open)
+	if err != nil {
+		return a, err
+	}
+	a.result.Columns = columns("id", footnote.KindText, "symbol", footnote.KindText, "side", footnote.KindText, "size",
+		footnote.KindNumber,
+		"opened", footnote.KindTimestamp, "closed", footnote.KindTimestamp, "entry", footnote.KindNumber, "exit",
+		footnote.KindNumber,
+		"stop", footnote.KindNumber, "target", footnote.KindNumber, "pnl", footnote.KindNumber, "currency",
+		footnote.KindText, "session", footnote.KindText, "notes", footnote.KindText)
+	if len(list) > limit {
+		list, a.result.Truncated = list[len(list)-limit:], true
+		a.note("These are the newest %d trades; there are more. Do not add them up: get_trade_stats counts all.", limit)
+	}
+	for _, t := range list {
+		a.synthetic = a.synthetic || t.Synthetic
+		var pnl any
+		if !t.Closed.IsZero() {
+			pnl = t.PnL
+		}
+		a.result.Rows = append(a.result.Rows,
+			[]any{t.ID, t.Symbol, t.Side, t.Size, moment(t.Opened), moment(t.Closed), t.Entry, priceOrNil(t.Exit),
+				priceOrNil(t.Stop), priceOrNil(t.Target),
+				pnl, t.Currency, market.Session(t.Opened), t.Notes})
+	}
+	a.noTrades(len(list))
+	return a, nil
+}
+
+func (a *answer) noTrades(n int) {
+	if n == 0 {
+		a.note("The journal was read and has no such trade of this user.")
+	}
+}
+
+type statsInput struct {
+	Thought string `json:"thought,omitempty" jsonschema:"Why the statistics are needed, in one short sentence. The user sees it."`
+	Symbol  string `json:"symbol,omitempty" jsonschema:"Only trades of this symbol."`
+	From    string `json:"from,omitempty" jsonschema:"Only trades that were closed at or after this time, in UTC: 2026-10-01."`
+	To      string `json:"to,omitempty" jsonschema:"Only trades that were closed before this time, in UTC. For October 2026: from 2026-10-01 to 2026-11-01."`
+}
+
+func (in *statsInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
+
+var statsSpec = tool.Spec{
+	Name: "get_trade_stats",
+	Description: "Get what the user's own closed trades add up to: number, wins, losses, win rate, profit and loss, " +
+		"profit factor, longest streaks, the streak now, and the largest drawdown. " +
+		"The first row is all trades; then come rows by session and by pair. The session is the one in which a trade " +
+		"was opened, by the clocks of Tokyo, London and New York. " +
+		"Nobody else's trades can be seen.",
+	InputSchema: schema.For[statsInput](schema.Length("symbol", 0, 32), schema.Length("from", 0, 40),
+		schema.Length("to", 0, 40), schema.Length("thought", 0, 500)),
+	Side: tool.Server, ReadOnly: true,
+}
+
+// group is a set of trades that are summed up: all in a currency, or those of a session or a pair.
+type group struct{ name, currency string }
+
+func stats(ctx context.Context, q question, in *statsInput) (a answer, err error) {
+	list, err := q.myTrades(ctx, in.From, in.To, market.MaxTrades, false)
+	if err != nil {
+		return a, err
+	}
+	sums, err := market.StatsBy(ctx, list, func(t market.Trade) []group {
+		return []group{
+			{"all", t.Currency}, {"session " + market.Session(t.Opened), t.Currency}, {"pair " + t.Symbol, t.Currency},
+		}
+	})
+	if err != nil {
+		return a, err
+	}
+	a.result.Columns = columns("group", footnote.KindText, "currency", footnote.KindText, "trades",
+		footnote.KindInteger, "wins", footnote.KindInteger, "losses", footnote.KindInteger,
+		"win_rate_percent", footnote.KindNumber, "net", footnote.KindNumber, "profit", footnote.KindNumber, "loss",
+		footnote.KindNumber, "profit_factor", footnote.KindNumber,
+		"average", footnote.KindNumber, "best", footnote.KindNumber, "worst", footnote.KindNumber,
+		"longest_winning_streak", footnote.KindInteger, "longest_losing_streak", footnote.KindInteger,
+		"streak_now", footnote.KindInteger, "max_drawdown", footnote.KindNumber, "drawdown_from",
+		footnote.KindTimestamp, "drawdown_to", footnote.KindTimestamp)
+	names := []string{"all"}
+	for _, session := range market.Sessions() {
+		names = append(names, "session "+session)
+	}
+	for _, symbol := range values(list, func(t market.Trade) string { return t.Symbol }) {
+		names = append(names, "pair "+symbol)
+	}
+	currencies := values(list, func(t market.Trade) string { return t.Currency })
+	for _, currency := range currencies {
+		for _, name := range names {
+			if s, ok := sums[group{name, currency}]; ok {
+				a.result.Rows = append(a.result.Rows, sumsRow(name, currency, s))
+			}
+		}
+	}
+	if slices.Contains(currencies, "") {
+		a.note("Of trades without a currency it is not known in which money their results are. Say so.")
+	}
+	if len(currencies) > 1 {
+		a.note("The trades are in several currencies, which are not added up.")
+	}
+	if len(list) == market.MaxTrades {
+		a.note("Only the newest %d trades were counted.", market.MaxTrades)
+	}
+	a.synthetic = slices.ContainsFunc(list, func(t market.Trade) bool { return t.Synthetic })
+	a.noTrades(len(list))
+	return a, nil
+}
+
+// values returns the distinct values of a property of the trades, sorted.
+func values(list []market.Trade, of func(market.Trade) string) []string {
+	all := map[string]bool{}
+	for _, t := range list {
+		all[of(t)] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func sumsRow(name, currency string, s market.TradeStats) []any {
+	var factor, from, to any
+	if f, ok := s.ProfitFactor(); ok {
+		factor = round(f, 2)
+	}
+	if s.MaxDrawdown > 0 {
+		from, to = moment(s.DrawdownFrom), moment(s.DrawdownTo)
+	}
+	return []any{name, currency, int64(s.Trades), int64(s.Wins), int64(s.Losses), round(100*s.WinRate(), 1), s.Net,
+		s.Profit, s.Loss, factor,
+		s.Average(), s.Best, s.Worst, int64(s.LongestWin), int64(s.LongestLoss), int64(s.Streak), s.MaxDrawdown, from,
+		to}
+}

@@ -1,0 +1,169 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// account identifies a sum; an empty field stands for all values.
+type account struct{ org, user, stream, day string }
+
+func (a account) String() string {
+	words := "everybody"
+	switch {
+	case a.user != "":
+		words = a.org + "/" + a.user
+	case a.org != "":
+		words = a.org
+	}
+	if a.day != "" {
+		words += " on " + a.day
+	}
+	return words
+}
+
+func (a account) compare(b account) int {
+	return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.user, b.user), cmp.Compare(a.stream, b.stream),
+		cmp.Compare(a.day, b.day))
+}
+
+// use is the usage according to the log. The log does not record the weight of a token: it is between one and today's
+// multiplier.
+type use struct{ least, most footnote.Amount }
+
+// books holds the balances of a log, and the usage its events record.
+type books struct {
+	multipliers map[string]int64
+	before      map[account]footnote.Balance // at the start of the inspection
+	used        map[account]use
+	doubts      map[account]bool // accounts with unreadable events; an empty field is unknown
+}
+
+// doubt records an unreadable event that may have used something.
+func (b *books) doubt(org, user, stream, day string) {
+	if b.doubts == nil {
+		b.doubts = map[account]bool{}
+	}
+	b.doubts[account{org, user, stream, day}] = true
+}
+
+// doubtful reports whether an account may have used more than the readable events show.
+func (b *books) doubtful(a account) bool {
+	either := func(x, y string) bool { return x == "" || y == "" || x == y }
+	for d := range b.doubts {
+		if either(a.org, d.org) && either(a.user, d.user) && either(a.stream, d.stream) && either(a.day, d.day) {
+			return true
+		}
+	}
+	return false
+}
+
+// tallies reads all balances.
+func tallies(ctx context.Context, log Log) (map[account]footnote.Balance, error) {
+	all := map[account]footnote.Balance{}
+	var last footnote.Tally
+	for {
+		list, err := log.Tallies(ctx, last, page)
+		if err != nil {
+			return nil, fmt.Errorf("read the balances: %w", err)
+		}
+		for _, last = range list {
+			all[account{last.Org, last.User, last.Stream, last.Day}] = last.Balance
+		}
+		if len(list) < page {
+			return all, nil
+		}
+	}
+}
+
+// write adds the usage that an event records.
+func (b *books) write(tier string, ev footnote.Positioned) {
+	u, cost := footnote.UsedBy(ev.Body)
+	least := footnote.Amount{MicroUSD: max(0, cost.MicroUSD), Tokens: max(0, u.Prompt()+u.Output)}
+	if least == (footnote.Amount{}) {
+		return
+	}
+	most := least
+	most.Tokens *= max(1, b.multipliers[tier])
+	day := ev.Time.UTC().Format(time.DateOnly)
+	stream := ev.Stream
+	if s, ok := ev.Body.(footnote.Spent); ok {
+		stream = s.Conversation
+		most.Tokens = least.Tokens * max(1, slices.Max(append(slices.Collect(maps.Values(b.multipliers)), 1)))
+	}
+	in := []account{
+		{
+			org:  ev.Org,
+			user: ev.User,
+		}, {org: ev.Org, user: ev.User, day: day}, {org: ev.Org}, {org: ev.Org, day: day}, {day: day},
+	}
+	if stream != "" {
+		in = append(in, account{org: ev.Org, user: ev.User, stream: stream})
+	}
+	for _, a := range in {
+		b.used[a] = use{b.used[a].least.Add(least), b.used[a].most.Add(most)}
+	}
+}
+
+// balance compares the balances from before and after the inspection with the log. Usage by deleted conversations is
+// in no event.
+func (in *inspector) balance(after map[account]footnote.Balance) {
+	accounts := map[account]bool{}
+	for a := range in.books.used {
+		accounts[a] = true
+	}
+	for a := range after {
+		accounts[a] = a.day != footnote.DayDeleted
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(accounts), account.compare) {
+		if !accounts[a] || a.stream != "" && in.streams[a.stream] == nil {
+			continue
+		}
+		in.report.Balances++
+		least, most := in.books.deletedUsage(a, in.books.before, after)
+		used := in.books.used[a]
+		least, most = least.Add(used.least), most.Add(used.most)
+		in.compare(a, "millionths of a USD", in.books.before[a].Spent.MicroUSD, after[a].Spent.MicroUSD, least.MicroUSD,
+			most.MicroUSD)
+		in.compare(a, "tokens", in.books.before[a].Spent.Tokens, after[a].Spent.Tokens, least.Tokens, most.Tokens)
+		if r := after[a].Reserved; r.MicroUSD < 0 || r.Tokens < 0 {
+			in.problem(a.stream, 0, "%s: less than nothing is reserved: %+v", a, r)
+		}
+	}
+}
+
+// compare reports a balance that contradicts the log. The balance may have reached or passed the log's sum during the
+// inspection.
+func (in *inspector) compare(a account, unit string, before, after, least, most int64) {
+	says := fmt.Sprint(least)
+	if most > least {
+		says = fmt.Sprintf("%d to %d", least, most)
+	}
+	if after < least || before > most && !in.books.doubtful(a) {
+		in.problem(a.stream, 0, "%s: %d %s are counted, and the log says %s", a, after, unit, says)
+	}
+}
+
+// deletedUsage returns the bounds on the usage of deleted conversations in an account. The days are
+// unknown.
+func (b *books) deletedUsage(a account, before, after map[account]footnote.Balance) (least, most footnote.Amount) {
+	if a.stream != "" {
+		return least, most
+	}
+	for d, balance := range after {
+		if d.day != footnote.DayDeleted || a.org != "" && d.org != a.org || a.user != "" && d.user != a.user {
+			continue
+		}
+		most = most.Add(balance.Spent)
+		if a.day == "" {
+			least = least.Add(before[d].Spent)
+		}
+	}
+	return least, most
+}

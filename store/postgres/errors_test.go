@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/store"
+)
+
+// TestAway holds that only what comes from the way to the database counts as an outage, which is waited for.
+func TestAway(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want footnote.Code
+	}{
+		{pgx.ScanArgError{ColumnIndex: 1, Err: errors.New("cannot scan infinity")}, footnote.Internal},
+		{errors.New("failed to encode args[0]"), footnote.Internal},
+		{pgx.ErrNoRows, footnote.Internal},
+		{io.ErrUnexpectedEOF, footnote.StorageUnavailable},
+		{context.DeadlineExceeded, footnote.StorageUnavailable},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset")}, footnote.StorageUnavailable},
+		{&pgconn.ConnectError{Config: &pgconn.Config{}}, footnote.StorageUnavailable},
+		{lost{errors.New("unknown message type")}, footnote.StorageUnavailable},
+	} {
+		err := translate(t.Context(), "read", fmt.Errorf("a cause: %w", c.err))
+		if got := footnote.CodeOf(err); got != c.want {
+			t.Errorf("%T is %s, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+// TestImportTooShort holds that events that do not fit their stream are no outage.
+func TestImportTooShort(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), Options{})
+	head := store.Stream{ID: "c1", Kind: "conversation", Org: "o", User: "u", Last: 3}
+	err := s.Import(t.Context(), head, func(func(footnote.Event, error) bool) {}, func(func(store.Blob, error) bool) {})
+	if footnote.CodeOf(err) != footnote.Internal {
+		t.Errorf("the import says %v", err)
+	}
+}

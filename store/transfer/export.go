@@ -1,0 +1,286 @@
+// Package transfer takes conversations from one store to another: as lines of JSON, in
+// a file that says by checksums whether all of it is there, one stream after another.
+//
+//	{"footnote_export":1}
+//	{"stream":{…}} {"event":{…}}… {"gap":{"from":…,"to":…}}… {"blob":{…}}… {"end":{"id":…,"sha256":…}}
+//	{"done":{"streams":N,"sha256":…}}
+//
+// The checksum of a stream is that of its lines from stream to the one before end; the
+// last is that of all lines before it. A stream that was deleted while it was read ends
+// with "gone", and does not count.
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/store"
+)
+
+// Progress is told after each stream what has been done so far.
+type Progress func(streams int, bytes int64)
+
+// Count is what an export or import did.
+type Count struct {
+	Streams int // taken
+	There   int // that were there already
+	Running int // whose answer was still being given
+	// Unreadable counts the events that cannot be read, which are taken as they are stored,
+	// and the blobs that cannot, which are left out.
+	Unreadable int
+	// Missing counts the events that are not stored at all; the file names them.
+	Missing int64
+}
+
+const formatVersion = 1
+
+// line is one line of a file; one field is set.
+type line struct {
+	Export int      `json:"footnote_export,omitempty"`
+	Stream *stream  `json:"stream,omitempty"`
+	Event  *event   `json:"event,omitempty"`
+	Gap    *gap     `json:"gap,omitempty"`
+	Blob   *blob    `json:"blob,omitempty"`
+	End    *ending  `json:"end,omitempty"`
+	Gone   string   `json:"gone,omitempty"`
+	Done   *closing `json:"done,omitempty"`
+}
+
+type stream struct {
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`
+	Org       string    `json:"org"`
+	User      string    `json:"user"`
+	ClientID  string    `json:"client_id"`
+	Assistant string    `json:"assistant"`
+	Title     string    `json:"title"`
+	Last      int64     `json:"last"`
+	Run       string    `json:"run"`
+	RunState  string    `json:"run_state"`
+	Deadline  time.Time `json:"deadline"`
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"`
+}
+
+type event struct {
+	Seq  int64     `json:"seq"`
+	Time time.Time `json:"time"`
+	Run  string    `json:"run"`
+	Kind string    `json:"kind"`
+	Body string    `json:"body"`          // the JSON as it is stored
+	Raw  string    `json:"raw,omitempty"` // base64: the body of an event that cannot be read, when it is not text
+}
+
+// gap names events that are missing in the store.
+type gap struct {
+	From int64 `json:"from"` // the first
+	To   int64 `json:"to"`   // the last
+}
+
+type blob struct {
+	Digest footnote.Digest `json:"digest"`
+	Data   string          `json:"data"` // base64
+}
+
+type ending struct {
+	ID  string `json:"id"`
+	Sum string `json:"sha256"`
+}
+
+type closing struct {
+	Streams int    `json:"streams"`
+	Sum     string `json:"sha256"`
+}
+
+// writer writes lines, and sums them up.
+type writer struct {
+	out   *bufio.Writer
+	bytes int64
+	all   hash.Hash
+	one   hash.Hash // of the stream
+
+	buf        []byte
+	unreadable int
+	missing    int64
+}
+
+func (w *writer) line(l line) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode a line: %w", err)
+	}
+	return w.raw(append(data, '\n'))
+}
+
+func (w *writer) raw(data []byte) error {
+	w.all.Write(data) // a hash takes everything
+	w.one.Write(data)
+	w.bytes += int64(len(data))
+	_, err := w.out.Write(data)
+	return err
+}
+
+// Export writes all streams of a store: those of one organisation, or of all for an
+// empty org.
+func Export(ctx context.Context, from store.Movable, out io.Writer, org string, progress Progress) (Count, error) {
+	var n Count
+	w := &writer{out: bufio.NewWriterSize(out, 1<<20), all: sha256.New(), one: sha256.New()}
+	if err := w.line(line{Export: formatVersion}); err != nil {
+		return n, err
+	}
+	for after := ""; ; {
+		heads, err := from.Walk(ctx, after, 200)
+		if err != nil {
+			return n, err
+		}
+		for _, head := range heads {
+			after = head.ID
+			if org != "" && head.Org != org {
+				continue
+			}
+			done, running, err := w.export(ctx, from, head.ID)
+			if err != nil {
+				return n, err
+			}
+			if done {
+				n.Streams++
+			}
+			if running {
+				n.Running++
+			}
+			progress(n.Streams, w.bytes)
+		}
+		if len(heads) == 0 {
+			break
+		}
+	}
+	if err := w.line(line{Done: &closing{n.Streams, sum(w.all)}}); err != nil {
+		return n, err
+	}
+	n.Unreadable, n.Missing = w.unreadable, w.missing
+	return n, w.out.Flush()
+}
+
+func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// export writes one stream, as it is now.
+func (w *writer) export(ctx context.Context, from store.Movable, id string) (done, running bool, err error) {
+	head, err := from.Get(ctx, id)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	w.one.Reset()
+	s := stream(head)
+	if err := w.line(line{Stream: &s}); err != nil {
+		return false, false, err
+	}
+	err = w.contents(ctx, from, head)
+	if footnote.CodeOf(err) == footnote.NotFound { // deleted meanwhile
+		return false, false, w.line(line{Gone: id})
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("export %s: %w", id, err)
+	}
+	return true, head.RunState == "running", w.line(line{End: &ending{id, sum(w.one)}})
+}
+
+func (w *writer) contents(ctx context.Context, from store.Movable, head store.Stream) error {
+	if err := w.events(ctx, from, head); err != nil {
+		return err
+	}
+	digests, err := from.Digests(ctx, head.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range digests {
+		data, err := from.Blob(ctx, head.ID, d)
+		if footnote.CodeOf(err) == footnote.StorageDamaged {
+			w.unreadable++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.line(line{Blob: &blob{d, base64.StdEncoding.EncodeToString(data)}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events writes the events up to the one that head names as the last. Those that are missing
+// are written as gaps, each as one line however long it is.
+func (w *writer) events(ctx context.Context, from store.Movable, head store.Stream) error {
+	last := int64(0) // written
+	for ev, err := range from.Events(ctx, head.ID, 0) {
+		if err != nil {
+			return err
+		}
+		if ev.Seq > head.Last {
+			break // it came after the head was read
+		}
+		if ev.Seq <= last {
+			return fmt.Errorf("event %d follows %d", ev.Seq, last)
+		}
+		if store.Missing(ev.Body) {
+			continue
+		}
+		if err := w.gap(last+1, ev.Seq-1); err != nil {
+			return err
+		}
+		if err := w.event(ev); err != nil {
+			return err
+		}
+		last = ev.Seq
+	}
+	if last == head.Last {
+		return nil
+	}
+	if _, err := from.Get(ctx, head.ID); err != nil {
+		return err // it was deleted meanwhile
+	}
+	return w.gap(last+1, head.Last)
+}
+
+// gap names the missing events from one number to another, if there are any.
+func (w *writer) gap(from, to int64) error {
+	if from > to {
+		return nil
+	}
+	w.missing += to - from + 1
+	return w.line(line{Gap: &gap{from, to}})
+}
+
+func (w *writer) event(ev footnote.Event) error {
+	kind, body, err := footnote.EncodeStored(ev.Body)
+	if err != nil {
+		return err
+	}
+	if _, ok := ev.Body.(footnote.Unreadable); ok {
+		w.unreadable++
+		if !utf8.Valid(body) {
+			raw := base64.StdEncoding.EncodeToString(body)
+			return w.line(line{Event: &event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Raw: raw}})
+		}
+	}
+	w.buf = fmt.Appendf(w.buf[:0], `{"event":{"seq":%d,"time":%q,"run":`, ev.Seq,
+		ev.Time.UTC().Format(time.RFC3339Nano))
+	w.buf = strictjson.AppendString(w.buf, ev.Run)
+	w.buf = strictjson.AppendString(append(w.buf, `,"kind":`...), kind)
+	w.buf = strictjson.AppendString(append(w.buf, `,"body":`...), string(body))
+	return w.raw(append(w.buf, "}}\n"...))
+}

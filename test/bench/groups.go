@@ -1,0 +1,390 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the bare driver, as the baseline for queries and appends
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
+)
+
+// paced is a typical answer: 3 s of text, one piece every 20 ms.
+var paced = order{Kind: "text", Deltas: 150, GapMS: 20}
+
+// streams measures time to the first piece, lateness and CPU by concurrency.
+func streams(ctx context.Context, r *rig) error {
+	for _, n := range r.plan.streams {
+		var first, late50, late99, cost figures
+		for range r.rounds {
+			for i, t := range r.systems() {
+				if t.name == r.floor.name && n < r.floorFrom {
+					continue
+				}
+				s, perDelta := r.load(ctx, t, n, 0)
+				put := func(f *figures, v float64) { *f.of(i) = append(*f.of(i), v) }
+				put(&first, median(s.first))
+				put(&late50, median(s.late))
+				put(&late99, quantile(s.late, 0.99))
+				put(&cost, perDelta)
+			}
+		}
+		r.table.compare(fmt.Sprintf("time to first delta, p50, %d streams", n), "ms", first, 1.3, 1.0)
+		if n == 500 {
+			r.table.compare("lateness of a delta, 500 streams, p50", "ms", late50, 1.15, 1.0)
+			r.table.compare("lateness of a delta, 500 streams, p99", "ms", late99, 1.5, 1.1)
+			r.table.compare("CPU per delta, 500 streams", "µs", cost, 1.25, 0.95)
+		}
+	}
+	return ctx.Err()
+}
+
+// longHistory measures the time to the first piece with a history of 200 KB.
+func longHistory(ctx context.Context, r *rig) error {
+	direct := target{"direct", r.fake.url, "/v1/messages", messagesBody, r.fake.cmd.Process.Pid}
+	var first figures
+	for range r.rounds {
+		for i, t := range []target{direct, r.footnote, r.floor} {
+			s, _ := r.load(ctx, t, 10, 200<<10)
+			*first.of(i) = append(*first.of(i), median(s.first))
+		}
+	}
+	r.table.compare("time to first delta, 200 KB of history, over no proxy", "ms", first, 2.0, 1.4)
+	return ctx.Err()
+}
+
+// load runs one load of typical answers, and returns the CPU time per piece in µs.
+func (r *rig) load(ctx context.Context, t target, n, history int) (s *sample, perDelta float64) {
+	before := cpu(t.pid)
+	s = load(ctx, t, n, r.window, paced, history)
+	r.loads++
+	r.broken += s.broken.Load()
+	if p := s.reason.Load(); p != nil {
+		fmt.Fprintf(os.Stderr, "%s: broken stream: %s\n", t.name, *p)
+	}
+	return s, (cpu(t.pid) - before) * 1000 / float64(max(1, s.deltas.Load()))
+}
+
+// short is an answer dominated by its start and end.
+var short = order{Kind: "text", Deltas: 10}
+
+// runs measures the cost of an answer besides its pieces: sequentially, and with many at once.
+func runs(ctx context.Context, r *rig) error {
+	var each figures
+	for range r.rounds {
+		for i, t := range r.systems() {
+			before := cpu(t.pid)
+			s := load(ctx, t, 16, r.window/2, short, 0)
+			*each.of(i) = append(*each.of(i), (cpu(t.pid)-before)/float64(max(1, s.streams.Load())))
+			if n := s.broken.Load(); n > 0 {
+				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
+			}
+		}
+	}
+	r.table.compare("CPU for a short answer", "ms", each, 4, 2)
+	return nil
+}
+
+// saturated measures deltas per second of CPU without any delays.
+func saturated(ctx context.Context, r *rig) error {
+	flood := order{Kind: "text", Deltas: r.flood}
+	var rate figures
+	for range r.rounds {
+		for i, t := range r.systems() {
+			before := cpu(t.pid)
+			s := &sample{}
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() { s.stream(ctx, t, flood, 0) })
+			}
+			wg.Wait()
+			if n := s.broken.Load(); n > 0 {
+				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
+			}
+			*rate.of(i) = append(*rate.of(i), float64(s.deltas.Load())/max(0.001, (cpu(t.pid)-before)/1000))
+		}
+	}
+	r.table.atLeast("deltas for each second of CPU, saturated", "1/s", rate, 0.6, 1.0)
+	return nil
+}
+
+// memory measures the cost of an open, silent stream.
+func memory(ctx context.Context, r *rig) error {
+	// New processes: the heap of earlier loads would hide the cost.
+	var kb figures
+	for i, t := range r.systems() {
+		var p *process
+		var err error
+		switch t.path {
+		case r.proxy.path:
+			p, err = r.role(ctx, t.name, r.fake.url)
+		default:
+			p, err = r.serve(ctx, filepath.Join(r.dir, "idle"+strconv.Itoa(i)))
+		}
+		if err != nil {
+			return err
+		}
+		t.url, t.pid = p.url, p.cmd.Process.Pid
+		cost, err := idleStreams(ctx, t, r.idle)
+		if err != nil {
+			return err
+		}
+		*kb.of(i) = append(*kb.of(i), cost)
+		p.stop()
+	}
+	r.table.compare(fmt.Sprintf("memory for each open stream, %d streams", r.idle), "KB", kb, 1.25, 0.5)
+	return nil
+}
+
+func idleStreams(ctx context.Context, t target, n int) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	before := resident(t.pid)
+	var wg sync.WaitGroup
+	failed := make(chan error, n)
+	slots := make(chan struct{}, 50)
+	for range n {
+		slots <- struct{}{}
+		opened := make(chan struct{})
+		wg.Go(func() {
+			res, err := post(ctx, t, t.body(order{Kind: "hold"}, 0))
+			if err != nil {
+				failed <- err
+				close(opened)
+				return
+			}
+			defer res.Body.Close()
+			buf := make([]byte, 4096)
+			_, err = res.Body.Read(buf)
+			close(opened)
+			if err == nil {
+				<-ctx.Done()
+			}
+		})
+		go func() { <-opened; <-slots }()
+	}
+	for range cap(slots) {
+		slots <- struct{}{}
+	}
+	pause(ctx, 2*time.Second)
+	cost := (resident(t.pid) - before) / float64(n)
+	cancel()
+	wg.Wait()
+	select {
+	case err := <-failed:
+		return 0, err
+	default:
+		return cost, nil
+	}
+}
+
+// toolSteps measures the time from the end of a model's tool call to the next request.
+func toolSteps(ctx context.Context, r *rig) error {
+	var steps figures
+	for i, t := range []target{r.floor, r.footnote, r.ai} {
+		into := []*[]float64{&steps.base, &steps.ours, &steps.ai}[i]
+		for n := range r.tools {
+			o := order{Kind: "tool", ID: fmt.Sprintf("%s-%d", t.name, n)}
+			res, err := post(ctx, t, t.body(o, 0))
+			if err != nil {
+				return err
+			}
+			drain(res)
+		}
+		res, err := http.Get(r.fake.url + "/steps")
+		if err != nil {
+			return err
+		}
+		err = json.NewDecoder(res.Body).Decode(into)
+		res.Body.Close()
+		if err != nil {
+			return err
+		}
+		if len(*into) < r.tools {
+			return fmt.Errorf("%s made %d of %d tool steps", t.name, len(*into), r.tools)
+		}
+	}
+	r.table.compare("tool loop turnaround, a real query, all events stored", "ms", steps, 1.5, 1.1)
+	return nil
+}
+
+func drain(res *http.Response) {
+	buf := make([]byte, 4096)
+	for {
+		if _, err := res.Body.Read(buf); err != nil {
+			res.Body.Close()
+			return
+		}
+	}
+}
+
+// appends compares group-committed appends with raw inserts of the same durability on the same disk: one row and one
+// fsync at a time.
+func appends(ctx context.Context, r *rig) error {
+	log, err := sqlite.Open(ctx, filepath.Join(r.dir, "append", "footnote.db"), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var rate figures
+	for round := range appendRounds {
+		raw, err := rawInserts(ctx, filepath.Join(r.dir, fmt.Sprintf("raw%d.db", round)),
+			max(200, r.plan.appends/20)/appendRounds)
+		if err != nil {
+			return err
+		}
+		ours, err := appendRate(ctx, log, fmt.Sprint("round", round), r.plan.appends/appendRounds)
+		if err != nil {
+			return err
+		}
+		rate.base, rate.ours = append(rate.base, raw), append(rate.ours, ours)
+	}
+	r.table.atLeast("events appended, fsync first, 64 conversations", "1/s", rate, 0.5, 0.8)
+	return postgresAppends(ctx, r)
+}
+
+// conversations is the number of concurrent writers.
+const conversations = 64
+
+// appendRate returns how many events per second the conversations make durable.
+func appendRate(ctx context.Context, log store.Store, name string, n int) (float64, error) {
+	begun := time.Now()
+	var wg sync.WaitGroup
+	failed := make(chan error, conversations)
+	each := n / conversations
+	for c := range conversations {
+		wg.Go(func() { failed <- appendMany(ctx, log, name+"_"+strconv.Itoa(c), each) })
+	}
+	wg.Wait()
+	for range conversations {
+		if err := <-failed; err != nil {
+			return 0, err
+		}
+	}
+	return float64(each*conversations) / time.Since(begun).Seconds(), nil
+}
+
+// openRaw opens a file with a bare table that is as durable as the log.
+func openRaw(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, "CREATE TABLE events (stream TEXT, seq INTEGER, body BLOB, PRIMARY KEY (stream, seq))")
+	return db, err
+}
+
+func rawInserts(ctx context.Context, path string, n int) (float64, error) {
+	db, err := openRaw(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	body := []byte(strings.Repeat("x", 330))
+	begun := time.Now()
+	for i := range n {
+		if _, err := db.ExecContext(ctx, "INSERT INTO events VALUES (?, ?, ?)", "s", i, body); err != nil {
+			return 0, err
+		}
+	}
+	return float64(n) / time.Since(begun).Seconds(), nil
+}
+
+func appendMany(ctx context.Context, log store.Store, id string, n int) error {
+	if err := log.Create(ctx, store.Stream{ID: id, Kind: "conversation", Org: "bench", User: "bench"}); err != nil {
+		return err
+	}
+	body := footnote.UserMessage{Text: strings.Repeat("x", 300)}
+	for i := range n {
+		if _, err := log.Append(ctx, store.Append{
+			Stream: id,
+			After:  int64(i),
+			Bodies: []footnote.Body{body},
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// starts measures the time from executing the server to its first answer.
+func starts(ctx context.Context, r *rig) error {
+	var ms []float64
+	for n := range r.plan.starts {
+		begun := time.Now()
+		p, err := r.serve(ctx, filepath.Join(r.dir, "start", strconv.Itoa(n)))
+		if err != nil {
+			return err
+		}
+		ms = append(ms, float64(time.Since(begun).Microseconds())/1000)
+		p.stop()
+	}
+	r.table.absolute("start of footnote serve to ready, new data folder", "ms", median(ms), 200, 50)
+	return nil
+}
+
+// queries compares a single-row query with the bare driver.
+func queries(ctx context.Context, r *rig) error {
+	path := filepath.Join(r.dir, "shop.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	const statement = "SELECT count(*) AS n FROM orders"
+	const n = 300
+	var bare []float64
+	for range n {
+		begun := time.Now()
+		var count int
+		if err := db.QueryRowContext(ctx, statement).Scan(&count); err != nil {
+			return err
+		}
+		bare = append(bare, float64(time.Since(begun).Microseconds())/1000)
+	}
+	cmd := exec.CommandContext(ctx, r.plan.footnote, "query", "--batch", "--source", path, "--data",
+		filepath.Join(r.dir, "query"))
+	cmd.Env = cleanEnv()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	answers := json.NewDecoder(stdout)
+	var ours []float64
+	for i := range n {
+		begun := time.Now()
+		fmt.Fprintf(stdin, "{\"id\":%d,\"sql\":%q}\n", i, statement)
+		var out struct{ Outcome, Reason string }
+		if err := answers.Decode(&out); err != nil || out.Outcome != "executed" {
+			return errors.Join(fmt.Errorf("query: %s %s", out.Outcome, out.Reason), err)
+		}
+		ours = append(ours, float64(time.Since(begun).Microseconds())/1000)
+	}
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	r.table.absolute("a query of one row, over the bare driver", "ms", median(ours)-median(bare), 1, 0.2)
+	return nil
+}

@@ -1,0 +1,251 @@
+package cache_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/footnotehq/footnote/internal/redistest"
+	"github.com/footnotehq/footnote/tool/cache"
+)
+
+// TestMemoryIsBounded stores more than fits, in bytes and in entries.
+func TestMemoryIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		bytes         int64
+		entries, size int
+		most, puts    int
+	}{
+		{name: "bytes", bytes: 1 << 20, entries: 1 << 20, size: 10_000, most: 105, puts: 2000},
+		{name: "entries", bytes: 1 << 20, entries: 50, size: 10, most: 50, puts: 2000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := cache.NewMemory(c.bytes, c.entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			for i := range c.puts {
+				if err := m.Put(t.Context(), fmt.Sprint(i), "o", make([]byte, c.size), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.Settle()
+			n := 0
+			for i := range c.puts {
+				if data, _ := m.Get(t.Context(), fmt.Sprint(i)); data != nil {
+					n++
+				}
+			}
+			if n == 0 || n > c.most {
+				t.Fatalf("%d entries are kept, want 1 to %d", n, c.most)
+			}
+			if err := m.Put(t.Context(), "large", "o", make([]byte, c.bytes/2), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if data, _ := m.Get(t.Context(), "large"); data != nil {
+				t.Fatal("one entry takes half of the room")
+			}
+		})
+	}
+}
+
+// TestRedisGoes kills the server between calls and during one, makes it hang, and restarts it: every call is
+// answered.
+func TestRedisGoes(t *testing.T) {
+	server := redistest.New(t)
+	var now atomic.Int64
+	later := func() { now.Add(int64(time.Minute)) } // after the pause
+	r := inRedis(t, server, cache.RedisOptions{
+		Time: 2 * time.Second,
+		Now:  func() time.Time { return time.Unix(0, now.Load()) },
+	})
+	w, f := newWorld(t, r), &fake{name: "run_query"}
+	tool := w.Tool(f, rule)
+	want := func(what string, hit bool) {
+		t.Helper()
+		if out := mustCall(t, tool, ask(`{}`)); out.CacheHit != hit || out.Rows == nil {
+			t.Fatalf("%s: hit is %v, want %v", what, out.CacheHit, hit)
+		}
+	}
+	want("at first", false)
+	want("then", true)
+	server.Kill(t)
+	want("killed", false)
+	failed := w.counts("failed get")
+	if failed == 0 {
+		t.Fatal("no failure was counted")
+	}
+	if err := w.Forget(t.Context(), "c1"); err == nil {
+		t.Fatal("a server that is gone forgets")
+	}
+	server.Start(t)
+	later()
+	want("started again, empty", false)
+	want("started again", true)
+	server.Freeze(t)
+	want("frozen", false)
+	server.Thaw(t)
+	later()
+	want("thawed", true)
+}
+
+// TestRedisPauses checks that a server that failed is not contacted for a while.
+func TestRedisPauses(t *testing.T) {
+	server := redistest.New(t)
+	var now atomic.Int64
+	r := inRedis(t, server, cache.RedisOptions{
+		Pause: time.Second,
+		Now:   func() time.Time { return time.Unix(0, now.Load()) },
+	})
+	defer r.Close()
+	ctx := t.Context()
+	server.Kill(t)
+	if _, err := r.Get(ctx, "k"); err == nil || err == cache.ErrPaused {
+		t.Fatalf("a killed server: %v", err)
+	}
+	server.Start(t)
+	if _, err := r.Get(ctx, "k"); err != cache.ErrPaused {
+		t.Fatalf("in the pause: %v", err)
+	}
+	now.Add(int64(time.Second))
+	if _, err := r.Get(ctx, "k"); err != nil {
+		t.Fatalf("after the pause: %v", err)
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := r.Get(gone, "k"); err == nil {
+		t.Fatal("no error for a caller that has gone")
+	}
+	if _, err := r.Get(ctx, "k"); err != nil {
+		t.Fatalf("a caller that went stopped the others: %v", err)
+	}
+}
+
+// TestPoisoned writes hostile entries into Redis under the key of a call.
+func TestPoisoned(t *testing.T) {
+	server := redistest.New(t)
+	w, f := newWorld(t, inRedis(t, server, cache.RedisOptions{})), &fake{name: "run_query"}
+	tool, client := w.Tool(f, rule), server.Client(t)
+	mustCall(t, tool, ask(`{}`))
+	mustCall(t, tool, ask(`{"n":2}`))
+	mine, good := entryOf(t, client, `{}`)
+	change := func(name string, to any) string {
+		var e map[string]any
+		if err := json.Unmarshal([]byte(good), &e); err != nil {
+			t.Fatal(err)
+		}
+		e[name] = to
+		data, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	poison := map[string]string{
+		"nothing": " ", "no JSON": "{", "cut": good[:len(good)/2], "null": "null", "a list": "[]",
+		"another shape": `{"rows":{}}`,
+		"huge":          strings.Repeat("x", 20<<20), "huge JSON": good + strings.Repeat(" ", 9<<20),
+		"deep":   strings.Repeat("[", 1<<20),
+		"format": change("format", 2), "no key": change("key", nil), "key of another": change("key", "AAAA"),
+		"future": change("made", "2036-01-01T00:00:00Z"), "past": change("made", "2006-01-01T00:00:00Z"),
+		"mark": change("mark", ""), "short mark": change("mark", "r"), "pattern": change("mark", ".*"),
+		"no statement": change("sql", ""), "cells": change("rows", []any{[]any{1}}),
+		"too many cells": change("rows", []any{[]any{"a", 1, 2, 3}}),
+		"nested cells":   change("rows", []any{[]any{[]any{}, 1, 2}}),
+		"object cells":   change("rows", []any{[]any{map[string]any{"a": 1}, 1, 2}}),
+		"rows":           change("rows", "none"), "columns": change("columns", make([]map[string]any, 5000)),
+	}
+	for name, data := range poison {
+		t.Run(name, func(t *testing.T) {
+			if err := client.Set(t.Context(), mine, data, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
+				t.Fatalf("believed: %+v", out)
+			}
+			if out := mustCall(t, tool, ask(`{}`)); !out.CacheHit {
+				t.Fatal("the bad entry was not replaced")
+			}
+		})
+	}
+	t.Run("the entry of another call", func(t *testing.T) {
+		_, theirs := entryOf(t, client, `{"n":2}`)
+		if err := client.Set(t.Context(), mine, theirs, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
+			t.Fatalf("believed: %+v", out)
+		}
+	})
+	t.Run("another type", func(t *testing.T) {
+		if err := client.Del(t.Context(), mine).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.LPush(t.Context(), mine, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if out := mustCall(t, tool, ask(`{}`)); out.CacheHit {
+			t.Fatalf("believed: %+v", out)
+		}
+	})
+}
+
+// entryOf finds the entry whose rows name the given input.
+func entryOf(t *testing.T, client *redis.Client, input string) (name, data string) {
+	t.Helper()
+	names, err := client.Keys(t.Context(), "footnote:cache:entry:*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := client.Get(t.Context(), name).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct{ Rows [][]any }
+		if json.Unmarshal([]byte(data), &e) == nil && strings.Contains(fmt.Sprint(e.Rows[0][0]), ": "+input+" #") {
+			return name, data
+		}
+	}
+	t.Fatalf("no entry for %s among %d", input, len(names))
+	return "", ""
+}
+
+// TestRedisExpires checks that entries and the sets that list them expire.
+func TestRedisExpires(t *testing.T) {
+	server := redistest.New(t)
+	r := inRedis(t, server, cache.RedisOptions{})
+	defer r.Close()
+	if err := r.Put(t.Context(), "k", "conversation", []byte("x"), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	client := server.Client(t)
+	keys, err := client.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("%v, %v", keys, err)
+	}
+	for _, key := range keys {
+		ttl, err := client.PTTL(t.Context(), key).Result()
+		if err != nil || ttl <= 0 || ttl > cache.MaxTTL+time.Minute {
+			t.Errorf("%s stays for %v, %v", key, ttl, err)
+		}
+		if strings.Contains(key, "conversation") {
+			t.Errorf("%s tells the conversation", key)
+		}
+	}
+}
+
+func TestOpenRedisHidesItsAddress(t *testing.T) {
+	if _, err := cache.OpenRedis("redis://:secret@host:port:1/x", cache.RedisOptions{}); err == nil ||
+		strings.Contains(err.Error(), "secret") {
+		t.Fatalf("%v", err)
+	}
+}
