@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/tool"
 )
 
 // Access says what people may use. What somebody may not use is to them as if it were
@@ -23,67 +21,16 @@ type Access interface {
 type everything struct{}
 
 func (everything) Assistant(footnote.Principal, string) bool { return true }
-func (everything) Source(footnote.Principal, string) bool    { return true }
-func (everything) EverySource(footnote.Principal) bool       { return true }
-func (everything) Tool(footnote.Principal, string) bool      { return true }
-func (everything) Tier(footnote.Principal, string) bool      { return true }
-func (everything) Model(footnote.Principal, string) bool     { return true }
 
-// first is the assistant of who names none: the first that it may use, or nil.
-func (e *Engine) first(p footnote.Principal) *Assistant {
-	for _, a := range e.opts.Assistants {
-		if e.opts.Access.Assistant(p, a.Name) {
-			return a
-		}
-	}
-	return nil
-}
+func (everything) Source(footnote.Principal, string) bool { return true }
 
-// Assistants describes the assistants that a principal may use, the default one first,
-// with the tiers and tools that it may use. They must not be changed.
-func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
-	if _, all := e.opts.Access.(everything); all {
-		return e.infos
-	}
-	var list []AssistantInfo
-	for i, a := range e.opts.Assistants {
-		if !e.opts.Access.Assistant(p, a.Name) {
-			continue
-		}
-		info := e.infos[i]
-		info.Tiers = e.tiers(p, a)
-		info.Tools = slices.DeleteFunc(slices.Clone(info.Tools), func(t ToolInfo) bool {
-			return !e.opts.Access.Tool(p, t.Name)
-		})
-		if own, err := e.tier(p, a, ""); err == nil {
-			info.Model = own.Model
-		} else {
-			info.Model, info.Unavailable = "", footnote.MessageOf(err)
-		}
-		list = append(list, info)
-	}
-	return list
-}
+func (everything) EverySource(footnote.Principal) bool { return true }
 
-// tiers are the tiers of an assistant that a principal may choose.
-func (e *Engine) tiers(p footnote.Principal, a *Assistant) []Tier {
-	if _, all := e.opts.Access.(everything); all {
-		return a.Tiers
-	}
-	return slices.DeleteFunc(slices.Clone(a.Tiers), func(t Tier) bool {
-		return !e.opts.Access.Tier(p, t.Name) || !e.opts.Access.Model(p, t.Model)
-	})
-}
+func (everything) Tool(footnote.Principal, string) bool { return true }
 
-// tools are the definitions of an assistant's tools that a principal may use.
-func (e *Engine) toolsOf(p footnote.Principal, a *Assistant) json.RawMessage {
-	if _, all := e.opts.Access.(everything); all {
-		return e.frozen[a]
-	}
-	return Freeze(slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
-		return !e.opts.Access.Tool(p, t.Spec().Name)
-	}), a.Policy)
-}
+func (everything) Tier(footnote.Principal, string) bool { return true }
+
+func (everything) Model(footnote.Principal, string) bool { return true }
 
 // MaySee reports whether a principal may still use what a conversation was opened with:
 // its assistant and its sources. If not, the conversation counts as missing. With unknown, the

@@ -22,47 +22,11 @@ type Table struct {
 }
 
 const (
-	chunkRows    = 10_000
-	chunkBytes   = 4 << 20
 	citedResults = 20     // how many results footnotes look at, newest first
 	citedRows    = 50_000 // how many rows of them in all
 
 	readTime = 10 * time.Second // for one chunk of them
 )
-
-// storeRows turns the rows of a query into chunks and the record that names them.
-func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredResult, map[footnote.Digest][]byte) {
-	stored := &footnote.StoredResult{
-		ID: id, Source: source, SQL: sql, Columns: res.Columns, RowCount: len(res.Rows), Truncated: res.Truncated,
-	}
-	if stored.Columns == nil {
-		stored.Columns = []footnote.Column{}
-	}
-	blobs := map[footnote.Digest][]byte{}
-	buf, rows := []byte{'['}, 0
-	cut := func() {
-		if rows == 0 {
-			return
-		}
-		data := append(buf, ']')
-		d := DigestOf(data)
-		blobs[d] = data
-		stored.Chunks = append(stored.Chunks, footnote.Chunk{Digest: d, Rows: rows})
-		buf, rows = []byte{'['}, 0
-	}
-	for _, row := range res.Rows {
-		if rows > 0 {
-			buf = append(buf, ',')
-		}
-		buf = footnote.AppendRow(buf, row)
-		rows++
-		if rows == chunkRows || len(buf) > chunkBytes {
-			cut()
-		}
-	}
-	cut()
-	return stored, blobs
-}
 
 // answered is the answer of the run with its footnotes, or nil when it has none.
 func (r *run) answered(hints []footnote.Cite) *footnote.Answered {

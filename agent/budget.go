@@ -11,7 +11,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/history"
-	"github.com/footnotehq/footnote/tool"
 )
 
 // Budget keeps people within their limits. Before a call is made, the most it can use is
@@ -316,85 +315,6 @@ func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	return bodies, settle
 }
 
-// pageTTL is how long a run keeps what it has reserved while a page runs its calls.
-const pageTTL = 2 * time.Minute
-
-// keepForPage keeps the reservation of a run that is about to park for calls which a page
-// answers by itself: it has paid for a step, and needs the rest for its answer. It does not
-// when a person is waited for, who may take long.
-func (r *run) keepForPage() (kept bool, err error) {
-	p := &r.purse
-	if p.hold == nil || !p.hold.Reserved() || p.unsure > 0 || !r.awaitsPage() {
-		return false, nil
-	}
-	if err := r.w.flush(); err != nil { // what was spent counts, whatever becomes of the reservation
-		return false, err
-	}
-	c := r.spending()
-	c.Most = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
-	c.Enough, c.Wait, c.TTL = c.Most, false, pageTTL
-	h, err := r.reserve(c)
-	if footnote.CodeOf(err) == footnote.BudgetExceeded {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	p.hold = h
-	return true, nil
-}
-
-// awaitsPage reports whether all that the run waits for are calls that a page answers by itself.
-func (r *run) awaitsPage() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	open := r.s.open()
-	for _, c := range open {
-		p := r.plan(c)
-		_, decided := r.s.approvals[c.ID]
-		asks := r.a.Policy.Verdict(p.spec) == Ask && !decided && !r.s.isAlways(p.spec.Name)
-		if !p.wait || asks || p.spec.Kind == tool.Question {
-			return false
-		}
-	}
-	return len(open) > 0
-}
-
-// lost returns the events, and their settlement, for the calls of a run whose process died.
-// What they used is estimated. With goesOn, the run keeps its reservation.
-func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool) (
-	bodies []footnote.Body, settle []footnote.Settle, err error,
-) {
-	reserved, err := e.opts.Log.Reserved(ctx, stream)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, r := range reserved {
-		if r.Run != s.run || s.run == "" {
-			continue // a call outside the run, which may still be under way
-		}
-		u, spent := lostUse(r, e.opts.Budget.Weight(s.opened.Tier))
-		spent.Keep = goesOn && r.ID == reservationOf(s.run)
-		if settle = append(settle, spent); r.Lost != (footnote.Amount{}) {
-			bodies = append(bodies, footnote.StepFailed{
-				Step: s.steps + 1, Attempt: 1, Code: footnote.ModelUnavailable,
-				Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true,
-			})
-		}
-	}
-	return bodies, settle, nil
-}
-
-// lostUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
-// them.
-func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
-	tokens := r.Lost.Tokens / max(1, weight)
-	amount := footnote.Amount{MicroUSD: r.Lost.MicroUSD, Tokens: tokens * max(1, weight)}
-	answer := min(tokens, leastAnswer)
-	return footnote.Usage{Input: tokens - answer, Output: answer, Estimated: true},
-		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
-}
-
 // mostOverdue is how many reservations one settleOverdue settles.
 const mostOverdue = 100
 
@@ -434,17 +354,24 @@ func (noBudget) Admit(context.Context, footnote.Principal, string) (func(), erro
 func (noBudget) Reserve(_ context.Context, _ footnote.Principal, c Spending) (Hold, error) {
 	return noHold(c.Most), nil
 }
+
 func (noBudget) PerRun(footnote.Principal) int64 { return 0 }
-func (noBudget) ToolPrice(string) int64          { return 0 }
-func (noBudget) Weight(string) int64             { return 1 }
+
+func (noBudget) ToolPrice(string) int64 { return 0 }
+
+func (noBudget) Weight(string) int64 { return 1 }
 
 type noHold footnote.Amount
 
-func (h noHold) Amount() footnote.Amount                                    { return footnote.Amount(h) }
-func (noHold) Reserved() bool                                               { return false }
+func (h noHold) Amount() footnote.Amount { return footnote.Amount(h) }
+
+func (noHold) Reserved() bool { return false }
+
 func (noHold) Settle(footnote.Usage, footnote.Cost, bool) []footnote.Settle { return nil }
-func (noHold) Freed()                                                       {}
-func (noHold) Drop()                                                        {}
+
+func (noHold) Freed() {}
+
+func (noHold) Drop() {}
 
 // dayOver is the error of a run whose user has reached a limit.
 type dayOver struct{ error }

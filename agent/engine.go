@@ -3,8 +3,15 @@
 //
 // A run is one execution of the loop for one input. It ends with exactly one
 // terminal event, or it is parked: some calls wait for a client or a person, and
-// nothing but the log remembers it. Whoever brings the last answer goes on as the
-// same run, in this process or in a later one.
+// nothing but the log remembers it. Whoever brings the last answer resumes
+// the run, in this process or in a later one.
+//
+// The files follow a run's life. A turn comes in (turn.go, submit.go) and takes its conversation
+// (conversation.go), which it opens if it is new (open.go). The run (run.go) makes model calls (step.go)
+// and the tool calls that they ask for (calls.go, toolcall.go), with their statements (statements.go). It
+// parks when calls wait for somebody outside (park.go) and resumes with their results (clientresult.go).
+// It ends by itself (end.go, answer.go) or is stopped (stop.go). When its server dies another takes it over
+// (recover.go), and one that shuts down hands it over (handover.go).
 package agent
 
 import (
@@ -12,17 +19,13 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"iter"
 	"log/slog"
-	"regexp"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/tool"
 )
 
 // Why a run's context ends.
@@ -96,13 +99,37 @@ type Metrics interface {
 
 type noMetrics struct{}
 
-func (noMetrics) RunEnded(string, string, time.Duration)                               {}
-func (noMetrics) RunFailed(footnote.Code)                                              {}
-func (noMetrics) StepFailed(footnote.Code)                                             {}
-func (noMetrics) ConversationGrew(int, int64)                                          {}
-func (noMetrics) HistoryRepaired(int)                                                  {}
+func (noMetrics) RunEnded(string, string, time.Duration) {}
+
+func (noMetrics) RunFailed(footnote.Code) {}
+
+func (noMetrics) StepFailed(footnote.Code) {}
+
+func (noMetrics) ConversationGrew(int, int64) {}
+
+func (noMetrics) HistoryRepaired(int) {}
+
 func (noMetrics) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration, bool) {}
-func (noMetrics) ToolEnded(string, string, time.Duration)                              {}
+
+func (noMetrics) ToolEnded(string, string, time.Duration) {}
+
+// Log is what the loop needs of a store, and no more. The errors are as
+// store.Store says.
+type Log interface {
+	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
+	Get(ctx context.Context, id string) (footnote.Stream, error)
+	Find(ctx context.Context, org, user, kind, clientID string) (footnote.Stream, error)
+	Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error)
+	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
+	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
+	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
+	Release(ctx context.Context, stream string, token int64) error
+	Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
+	Withdrawn(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
+	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
+	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
+	Expire(ctx context.Context, id string) error
+}
 
 // Engine runs the assistants' conversations. Its methods may be called from
 // several goroutines.
@@ -129,15 +156,6 @@ type Engine struct {
 	orphans  map[string]orphan  // by stream
 	locks    map[string]*streamLock
 	draining bool
-}
-
-// clientKey is how a client names a conversation.
-type clientKey struct{ org, user, id string }
-
-// streamLock lets one turn at a time change a stream from outside of its run.
-type streamLock struct {
-	held chan struct{} // has one value while somebody holds the lock
-	refs int
 }
 
 // New checks the options and makes an engine. Stop must be called in the end.
@@ -210,92 +228,6 @@ func New(opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// toolName is what the Messages API accepts.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-func (e *Engine) register(a *Assistant) error {
-	if a.Name == "" || a.Model == nil || a.Opening == nil {
-		return fmt.Errorf("assistant %q needs a name, a model and an opening", a.Name)
-	}
-	a.Limits = a.Limits.withDefaults()
-	if err := a.Policy.Check(); err != nil {
-		return fmt.Errorf("assistant %s: %w", a.Name, err)
-	}
-	seen := map[string]bool{}
-	for _, t := range a.Tools {
-		s := t.Spec()
-		switch {
-		case seen[s.Name]:
-			return fmt.Errorf("assistant %s: two tools are named %s", a.Name, s.Name)
-		case !toolName.MatchString(s.Name):
-			return fmt.Errorf("assistant %s: the tool name %q is not 1 to 64 letters, digits, - and _", a.Name, s.Name)
-		case !json.Valid(s.InputSchema):
-			return fmt.Errorf("assistant %s: the input schema of the tool %s is not JSON", a.Name, s.Name)
-		case s.Final != (s.Name == tool.FinalAnswer):
-			return fmt.Errorf("assistant %s: the tool %s and no other gives the final answer", a.Name, tool.FinalAnswer)
-		}
-		seen[s.Name] = true
-	}
-	tiers := map[string]bool{}
-	for _, t := range a.Tiers {
-		if t.Name == "" || t.Model == "" || tiers[t.Name] {
-			return fmt.Errorf("assistant %s: the tier %q needs a name of its own and a model", a.Name, t.Name)
-		}
-		tiers[t.Name] = true
-	}
-	e.frozen[a] = Freeze(a.Tools, a.Policy)
-	for _, name := range append([]string{a.Name}, a.Aliases...) {
-		if e.byName[name] != nil {
-			return fmt.Errorf("two assistants are named %s", name)
-		}
-		e.byName[name] = a
-	}
-	return nil
-}
-
-func (a *Assistant) info() AssistantInfo {
-	info := AssistantInfo{
-		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
-		Tiers: a.Tiers, Unavailable: a.Unavailable, Created: a.Created,
-	}
-	for _, t := range a.Tools {
-		s := t.Spec()
-		_, checked := t.(tool.Checked)
-		info.Tools = append(info.Tools, ToolInfo{
-			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s),
-			Checked: checked && s.Side == tool.Client,
-		})
-	}
-	return info
-}
-
-// Submit takes a turn and returns once its run is under way; its first events may
-// not be committed yet. The ticket's reader, from Subscribe, must be closed.
-//
-// The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
-// cannot be taken, NotFound for a conversation that is not the principal's,
-// Conflict when the conversation is busy, or has the message already. Answers and approvals that do not fit
-// what is open are refused as a whole: with CallUnknown when the call was never
-// open to the client, CallAnswered when it has another answer, and CallClosed when
-// its time was over or the conversation went on without it.
-func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
-	leave, err := e.enter()
-	if err != nil {
-		return Ticket{}, err
-	}
-	defer leave()
-	if len(t.Answers)+len(t.Approvals) > 0 {
-		if err := t.bounds(); err != nil {
-			return Ticket{}, err
-		}
-		return e.answer(ctx, t)
-	}
-	return e.ask(ctx, &t)
-}
-
-// Subscribe gives the reader of a ticket: everything with Seq > After.
-func (e *Engine) Subscribe(t Ticket) *hub.Reader { return t.reader }
-
 // enter begins work that Drain waits for, such as a turn that may start a run; it
 // is refused once the engine drains. leave ends it.
 func (e *Engine) enter() (leave func(), err error) {
@@ -310,318 +242,6 @@ func (e *Engine) enter() (leave func(), err error) {
 	}
 	e.work.Add(1) // under the lock, so never while Drain already waits for nothing
 	return e.work.Done, nil
-}
-
-// ask starts a run for a message.
-func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
-	head, found, err := e.find(ctx, t)
-	if err != nil {
-		return Ticket{}, err
-	}
-	a, err := e.assistant(t.Principal, t.Assistant, head.Assistant)
-	if err != nil {
-		return Ticket{}, err
-	}
-	if err := a.message(t); err != nil {
-		return Ticket{}, err
-	}
-	if t.rewinds() && !found {
-		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
-	}
-	if a.Unavailable != "" {
-		return Ticket{}, footnote.Errorf(footnote.ModelUnavailable, "%s", a.Unavailable)
-	}
-	done, err := e.opts.Budget.Admit(ctx, t.Principal, head.ID)
-	if err != nil {
-		e.refused(*t, head.ID, err)
-		return Ticket{}, err
-	}
-	t.admitted = done
-	ticket, err := e.startIn(ctx, a, head, found, t)
-	if err != nil {
-		done()
-	}
-	return ticket, err
-}
-
-// refused tells about a question that a limit refused. Other errors, such as a store that is away, are no refusal.
-func (e *Engine) refused(t Turn, conversation string, err error) {
-	code := footnote.CodeOf(err)
-	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {
-		return
-	}
-	t.Conversation = conversation
-	e.opts.Refused(t, err)
-}
-
-// startIn starts a run in a new conversation, or in one that was found.
-func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream, found bool, t *Turn) (Ticket, error) {
-	if !found {
-		return e.open(ctx, a, t)
-	}
-	return e.goOn(ctx, a, head, t)
-}
-
-// goOn starts a run in a conversation that exists.
-func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
-	for tries := noteTries; ; tries-- {
-		again := *t
-		ticket, raced, err := e.goOnce(ctx, a, head.ID, &again)
-		if !raced || tries == 0 {
-			return ticket, err
-		}
-	}
-}
-
-// goOnce is raced when another engine has written meanwhile.
-func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Turn) (_ Ticket, raced bool, err error) {
-	unlock, err := e.lock(ctx, stream)
-	if err != nil {
-		return Ticket{}, false, err
-	}
-	defer unlock()
-	head, err := e.quiet(ctx, stream)
-	if err != nil {
-		return Ticket{}, false, err
-	}
-	if head.Last >= a.Limits.Events {
-		return Ticket{}, false,
-			footnote.Errorf(footnote.TooLarge,
-				"The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
-	}
-	s, err := e.load(ctx, head)
-	if err != nil {
-		return Ticket{}, false, err
-	}
-	if err := e.mayGoOn(t.Principal, s); err != nil {
-		return Ticket{}, false, err
-	}
-	if s.repeated(t) {
-		return Ticket{}, false, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
-	}
-	var bodies []footnote.Body
-	if t.rewinds() {
-		to, err := s.takeBack(a, t)
-		if err != nil {
-			return Ticket{}, false, err
-		}
-		bodies = append(bodies, footnote.Rewound{ToSeq: to})
-	}
-	if s.parked {
-		if head, err = e.supersede(ctx, head, s); err != nil {
-			return Ticket{}, e.raced(err), err
-		}
-	}
-	for _, b := range bodies {
-		s.rewind(b.(footnote.Rewound).ToSeq)
-	}
-	ticket, err := e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
-	return ticket, e.raced(err), err
-}
-
-// find returns the stream a turn is about, if it has one already.
-func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
-	p := t.Principal
-	switch {
-	case t.Conversation != "":
-		head, err = e.opts.Log.Get(ctx, t.Conversation)
-	case t.ClientID != "":
-		if err := checkClientID(t.ClientID); err != nil {
-			return head, false, err
-		}
-		head, err = e.opts.Log.Find(ctx, p.Org, p.User, "conversation", t.ClientID)
-		if footnote.CodeOf(err) == footnote.NotFound {
-			return head, false, nil
-		}
-	default:
-		return head, false, nil
-	}
-	if err != nil && footnote.CodeOf(err) != footnote.NotFound {
-		return head, false, err
-	}
-	// In the same words for one that is somebody else's as for one that is not there.
-	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
-		return head, false, &footnote.Error{
-			Code:    footnote.NotFound,
-			Message: "There is no such conversation.",
-			Err:     err,
-		}
-	}
-	return head, true, nil
-}
-
-func checkClientID(id string) error {
-	ok := len(id) <= 128 && utf8.ValidString(id)
-	for _, r := range id {
-		ok = ok && unicode.IsPrint(r)
-	}
-	if !ok {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
-	}
-	return nil
-}
-
-// assistant returns the assistant of a turn. A conversation keeps its own.
-func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant, error) {
-	name := asked
-	if name == "" {
-		name = own
-	}
-	if name == "" {
-		if a := e.first(p); a != nil {
-			return a, nil
-		}
-		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
-	}
-	a := e.byName[name]
-	if a == nil || !e.opts.Access.Assistant(p, a.Name) {
-		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
-	}
-	if own != "" && a.Name != own {
-		return nil, footnote.Errorf(footnote.Conflict,
-			"This conversation is held with the assistant %q; open a new one for %q.", own, a.Name)
-	}
-	return a, nil
-}
-
-// lock keeps other turns from changing a stream until unlock is called. It waits
-// for them at most as long as ctx lasts.
-func (e *Engine) lock(ctx context.Context, stream string) (unlock func(), err error) {
-	e.mu.Lock()
-	l := e.locks[stream]
-	if l == nil {
-		l = &streamLock{held: make(chan struct{}, 1)}
-		e.locks[stream] = l
-	}
-	l.refs++
-	e.mu.Unlock()
-	leave := func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if l.refs--; l.refs == 0 {
-			delete(e.locks, stream)
-		}
-	}
-	select {
-	case l.held <- struct{}{}:
-		return func() { <-l.held; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// quiet returns the head of a stream in which nothing is running. The stream must
-// be locked.
-func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, error) {
-	if r := e.running(stream); r != nil {
-		if !r.ending() {
-			return footnote.Stream{}, busy()
-		}
-		if err := r.waitUntilOver(ctx); err != nil { // its readers may have seen its end before it is over
-			return footnote.Stream{}, err
-		}
-	}
-	if err := e.settleOrphan(ctx, stream); err != nil {
-		return footnote.Stream{}, err
-	}
-	head, err := e.opts.Log.Get(ctx, stream)
-	if err == nil && head.RunState == "running" {
-		return head, busy()
-	}
-	return head, err
-}
-
-func busy() error {
-	return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
-}
-
-func (e *Engine) running(stream string) *run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.runs[stream]
-}
-
-// load folds the log of a stream.
-func (e *Engine) load(ctx context.Context, head footnote.Stream) (*state, error) {
-	s, stream := &state{}, head.ID
-	last := int64(0)
-	for _, ev := range e.recall.get(stream) {
-		s.apply(ev)
-		last = ev.Seq
-	}
-	for ev, err := range e.opts.Log.Events(ctx, stream, last) {
-		if err != nil {
-			return nil, err
-		}
-		s.apply(ev)
-	}
-	e.recall.put(stream, s.events)
-	s.agree(head)
-	return s, nil
-}
-
-// Stop ends the run of a conversation. One that has ended already, or that does
-// not exist, is left as it is. One that another engine drives is asked to end, which
-// is not waited for.
-func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
-	for tries := noteTries; ; tries-- {
-		if err := e.stopOnce(ctx, conversation, by); !e.raced(err) || tries == 0 {
-			return err
-		}
-	}
-}
-
-func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
-	if done, err := e.stopRunning(ctx, conversation, by); done {
-		return err
-	}
-	if done, err := e.stopElsewhere(ctx, conversation, by); done {
-		return err
-	}
-	leave, err := e.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	unlock, err := e.lock(ctx, conversation)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	// Nobody starts a run while the stream is locked; somebody may have before.
-	if done, err := e.stopRunning(ctx, conversation, by); done {
-		return err
-	}
-	head, err := e.opts.Log.Get(ctx, conversation)
-	if footnote.CodeOf(err) == footnote.NotFound {
-		return nil
-	}
-	if err != nil || head.RunState != "parked" {
-		return err
-	}
-	s, err := e.load(ctx, head)
-	if err != nil {
-		return err
-	}
-	_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: by})
-	return err
-}
-
-// stopRunning cancels the run of a conversation that this engine drives, if there
-// is one. It is not done when there is none any more: it ended or parked before it
-// could notice.
-func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done bool, err error) {
-	r := e.running(conversation)
-	if r == nil {
-		return false, nil
-	}
-	r.cancel(stopped{by})
-	if !r.isClosed() {
-		return true, nil // whatever it does next, it finds that it was stopped
-	}
-	err = r.waitUntilOver(ctx)
-	return err != nil, err
 }
 
 // strayTime is how long Drain waits for tools that ignore that their run is over.
@@ -656,14 +276,4 @@ func waited(wg *sync.WaitGroup) <-chan struct{} {
 	c := make(chan struct{})
 	go func() { wg.Wait(); close(c) }()
 	return c
-}
-
-func (e *Engine) live() []*run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	runs := make([]*run, 0, len(e.runs))
-	for _, r := range e.runs {
-		runs = append(runs, r)
-	}
-	return runs
 }

@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -153,82 +151,5 @@ func (r *run) waitUntilOver(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-look.C:
 		}
-	}
-}
-
-// orphan is a run of this engine that gave up, because the store was away for too long or
-// refused its events.
-type orphan struct {
-	run   string
-	lease int64
-	err   error // why they can never be written; nil: the store was away
-}
-
-// settleOrphan continues a run that gave up because the store was away, and ends one whose
-// events the store has refused for another reason: the same steps would be refused again after
-// they were paid for again. The stream must be locked.
-func (e *Engine) settleOrphan(ctx context.Context, stream string) error {
-	e.mu.Lock()
-	o, ok := e.orphans[stream]
-	e.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	settle := e.continueOrphan
-	if o.err != nil {
-		settle = e.failOrphan
-	}
-	// After a conflict another engine has the run.
-	if err := settle(ctx, stream, o); err != nil && !e.raced(err) && footnote.CodeOf(err) != footnote.NotFound {
-		return err
-	}
-	e.mu.Lock()
-	delete(e.orphans, stream)
-	e.mu.Unlock()
-	return nil
-}
-
-func (e *Engine) continueOrphan(ctx context.Context, stream string, o orphan) error {
-	leave, err := e.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if o.lease != 0 {
-		if err := e.opts.Log.Release(ctx, stream, o.lease); err != nil {
-			return err
-		}
-	}
-	return e.recoverLocked(ctx, stream)
-}
-
-func (e *Engine) failOrphan(ctx context.Context, stream string, o orphan) error {
-	head, err := e.opts.Log.Get(ctx, stream)
-	if err != nil || head.Run != o.run {
-		return err
-	}
-	s, err := e.load(ctx, head)
-	if err != nil {
-		return err
-	}
-	_, err = e.closeRun(ctx, head, s, msgRunEnded, failure(o.err))
-	return err
-}
-
-// settleOrphans is settleOrphan for all of them.
-func (e *Engine) settleOrphans() {
-	e.mu.Lock()
-	streams := slices.Collect(maps.Keys(e.orphans))
-	e.mu.Unlock()
-	for _, stream := range streams {
-		e.lockAndSettleOrphan(e.ctx, stream)
-	}
-}
-
-func (e *Engine) lockAndSettleOrphan(ctx context.Context, stream string) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := e.whileIdle(ctx, stream, e.settleOrphan); err != nil && e.ctx.Err() == nil {
-		e.opts.Logger.WarnContext(ctx, "cannot continue or end a run yet", "conversation", stream, "err", err)
 	}
 }

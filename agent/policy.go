@@ -2,10 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"github.com/footnotehq/footnote/tool"
 	"path"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Policy says what may be called. Entries are tool names or globs (run_*). A tool

@@ -207,13 +207,6 @@ func (s *state) spent() time.Duration {
 	return s.active + max(0, s.seen.Sub(s.since))
 }
 
-func put[V any](m *map[string]V, k string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[k] = v
-}
-
 func (s *state) replied(m footnote.AssistantMessage) {
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)

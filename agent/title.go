@@ -88,18 +88,6 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	return err
 }
 
-// cheapest is the tier that counts least of those that somebody may use. Without any it is
-// the model of the conversation.
-func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
-	best := Tier{Model: own}
-	for i, t := range e.tiers(p, a) {
-		if i == 0 || t.Multiplier < best.Multiplier {
-			best = t
-		}
-	}
-	return best
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line

@@ -1,36 +1,15 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
+	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool"
 )
-
-// Log is what the loop needs of a store, and no more. The errors are as
-// store.Store says.
-type Log interface {
-	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
-	Get(ctx context.Context, id string) (footnote.Stream, error)
-	Find(ctx context.Context, org, user, kind, clientID string) (footnote.Stream, error)
-	Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error)
-	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
-	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
-	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
-	Release(ctx context.Context, stream string, token int64) error
-	Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
-	Withdrawn(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
-	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
-	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
-	Expire(ctx context.Context, id string) error
-}
 
 // What a run does when its reader leaves.
 const (
@@ -84,9 +63,6 @@ type Turn struct {
 	admitted func() // is called when the run is over; may be nil
 }
 
-// rewinds reports whether the turn takes back what was said.
-func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
-
 // Approval is a person's decision about a call.
 type Approval struct {
 	CallID   string
@@ -94,6 +70,21 @@ type Approval struct {
 	Reason   string
 	// Always approves the later calls of the same tool in this conversation, too.
 	Always bool
+}
+
+// rewinds reports whether the turn takes back what was said.
+func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
+
+// callIDs are the calls that a turn brings answers or decisions for.
+func (t Turn) callIDs() []string {
+	var ids []string
+	for _, a := range t.Answers {
+		ids = append(ids, a.CallID)
+	}
+	for _, a := range t.Approvals {
+		ids = append(ids, a.CallID)
+	}
+	return ids
 }
 
 // Ticket says where a turn went. Its reader must be closed.
@@ -107,98 +98,6 @@ type Ticket struct {
 
 	reader *hub.Reader
 	replay int64
-}
-
-// AssistantInfo describes an assistant to clients.
-type AssistantInfo struct {
-	Name        string
-	Title       string // for people; empty: the name
-	Description string
-	Aliases     []string
-	Model       string
-	Tiers       []Tier
-	Tools       []ToolInfo
-	Unavailable string // why it cannot work here; empty when it can
-	Created     time.Time
-}
-
-// ToolInfo describes a tool of an assistant.
-type ToolInfo struct {
-	Name     string
-	Side     string
-	Kind     string
-	ReadOnly bool
-	Verdict  string
-	// Checked says that a call may be refused before a client is to see it.
-	Checked bool
-}
-
-// Tier is a choice of model that an assistant offers.
-type Tier struct {
-	Name   string
-	Model  string // what the assistant's Model is asked for
-	Effort string // footnote.EffortOff, a level the model knows, or empty: the process's own
-	// Multiplier is what a token of this tier counts against a limit; 0 counts as 1.
-	Multiplier int
-}
-
-// Assistant is a prompt, a model, tools and limits under a name.
-type Assistant struct {
-	Name        string
-	Title       string // for people
-	Description string
-	Aliases     []string
-	// Model makes the calls; ModelName is what it is asked for, unless the
-	// conversation was opened with one of the Tiers.
-	Model     model.Model
-	ModelName string
-	Tiers     []Tier
-	// Opening gives what a new conversation is frozen with: the array of system
-	// blocks, and the names of its sources. Sources are those that were asked for;
-	// none means all. One that the principal may not use, or that does not exist,
-	// is an error with code InvalidRequest.
-	Opening func(ctx context.Context, p footnote.Principal,
-		sources []string) (system json.RawMessage, names []string, err error)
-	Tools  []tool.Tool
-	Policy Policy
-	Limits Limits
-	// Unavailable says why the assistant cannot work here; turns for it are refused
-	// with these words. Empty when it can.
-	Unavailable string
-	// Setting knows where messages are asked from; nil: that does not matter.
-	Setting Setting
-	// Validate checks a tool's input, where Options.Validate does not know the
-	// assistant's tools; nil leaves it to that.
-	Validate func(name string, input []byte) error
-	// Summaries lets the model summarise histories that have grown too long; without
-	// it they are shortened by rule.
-	Summaries bool
-	// Titles lets the model give a conversation its title, after the first answer.
-	Titles  bool
-	Created time.Time
-}
-
-// Setting is where an assistant's messages are asked from, such as a chart.
-type Setting interface {
-	// Check gives what a client says of it in the form that is stored. The error's code
-	// is InvalidRequest.
-	Check(where json.RawMessage) (json.RawMessage, error)
-	// Describe tells the model, after each message, what the place is like just now. It
-	// must be quick. Where is empty when no message said it.
-	Describe(ctx context.Context, p footnote.Principal, where json.RawMessage) string
-}
-
-// Limits bound a run. Zero fields take the defaults.
-type Limits struct {
-	Turns     int           // model calls with tools; default 10
-	MicroUSD  int64         // money; default 500,000 (0.50 USD)
-	Run       time.Duration // active time; default 240 s
-	Tool      time.Duration // one tool call; default 30 s
-	Park      time.Duration // how long a call may wait for a client; default 5 min
-	InputSize int           // characters of a message; default 10,000
-	Events    int64         // of a conversation, before its next message; default 20,000
-	History   int           // messages the model reads before they are summarised; 0: all
-	Parallel  int           // read-only tools side by side; default 4
 }
 
 // Bounds of a turn that no setting changes.
@@ -260,29 +159,137 @@ func (l *Limits) message(t *Turn) error {
 	return nil
 }
 
-func (l Limits) withDefaults() Limits {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
+// Limits of what a client may send in one turn. Sizes are in bytes.
+const (
+	maxAnswers        = 100
+	maxCallID         = 256
+	maxReason         = 2_000   // of the reason for a decision
+	maxSQL            = 100_000 // of one statement
+	maxStatements     = 50      // of one answer
+	maxStatementBytes = 400_000 // of all statements of one answer
+	maxColumns        = 2_000   // of a result
+	maxRows           = 10_000  // the same as for a query that the server runs
+	maxRowBytes       = 5 << 20 // of a result's rows, as they are stored
+	maxTold           = 50_000  // of a text answer, as the model reads it
+	maxColumnName     = 10_000
+	maxKind           = 40 // of a column's kind
+	maxRowCount       = 1_000_000_000_000
+)
+
+// bounds checks the size of a turn's answers and decisions. It does not look at the conversation.
+func (t Turn) bounds() error {
+	if len(t.Answers)+len(t.Approvals) > maxAnswers {
+		return footnote.Errorf(footnote.TooLarge, "A turn brings at most %d answers.", maxAnswers)
+	}
+	if t.Edit != 0 || t.Regenerate || t.Text != "" {
+		return footnote.Errorf(footnote.InvalidRequest, "A turn brings answers or a message, not both.")
+	}
+	for _, a := range t.Approvals {
+		if len(a.CallID) > maxCallID || len(a.Reason) > maxReason {
+			return footnote.Errorf(footnote.TooLarge, "A reason has at most %d bytes.", maxReason)
 		}
 	}
-	if l.Turns <= 0 {
-		l.Turns = 10
+	for _, a := range t.Answers {
+		if err := answerBounds(a); err != nil {
+			return err
+		}
 	}
-	if l.MicroUSD <= 0 {
-		l.MicroUSD = 500_000
+	return nil
+}
+
+func answerBounds(a tool.Answer) error {
+	switch {
+	case len(a.CallID) > maxCallID:
+		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", maxCallID)
+	case len(a.Content) > mostContent:
+		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are allowed.",
+			a.CallID, len(a.Content), mostContent)
+	case len(a.SQL) > maxSQL:
+		return sqlTooLong(a, len(a.SQL))
+	case badRowCount(a.RowCount):
+		return rowCountWrong(a)
 	}
-	if l.Events <= 0 {
-		l.Events = 20_000
+	if err := statementBounds(a); err != nil {
+		return err
 	}
-	if l.InputSize <= 0 {
-		l.InputSize = 10_000
+	return rowBounds(a)
+}
+
+func badRowCount(n int) bool { return n < 0 || n > maxRowCount }
+
+func rowCountWrong(a tool.Answer) error {
+	return footnote.Errorf(footnote.InvalidRequest, "The row count of the call %.100q cannot be right.", a.CallID)
+}
+
+func sqlTooLong(a tool.Answer, n int) error {
+	return footnote.Errorf(footnote.TooLarge,
+		"The statement with the call %.100q has %d bytes; at most %d are allowed.",
+		a.CallID, n, maxSQL)
+}
+
+// clientOutcomes lists the outcomes that a client may report for a statement.
+var clientOutcomes = []string{
+	footnote.StatementExecuted, footnote.StatementRefused, footnote.StatementFailed, footnote.StatementTimedOut,
+}
+
+// statementBounds checks what the client reports about its statements.
+func statementBounds(a tool.Answer) error {
+	if len(a.Statements) > maxStatements {
+		return footnote.Errorf(footnote.TooLarge,
+			"The answer to the call %.100q has %d statements; at most %d are allowed.",
+			a.CallID, len(a.Statements), maxStatements)
 	}
-	if l.Parallel <= 0 {
-		l.Parallel = 4
+	size := 0
+	for _, st := range a.Statements {
+		size += len(st.SQL)
+		switch {
+		case st.SQL == "":
+			return footnote.Errorf(footnote.InvalidRequest, "A statement of the call %.100q is empty.", a.CallID)
+		case len(st.SQL) > maxSQL:
+			return sqlTooLong(a, len(st.SQL))
+		case size > maxStatementBytes:
+			return footnote.Errorf(footnote.TooLarge,
+				"The statements of the call %.100q have more than %d bytes.", a.CallID, maxStatementBytes)
+		case !slices.Contains(clientOutcomes, st.Outcome):
+			return footnote.Errorf(footnote.InvalidRequest,
+				"The outcome of a statement of the call %.100q is not one of %s.",
+				a.CallID, strings.Join(clientOutcomes, ", "))
+		case badRowCount(st.RowCount):
+			return rowCountWrong(a)
+		}
 	}
-	set(&l.Run, 240*time.Second)
-	set(&l.Tool, 30*time.Second)
-	set(&l.Park, 5*time.Minute)
-	return l
+	return nil
+}
+
+// rowBounds checks the rows that an answer brings.
+func rowBounds(a tool.Answer) error {
+	if a.Rows == nil {
+		return nil
+	}
+	columns, rows := len(a.Rows.Columns), len(a.Rows.Rows)
+	if columns > maxColumns || rows > maxRows {
+		return footnote.Errorf(footnote.TooLarge, "The result of the call %.100q has %d rows of %d columns; "+
+			"at most %d of %d are allowed. Send the first rows, and row_count.", a.CallID, rows, columns, maxRows,
+			maxColumns)
+	}
+	for _, c := range a.Rows.Columns {
+		if len(c.Name) > maxColumnName || len(c.Kind) > maxKind {
+			return footnote.Errorf(footnote.TooLarge, "The name of a column of the call %.100q is too long.", a.CallID)
+		}
+	}
+	size := 0
+	var row []byte
+	for _, cells := range a.Rows.Rows {
+		if len(cells) != columns {
+			return footnote.Errorf(footnote.InvalidRequest, "A row of the call %.100q has %d cells for %d columns.",
+				a.CallID, len(cells), columns)
+		}
+		row = footnote.AppendRow(row[:0], cells)
+		if size += len(row) + 1; size > maxRowBytes {
+			return footnote.Errorf(footnote.TooLarge,
+				"The rows of the call %.100q have more than %d bytes. Send the first rows, and row_count.", a.CallID,
+				maxRowBytes)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,330 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// Assistant is a prompt, a model, tools and limits under a name.
+type Assistant struct {
+	Name        string
+	Title       string // for people
+	Description string
+	Aliases     []string
+	// Model makes the calls; ModelName is what it is asked for, unless the
+	// conversation was opened with one of the Tiers.
+	Model     model.Model
+	ModelName string
+	Tiers     []Tier
+	// Opening gives what a new conversation is frozen with: the array of system
+	// blocks, and the names of its sources. Sources are those that were asked for;
+	// none means all. One that the principal may not use, or that does not exist,
+	// is an error with code InvalidRequest.
+	Opening func(ctx context.Context, p footnote.Principal,
+		sources []string) (system json.RawMessage, names []string, err error)
+	Tools  []tool.Tool
+	Policy Policy
+	Limits Limits
+	// Unavailable says why the assistant cannot work here; turns for it are refused
+	// with these words. Empty when it can.
+	Unavailable string
+	// Setting knows where messages are asked from; nil: that does not matter.
+	Setting Setting
+	// Validate checks a tool's input, where Options.Validate does not know the
+	// assistant's tools; nil leaves it to that.
+	Validate func(name string, input []byte) error
+	// Summaries lets the model summarise histories that have grown too long; without
+	// it they are shortened by rule.
+	Summaries bool
+	// Titles lets the model give a conversation its title, after the first answer.
+	Titles  bool
+	Created time.Time
+}
+
+// Setting is where an assistant's messages are asked from, such as a chart.
+type Setting interface {
+	// Check gives what a client says of it in the form that is stored. The error's code
+	// is InvalidRequest.
+	Check(where json.RawMessage) (json.RawMessage, error)
+	// Describe tells the model, after each message, what the place is like just now. It
+	// must be quick. Where is empty when no message said it.
+	Describe(ctx context.Context, p footnote.Principal, where json.RawMessage) string
+}
+
+// Tier is a choice of model that an assistant offers.
+type Tier struct {
+	Name   string
+	Model  string // what the assistant's Model is asked for
+	Effort string // footnote.EffortOff, a level the model knows, or empty: the process's own
+	// Multiplier is what a token of this tier counts against a limit; 0 counts as 1.
+	Multiplier int
+}
+
+// Limits bound a run. Zero fields take the defaults.
+type Limits struct {
+	Turns     int           // model calls with tools; default 10
+	MicroUSD  int64         // money; default 500,000 (0.50 USD)
+	Run       time.Duration // active time; default 240 s
+	Tool      time.Duration // one tool call; default 30 s
+	Park      time.Duration // how long a call may wait for a client; default 5 min
+	InputSize int           // characters of a message; default 10,000
+	Events    int64         // of a conversation, before its next message; default 20,000
+	History   int           // messages the model reads before they are summarised; 0: all
+	Parallel  int           // read-only tools side by side; default 4
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	if l.Turns <= 0 {
+		l.Turns = 10
+	}
+	if l.MicroUSD <= 0 {
+		l.MicroUSD = 500_000
+	}
+	if l.Events <= 0 {
+		l.Events = 20_000
+	}
+	if l.InputSize <= 0 {
+		l.InputSize = 10_000
+	}
+	if l.Parallel <= 0 {
+		l.Parallel = 4
+	}
+	set(&l.Run, 240*time.Second)
+	set(&l.Tool, 30*time.Second)
+	set(&l.Park, 5*time.Minute)
+	return l
+}
+
+// toolName is what the Messages API accepts.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (e *Engine) register(a *Assistant) error {
+	if a.Name == "" || a.Model == nil || a.Opening == nil {
+		return fmt.Errorf("assistant %q needs a name, a model and an opening", a.Name)
+	}
+	a.Limits = a.Limits.withDefaults()
+	if err := a.Policy.Check(); err != nil {
+		return fmt.Errorf("assistant %s: %w", a.Name, err)
+	}
+	seen := map[string]bool{}
+	for _, t := range a.Tools {
+		s := t.Spec()
+		switch {
+		case seen[s.Name]:
+			return fmt.Errorf("assistant %s: two tools are named %s", a.Name, s.Name)
+		case !toolName.MatchString(s.Name):
+			return fmt.Errorf("assistant %s: the tool name %q is not 1 to 64 letters, digits, - and _", a.Name, s.Name)
+		case !json.Valid(s.InputSchema):
+			return fmt.Errorf("assistant %s: the input schema of the tool %s is not JSON", a.Name, s.Name)
+		case s.Final != (s.Name == tool.FinalAnswer):
+			return fmt.Errorf("assistant %s: the tool %s and no other gives the final answer", a.Name, tool.FinalAnswer)
+		}
+		seen[s.Name] = true
+	}
+	tiers := map[string]bool{}
+	for _, t := range a.Tiers {
+		if t.Name == "" || t.Model == "" || tiers[t.Name] {
+			return fmt.Errorf("assistant %s: the tier %q needs a name of its own and a model", a.Name, t.Name)
+		}
+		tiers[t.Name] = true
+	}
+	e.frozen[a] = Freeze(a.Tools, a.Policy)
+	for _, name := range append([]string{a.Name}, a.Aliases...) {
+		if e.byName[name] != nil {
+			return fmt.Errorf("two assistants are named %s", name)
+		}
+		e.byName[name] = a
+	}
+	return nil
+}
+
+// AssistantInfo describes an assistant to clients.
+type AssistantInfo struct {
+	Name        string
+	Title       string // for people; empty: the name
+	Description string
+	Aliases     []string
+	Model       string
+	Tiers       []Tier
+	Tools       []ToolInfo
+	Unavailable string // why it cannot work here; empty when it can
+	Created     time.Time
+}
+
+// ToolInfo describes a tool of an assistant.
+type ToolInfo struct {
+	Name     string
+	Side     string
+	Kind     string
+	ReadOnly bool
+	Verdict  string
+	// Checked says that a call may be refused before a client is to see it.
+	Checked bool
+}
+
+func (a *Assistant) info() AssistantInfo {
+	info := AssistantInfo{
+		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
+		Tiers: a.Tiers, Unavailable: a.Unavailable, Created: a.Created,
+	}
+	for _, t := range a.Tools {
+		s := t.Spec()
+		_, checked := t.(tool.Checked)
+		info.Tools = append(info.Tools, ToolInfo{
+			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s),
+			Checked: checked && s.Side == tool.Client,
+		})
+	}
+	return info
+}
+
+// Assistants describes the assistants that a principal may use, the default one first,
+// with the tiers and tools that it may use. They must not be changed.
+func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
+	if _, all := e.opts.Access.(everything); all {
+		return e.infos
+	}
+	var list []AssistantInfo
+	for i, a := range e.opts.Assistants {
+		if !e.opts.Access.Assistant(p, a.Name) {
+			continue
+		}
+		info := e.infos[i]
+		info.Tiers = e.tiers(p, a)
+		info.Tools = slices.DeleteFunc(slices.Clone(info.Tools), func(t ToolInfo) bool {
+			return !e.opts.Access.Tool(p, t.Name)
+		})
+		if own, err := e.tier(p, a, ""); err == nil {
+			info.Model = own.Model
+		} else {
+			info.Model, info.Unavailable = "", footnote.MessageOf(err)
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+// first is the assistant of who names none: the first that it may use, or nil.
+func (e *Engine) first(p footnote.Principal) *Assistant {
+	for _, a := range e.opts.Assistants {
+		if e.opts.Access.Assistant(p, a.Name) {
+			return a
+		}
+	}
+	return nil
+}
+
+// assistant returns the assistant of a turn. A conversation keeps its own.
+func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant, error) {
+	name := asked
+	if name == "" {
+		name = own
+	}
+	if name == "" {
+		if a := e.first(p); a != nil {
+			return a, nil
+		}
+		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
+	}
+	a := e.byName[name]
+	if a == nil || !e.opts.Access.Assistant(p, a.Name) {
+		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
+	}
+	if own != "" && a.Name != own {
+		return nil, footnote.Errorf(footnote.Conflict,
+			"This conversation is held with the assistant %q; open a new one for %q.", own, a.Name)
+	}
+	return a, nil
+}
+
+// tiers are the tiers of an assistant that a principal may choose.
+func (e *Engine) tiers(p footnote.Principal, a *Assistant) []Tier {
+	if _, all := e.opts.Access.(everything); all {
+		return a.Tiers
+	}
+	return slices.DeleteFunc(slices.Clone(a.Tiers), func(t Tier) bool {
+		return !e.opts.Access.Tier(p, t.Name) || !e.opts.Access.Model(p, t.Model)
+	})
+}
+
+// tier is what a new conversation is held with: a tier that was asked for, or the
+// assistant's own model. Who may not use that gets the first tier that it may.
+func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, error) {
+	tiers := e.tiers(p, a)
+	switch {
+	case name == "" && e.opts.Access.Model(p, a.ModelName):
+		return Tier{Model: a.ModelName}, nil
+	case name == "" && len(tiers) > 0:
+		return tiers[0], nil
+	case name == "":
+		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no model for the assistant %s.", a.Name)
+	}
+	names := make([]string, len(tiers))
+	for i, t := range tiers {
+		if names[i] = t.Name; t.Name == name {
+			return t, nil
+		}
+	}
+	if len(names) == 0 {
+		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "The assistant %s has no tiers to choose from.", a.Name)
+	}
+	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; there are %s.", name,
+		strings.Join(names, ", "))
+}
+
+// cheapest is the tier that counts least of those that somebody may use. Without any it is
+// the model of the conversation.
+func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
+	best := Tier{Model: own}
+	for i, t := range e.tiers(p, a) {
+		if i == 0 || t.Multiplier < best.Multiplier {
+			best = t
+		}
+	}
+	return best
+}
+
+// tools are the definitions of an assistant's tools that a principal may use.
+func (e *Engine) toolsOf(p footnote.Principal, a *Assistant) json.RawMessage {
+	if _, all := e.opts.Access.(everything); all {
+		return e.frozen[a]
+	}
+	return Freeze(slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
+		return !e.opts.Access.Tool(p, t.Spec().Name)
+	}), a.Policy)
+}
+
+// side is where the tool of a call runs; empty when there is no such tool.
+func (a *Assistant) side(name string) string {
+	for _, t := range a.Tools {
+		s := t.Spec()
+		if _, alias := s.Aliases[name]; alias || s.Name == name {
+			return s.Side
+		}
+	}
+	return ""
+}
+
+// checked is the Checked tool of a name; nil when there is none.
+func (a *Assistant) checked(name string) tool.Checked {
+	for _, t := range a.Tools {
+		if tool, ok := t.(tool.Checked); ok && t.Spec().Name == name {
+			return tool
+		}
+	}
+	return nil
+}

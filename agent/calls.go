@@ -1,0 +1,352 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sort"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// plan is what is to be done with one open call.
+type plan struct {
+	call    openCall
+	tool    tool.Tool
+	spec    tool.Spec
+	refusal string // words for the model, instead of running it
+	ask     bool   // a person must approve it first
+	wait    bool   // somebody outside answers it
+	// declined is set when a person was asked, and said no.
+	declined bool
+	// mayHaveRun is set when a process that died may have made the call before it was refused.
+	mayHaveRun bool
+}
+
+// settle answers the open calls of the newest message: it runs those that are
+// ours, side by side where they only read, and parks the run when others wait.
+func (r *run) settle() (parked bool, err error) {
+	for {
+		if err := r.vet(); err != nil {
+			return false, err
+		}
+		kept, err := r.keepForPage()
+		if err != nil {
+			return false, err
+		}
+		mine, parked, err := r.next(kept)
+		if err != nil || len(mine) == 0 {
+			return parked, err
+		}
+		if err := r.exec(mine); err != nil {
+			return false, err
+		}
+	}
+}
+
+// vet lets the tools of the client's side look at calls that wait for the client, once,
+// in the order in which the model made them. Only then does the run park: a client that
+// waits for that sees no call which is refused.
+func (r *run) vet() error {
+	type waiting struct {
+		tool tool.Checked
+		call tool.Call
+	}
+	var calls []waiting
+	r.mu.Lock()
+	for _, c := range r.s.open() {
+		if p := r.plan(c); p.wait && p.spec.Side == tool.Client {
+			if tool, ok := p.tool.(tool.Checked); ok {
+				calls = append(calls, waiting{tool, r.s.tell(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)})
+			}
+		}
+	}
+	r.mu.Unlock()
+	var before []tool.Call
+	for _, w := range calls {
+		r.mu.Lock()
+		words, done := r.vetted[w.call.ID]
+		r.mu.Unlock()
+		if !done {
+			var err error
+			if words, err = r.checked(w.tool, w.call, before); err != nil {
+				return err
+			}
+			r.mu.Lock()
+			put(&r.vetted, w.call.ID, words)
+			r.mu.Unlock()
+		}
+		if words == "" {
+			before = append(before, w.call)
+		}
+	}
+	return nil
+}
+
+// checked is Check, retried while the store is away.
+func (r *run) checked(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
+	err = r.retryWhileAway(r.ctx, func() (err error) {
+		words, err = r.checkedOnce(tool, call, before)
+		return err
+	})
+	return words, err
+}
+
+// checkedOnce is Check, under the time limit of tools. One that takes longer refuses the
+// call, as does one that breaks.
+func (r *run) checkedOnce(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.Limits.Tool, errToolTime)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.opts.Logger.Error("check of a call panicked", "tool", call.Name, "conversation", r.stream, "panic", p,
+				"stack", string(debug.Stack()))
+			words, err = "The call could not be checked. This is a fault of the server, not of the call.", nil
+		}
+	}()
+	words, err = tool.Check(ctx, call, before)
+	if err != nil && errors.Is(context.Cause(ctx), errToolTime) {
+		return "The call could not be checked in time, and was not made.", nil
+	}
+	return words, err
+}
+
+// plan decides what to do with a call. r.mu must be held.
+func (r *run) plan(c openCall) plan {
+	p := plan{call: c}
+	p.tool, p.spec = r.tool(&p.call)
+	if p.spec.Side == tool.Server {
+		p.call.source = r.s.sourceOf(p.call)
+	}
+	p.mayHaveRun = r.recovered && !r.s.unapproved(c.ID)
+	if p.tool == nil {
+		p.refusal = fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", c.Name,
+			strings.Join(r.offered(), ", "))
+		return p
+	}
+	decision, decided := r.s.approvals[c.ID]
+	switch verdict := r.a.Policy.Verdict(p.spec); {
+	case verdict == Deny || verdict == Unlisted:
+		p.refusal = "The tool " + p.spec.Name + " may not be used here."
+	case decided && !decision.Approved:
+		p.refusal, p.declined = declined(decision.Reason), true
+	case verdict == Ask && !decided && !r.s.isAlways(p.spec.Name):
+		p.ask = !r.s.asked[c.ID]
+		p.wait = !p.ask
+	case p.spec.Side == tool.Client:
+		p.wait = true
+	case r.recovered && !p.spec.ReadOnly:
+		p.refusal = mayHaveRun
+	}
+	if r.s.started.Unattended && (p.ask || p.wait) {
+		p.refusal, p.ask, p.wait, p.mayHaveRun = nobody(p), false, false, false
+	}
+	r.check(&p)
+	return p
+}
+
+// check refuses a call whose input is not what the tool takes, or which the check of all calls of the step refused.
+func (r *run) check(p *plan) {
+	c := p.call
+	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
+		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
+			p.refusal, p.ask, p.wait = err.Error(), false, false
+		}
+	}
+	if words := r.vetted[c.ID]; words != "" && p.refusal == "" {
+		p.refusal, p.ask, p.wait = words, false, false
+	}
+}
+
+func (r *run) validate(name string, input []byte) error {
+	if r.a.Validate != nil {
+		return r.a.Validate(name, input)
+	}
+	return r.e.opts.Validate(name, input)
+}
+
+func declined(reason string) string {
+	if reason = strings.TrimSpace(reason); reason != "" {
+		return "The user declined: " + reason
+	}
+	return "The user declined this call."
+}
+
+// nobody is what the model reads of a call that somebody outside must act on, when
+// there is nobody.
+func nobody(p plan) string {
+	switch {
+	case p.spec.Kind == tool.Question:
+		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
+			"and say in your answer what you assumed."
+	case p.spec.Side == tool.Client:
+		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Go on without it."
+	default:
+		return "A person must approve calls of " + p.spec.Name + ", and nobody can do so here. Go on without it."
+	}
+}
+
+// tool finds the tool of a call, by name or alias; an alias's arguments get their
+// proper names.
+func (r *run) tool(c *openCall) (tool.Tool, tool.Spec) {
+	for _, t := range r.a.Tools {
+		s := t.Spec()
+		if !r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
+			continue
+		}
+		if s.Name == c.Name {
+			return t, s
+		}
+		if args, ok := s.Aliases[c.Name]; ok {
+			c.Input = renameArguments(c.Input, args)
+			return t, s
+		}
+	}
+	return nil, tool.Spec{}
+}
+
+func renameArguments(input json.RawMessage, names map[string]string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(input, &object) != nil {
+		return input
+	}
+	for alias, name := range names {
+		if v, ok := object[alias]; ok && object[name] == nil {
+			object[name] = v
+			delete(object, alias)
+		}
+	}
+	return marshal(object)
+}
+
+func (r *run) offered() []string {
+	var names []string
+	for _, t := range r.a.Tools {
+		s := t.Spec()
+		if v := r.a.Policy.Verdict(s); (v == Allow || v == Ask) && r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// refuse answers calls that are not going to be run.
+func (r *run) refuse(calls []openCall, words string) {
+	for _, c := range calls {
+		r.put(nil, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server",
+			Statements: notRun(r.s.named(r.a, c)),
+		})
+	}
+}
+
+// exec deals with calls in order; neighbours that only read run side by side.
+func (r *run) exec(plans []plan) error {
+	for len(plans) > 0 {
+		n := 1
+		for plans[0].free() && n < len(plans) && plans[n].free() {
+			n++
+		}
+		if err := r.group(plans[:n]); err != nil {
+			return err
+		}
+		plans = plans[n:]
+	}
+	return nil
+}
+
+// free reports whether a call may be dealt with beside others.
+func (p plan) free() bool { return !p.ask && (p.refusal != "" || p.spec.ReadOnly) }
+
+// outcome is what came of one call.
+type outcome struct {
+	result footnote.ToolResult
+	rows   *footnote.Result
+	blobs  map[footnote.Digest][]byte
+	price  int64 // promised for the call until its result is put
+	err    error
+}
+
+// group runs calls side by side and puts their results in the order of the calls.
+func (r *run) group(plans []plan) error {
+	if plans[0].ask {
+		c := plans[0].call
+		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID})
+		return nil
+	}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx) // nothing is begun after the end
+	}
+	if !plans[0].free() {
+		// The record of the call comes before what it changes outside.
+		if err := r.w.flush(); err != nil {
+			return err
+		}
+		// After a pause another engine may have the run: check that first, too.
+		if err := r.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
+			return err
+		}
+	}
+	slots := make(chan struct{}, r.a.Limits.Parallel)
+	outcomes := make([]chan outcome, len(plans))
+	for i, p := range plans {
+		outcomes[i] = make(chan outcome, 1)
+		if len(plans) == 1 {
+			outcomes[i] <- r.call(p)
+			break
+		}
+		slots <- struct{}{}
+		r.e.work.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i] <- r.call(p)
+		})
+	}
+	var failed error
+	for i := range plans {
+		o := <-outcomes[i]
+		switch {
+		case o.err == nil:
+			r.keep(o) // also beside one that failed: it happened
+		case failed == nil:
+			failed = o.err
+		}
+	}
+	return failed
+}
+
+// keep puts a result and remembers its rows for the footnotes.
+func (r *run) keep(o outcome) {
+	if o.price > 0 {
+		r.keepPriced(o)
+	} else {
+		r.put(o.blobs, o.result)
+	}
+	if o.rows != nil && o.result.Result != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows[o.result.Result.ID] = *o.rows
+	}
+}
+
+// keepPriced puts the result of a call with a price, and settles that. The prices of the
+// calls that are still under way stay promised: they count if the process dies.
+func (r *run) keepPriced(o outcome) {
+	p := &r.purse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.promised -= o.price
+	settle := p.hold.Settle(footnote.Usage{}, o.result.Cost, true)
+	for i := range settle {
+		settle[i].Lost.MicroUSD = p.promised + p.unsure
+	}
+	r.settled(settle, o.blobs, o.result)
+}
+
+func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
+
+func approvalID(call string) string { return "appr_" + call }

@@ -1,0 +1,553 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/internal/visible"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// answer takes results and approvals for calls that a run left open.
+func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
+	head, found, err := e.find(ctx, &t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	if !found {
+		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	for tries := noteTries; ; tries-- {
+		ticket, err := e.answerElsewhere(ctx, head.ID, t)
+		if err != nil || ticket.Duplicate {
+			return ticket, err
+		}
+		ticket, raced, err := e.answerHere(ctx, head, t)
+		if !raced || tries == 0 {
+			return ticket, err
+		}
+	}
+}
+
+// answerElsewhere looks at answers for a run that another engine drives. What brings
+// nothing new, or does not fit, is told at once; for anything else the run must park
+// first, which is waited for.
+func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ticket, error) {
+	head, yes, err := e.elsewhere(ctx, stream)
+	if err != nil || !yes {
+		return Ticket{}, err
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return Ticket{}, err
+	}
+	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(t.Principal, s)
+	}
+	if err != nil {
+		return Ticket{}, err
+	}
+	fresh, err := s.check(a, t)
+	if err != nil {
+		e.withdraw(s.overruled(a, t, stream))
+		return Ticket{}, err
+	}
+	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
+		return e.resume(ctx, e.newRun(head, a, s, t), fresh)
+	}
+	// Calls of ours may run beside the one that was answered.
+	return Ticket{}, e.awaitElsewhere(ctx, stream, elsewhereIn+a.Limits.Tool)
+}
+
+// answerHere takes results and approvals for a run of this engine, or a parked one.
+// It is raced when another engine has written meanwhile.
+func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (_ Ticket, raced bool, err error) {
+	unlock, err := e.lock(ctx, head.ID)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	defer unlock()
+	if r := e.running(head.ID); r != nil {
+		if ticket, done, err := r.deliver(ctx, t); done || err != nil {
+			return ticket, false, err
+		}
+		if err := r.waitUntilOver(ctx); err != nil { // it is just about to park, or to end
+			return Ticket{}, false, err
+		}
+	}
+	if err := e.settleOrphan(ctx, head.ID); err != nil {
+		return Ticket{}, false, err
+	}
+	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
+		return Ticket{}, false, err
+	}
+	if head.RunState == "running" {
+		return Ticket{}, e.opts.Shared != nil, busy() // somebody else drives it, or it waits for its recovery
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(t.Principal, s)
+	}
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	fresh, err := s.check(a, t)
+	if err != nil {
+		e.withdraw(s.overruled(a, t, head.ID))
+		return Ticket{}, false, err
+	}
+	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) && len(fresh.Answers)+len(fresh.Approvals) > 0 {
+		// Nobody has noticed yet, but the time is over.
+		if err := e.expire(ctx, head, a, s); err != nil {
+			return Ticket{}, e.raced(err), err
+		}
+		return Ticket{}, false, callClosed(append(fresh.callIDs(), "")[0])
+	}
+	given, err := e.accept(ctx, a, s, head.ID, fresh)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	fresh.have(given)
+	denied := s.denied(a, fresh, head.ID)
+	ticket, err := e.resume(ctx, e.newRun(head, a, s, t), fresh)
+	if err == nil {
+		e.withdraw(denied)
+	}
+	return ticket, e.raced(err), err
+}
+
+// deliver gives a running run answers to its open calls. It is not done when the
+// run takes no more answers.
+func (r *run) deliver(ctx context.Context, t Turn) (ticket Ticket, done bool, err error) {
+	// What the client has seen of the run is behind its ticket.
+	if err := r.w.stored(ctx); err != nil {
+		return Ticket{}, true, err
+	}
+	given, err := r.given(t)
+	if err != nil {
+		return Ticket{}, true, err
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return Ticket{}, false, nil
+	}
+	fresh, err := r.s.check(r.a, t)
+	lost := r.s.overruled(r.a, t, r.stream)
+	if err == nil {
+		fresh.have(given)
+		lost = r.s.denied(r.a, fresh, r.stream)
+		ticket = r.ticket()
+		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
+		if !ticket.Duplicate {
+			blobs, bodies := r.answers(fresh)
+			r.note(r.w.put(blobs, bodies...), bodies)
+		}
+	}
+	r.mu.Unlock()
+	if err != nil {
+		r.e.withdraw(lost)
+		return Ticket{}, true, err
+	}
+	if err := r.w.stored(ctx); err != nil {
+		ticket.reader.Close()
+		return Ticket{}, true, err
+	}
+	r.e.withdraw(lost)
+	return ticket, true, nil
+}
+
+// given is accept for a run that goes on.
+func (r *run) given(t Turn) (map[string]tool.Output, error) {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil, nil // the parked run takes them
+	}
+	fresh, err := r.s.check(r.a, t)
+	if err != nil {
+		lost := r.s.overruled(r.a, t, r.stream)
+		r.mu.Unlock()
+		r.e.withdraw(lost)
+		return nil, err
+	}
+	calls := r.s.answered(r.a, fresh, r.stream)
+	r.mu.Unlock()
+	return r.e.accepted(context.Background(), calls)
+}
+
+// check compares the answers of a turn with the log. It drops those that were given before in the same words, and
+// refuses any that do not fit. Clients answer calls of client tools only.
+func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
+	open := map[string]openCall{}
+	for _, c := range s.open() {
+		open[c.ID] = c
+	}
+	digests := map[string]footnote.Digest{}
+	for _, an := range t.Answers {
+		digest := digest(an)
+		if before, twice := digests[an.CallID]; twice {
+			if before != digest {
+				return Turn{}, answeredOtherwise(an.CallID)
+			}
+			continue
+		}
+		digests[an.CallID] = digest
+		if given, ok := s.results[an.CallID]; ok {
+			if err := repeated(given, an, digest); err != nil {
+				return Turn{}, err
+			}
+			continue
+		}
+		if err := s.answerable(a, an.CallID, open); err != nil {
+			return Turn{}, err
+		}
+		fresh.Answers = append(fresh.Answers, an)
+	}
+	fresh.Principal = t.Principal
+	fresh.Approvals, err = s.decisions(open, t.Approvals)
+	return fresh, err
+}
+
+// repeated returns nil when a call got the same answer before.
+func repeated(given footnote.ToolResult, a tool.Answer, digest footnote.Digest) error {
+	switch {
+	case given.By != "client":
+		return callClosed(a.CallID)
+	case given.Told == digest, given.Told == "" && given.Content == a.Content && given.IsError == a.IsError:
+		return nil
+	default:
+		return answeredOtherwise(a.CallID)
+	}
+}
+
+// answerable returns an error when the client may not answer a call that has no result.
+func (s *state) answerable(a *Assistant, id string, open map[string]openCall) error {
+	c, isOpen := open[id]
+	decision, decided := s.approvals[id]
+	switch {
+	case !isOpen && s.ids[id], isOpen && s.run == "", decided && !decision.Approved:
+		return callClosed(id)
+	case !isOpen, a.side(c.Name) != tool.Client:
+		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.",
+			id)
+	case s.asked[id] && !decided:
+		return footnote.Errorf(footnote.Conflict, "The call %.100q waits for an approval first.", id)
+	default:
+		return nil
+	}
+}
+
+// decisions does for approvals what check does for answers.
+func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh []Approval, err error) {
+	decided := map[string]bool{}
+	for id, given := range s.approvals {
+		decided[id] = given.Approved
+	}
+	for _, a := range approvals {
+		given, ok := decided[a.CallID]
+		_, isOpen := open[a.CallID]
+		switch {
+		case ok && given == a.Approved:
+		case ok:
+			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q has been decided already, differently.",
+				a.CallID)
+		case isOpen && s.asked[a.CallID] && s.run != "":
+			decided[a.CallID] = a.Approved
+			fresh = append(fresh, a)
+		case s.asked[a.CallID]:
+			return nil, callClosed(a.CallID)
+		default:
+			return nil, footnote.Errorf(footnote.CallUnknown, "No approval is open for the call %.100q.", a.CallID)
+		}
+	}
+	return fresh, nil
+}
+
+func answeredOtherwise(id string) error {
+	return footnote.Errorf(footnote.CallAnswered, "The call %.100q has been answered already, differently.", id)
+}
+
+func callClosed(id string) error {
+	return footnote.Errorf(footnote.CallClosed,
+		"The call %.100q is closed: its time was over, or the conversation went on without it.", id)
+}
+
+// digest names what a client said, so that a repeated answer is recognised.
+func digest(a tool.Answer) footnote.Digest {
+	said := struct {
+		Content    string               `json:"content"`
+		IsError    bool                 `json:"is_error"`
+		RowCount   int                  `json:"row_count"`
+		SQL        string               `json:"sql"`
+		Cut        bool                 `json:"cut"`
+		Columns    []footnote.Column    `json:"columns"`
+		Rows       json.RawMessage      `json:"rows"`
+		Statements []footnote.Statement `json:"statements,omitempty"` // left out, so that stored digests stay valid
+	}{Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, SQL: a.SQL, Statements: a.Statements}
+	if a.Rows != nil {
+		said.RowCount, said.Cut, said.Columns = count(a), a.Rows.Truncated, a.Rows.Columns
+		said.Rows = encodeRows(a.Rows.Rows)
+	}
+	return DigestOf(marshal(said))
+}
+
+// count returns how many rows the query gave.
+func count(a tool.Answer) int { return max(a.RowCount, len(a.Rows.Rows)) }
+
+// acceptTime is how long the effect of a client's answer may take. It does not depend
+// on whether the client still waits.
+const acceptTime = 10 * time.Second
+
+// accept lets the tools of the client's side take the answers of a turn, which were
+// checked before. What it gives is by call.
+func (e *Engine) accept(ctx context.Context, a *Assistant, s *state, stream string,
+	fresh Turn) (map[string]tool.Output, error) {
+	return e.accepted(ctx, s.answered(a, fresh, stream))
+}
+
+// answer is what a tool is to take.
+type answer struct {
+	tool tool.Checked
+	call tool.Call
+	tool.Answer
+}
+
+// answered are the answers of a turn that are a Checked tool's to take.
+func (s *state) answered(a *Assistant, fresh Turn, stream string) []answer {
+	return s.checked(a, fresh, stream, func(an tool.Answer) bool { return !an.IsError })
+}
+
+// denied are the answers of a turn, accepted or not, that say of a Checked tool's call that
+// it failed. An answer that said otherwise may have had its effect and never come into the
+// log, with the server that took it: what it has done does not count.
+func (s *state) denied(a *Assistant, fresh Turn, stream string) []answer {
+	return s.checked(a, fresh, stream, func(an tool.Answer) bool {
+		return an.IsError || an.Accepted != nil && an.Accepted.IsError
+	})
+}
+
+// checked are those answers to open calls of Checked tools of which a function says so.
+func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(tool.Answer) bool) (list []answer) {
+	open := map[string]openCall{}
+	for _, c := range s.open() {
+		open[c.ID] = c
+	}
+	for _, an := range fresh.Answers {
+		c, ok := open[an.CallID]
+		if !ok || !wanted(an) {
+			continue
+		}
+		if tool := a.checked(c.Name); tool != nil {
+			list = append(list, answer{tool, s.tell(c, c.Name, fresh.Principal, stream, s.run), an})
+		}
+	}
+	return list
+}
+
+func (e *Engine) accepted(ctx context.Context, list []answer) (given map[string]tool.Output, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), acceptTime)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("tool panicked over an answer: %v\n%s", p, debug.Stack())
+		}
+	}()
+	for _, an := range list {
+		out, err := an.tool.Accept(ctx, an.call, an.Answer)
+		if err != nil {
+			return nil, err
+		}
+		put(&given, an.call.ID, out)
+	}
+	return given, nil
+}
+
+// have notes what tools made of the answers.
+func (t *Turn) have(given map[string]tool.Output) {
+	for i, a := range t.Answers {
+		if out, ok := given[a.CallID]; ok {
+			t.Answers[i].Accepted = &out
+		}
+	}
+}
+
+// overruled are the answers of a turn to calls of which the log says an error: they came
+// too late, and what they may have done does not count.
+func (s *state) overruled(a *Assistant, t Turn, stream string) (list []answer) {
+	late := map[string]tool.Answer{}
+	for _, an := range t.Answers {
+		if res, ok := s.results[an.CallID]; ok && res.IsError && !an.IsError {
+			late[an.CallID] = an
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	var where json.RawMessage
+	for _, ev := range s.events {
+		switch b := ev.Body.(type) {
+		case footnote.UserMessage:
+			if b.Where != nil {
+				where = b.Where
+			}
+		case footnote.AssistantMessage:
+			for _, c := range toolCalls(b.Blocks) {
+				an, ok := late[c.ID]
+				if checked := a.checked(c.Name); ok && checked != nil {
+					list = append(list, answer{checked, tool.Call{
+						ID: c.ID, Name: c.Name, Input: c.Input, Principal: t.Principal, Conversation: stream,
+						Run: ev.Run, Where: where,
+					}, an})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// abandoned are the calls of a Checked tool that wait, as if they had been answered: the
+// server that took the answer may have died before the log had it.
+func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []answer {
+	t := Turn{Principal: p}
+	for _, c := range s.waiting() {
+		t.Answers = append(t.Answers, tool.Answer{CallID: c.ID})
+	}
+	return s.answered(a, t, stream)
+}
+
+// withdraw takes back what answers have done that the log did not take.
+func (e *Engine) withdraw(list []answer) {
+	ctx, cancel := context.WithTimeout(context.Background(), acceptTime)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Logger.Error("tool panicked over an answer that does not count", "panic", p, "stack",
+				string(debug.Stack()))
+		}
+	}()
+	for _, an := range list {
+		if err := an.tool.Withdraw(ctx, an.call); err != nil {
+			e.opts.Logger.Error("what an answer has done that does not count is still there", "tool", an.call.Name,
+				"call", an.call.ID, "conversation", an.call.Conversation, "err", err)
+		}
+	}
+}
+
+// answers converts the answers of a turn, which have been checked, into events. r.mu must be held.
+func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
+	calls := map[string]openCall{}
+	for _, c := range r.s.open() {
+		calls[c.ID] = r.s.named(r.a, c)
+	}
+	var bodies []footnote.Body
+	blobs := map[footnote.Digest][]byte{}
+	for _, a := range t.Answers {
+		res, chunks := result(a, calls[a.CallID])
+		for d, b := range chunks {
+			blobs[d] = b
+		}
+		if res.Result != nil {
+			r.rows[res.Result.ID] = *a.Rows
+		}
+		bodies = append(bodies, res)
+	}
+	return blobs, append(bodies, r.decided(t)...)
+}
+
+// decided converts the decisions of a turn into events. A decision that always holds also decides every other waiting
+// call of the same tool.
+func (r *run) decided(t Turn) []footnote.Body {
+	var bodies []footnote.Body
+	done := map[string]bool{}
+	give := func(a Approval, tool string) {
+		done[a.CallID] = true
+		given := footnote.ApprovalGiven{
+			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
+			User: t.Principal.User,
+		}
+		if a.Always && a.Approved {
+			given.Always, given.Tool = true, tool
+		}
+		bodies = append(bodies, given)
+	}
+	for _, a := range t.Approvals {
+		done[a.CallID] = true // the turn decides this call itself, here or further down
+	}
+	for _, a := range t.Approvals {
+		tool := r.toolName(a.CallID)
+		give(a, tool)
+		if !a.Always || !a.Approved {
+			continue
+		}
+		for _, c := range r.s.waiting() {
+			if r.s.asked[c.ID] && !done[c.ID] && r.toolName(c.ID) == tool {
+				give(Approval{CallID: c.ID, Approved: true}, "")
+			}
+		}
+	}
+	return bodies
+}
+
+// toolName returns the proper name of an open call's tool.
+func (r *run) toolName(id string) string {
+	for _, c := range r.s.calls {
+		if c.ID == id {
+			_, spec := r.tool(&c)
+			return spec.Name
+		}
+	}
+	return ""
+}
+
+// result converts the answer to a call into its event and the chunks of its rows. The model reads these rows, and no
+// others, in the form of the server's own results.
+func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
+	res := footnote.ToolResult{
+		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: digest(a), Statements: statements(a, c),
+	}
+	if o := a.Accepted; o != nil {
+		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
+		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
+			res.Detail = o.Detail
+		}
+		return res, nil
+	}
+	if a.Rows == nil || a.IsError {
+		res.Content = shortened(a.Content)
+		return res, nil
+	}
+	rows := *a.Rows
+	var blobs map[footnote.Digest][]byte
+	res.Result, blobs = storeRows(resultID(c), "client", cmp.Or(a.SQL, sqlOf(c.Input)), rows)
+	res.Result.RowCount = count(a)
+	res.Result.Truncated = rows.Truncated || count(a) > len(rows.Rows)
+	cut := ""
+	if rows.Truncated && count(a) == len(rows.Rows) { // otherwise the count already says that there are more
+		cut = "The query gave more rows than were read. Totals over these rows would be wrong; aggregate in the query."
+	}
+	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: count(a), Cut: cut}.JSON())
+	return res, blobs
+}
+
+// shortened returns the text of a client's answer as the model reads it.
+func shortened(s string) string {
+	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= maxTold {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxTold], "") +
+		fmt.Sprintf("\n… (truncated: these are the first %d of %d bytes)", maxTold, len(s))
+}

@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/footnotehq/footnote"
+)
+
+// clientKey is how a client names a conversation.
+type clientKey struct{ org, user, id string }
+
+// streamLock lets one turn at a time change a stream from outside of its run.
+type streamLock struct {
+	held chan struct{} // has one value while somebody holds the lock
+	refs int
+}
+
+// lock keeps other turns from changing a stream until unlock is called. It waits
+// for them at most as long as ctx lasts.
+func (e *Engine) lock(ctx context.Context, stream string) (unlock func(), err error) {
+	e.mu.Lock()
+	l := e.locks[stream]
+	if l == nil {
+		l = &streamLock{held: make(chan struct{}, 1)}
+		e.locks[stream] = l
+	}
+	l.refs++
+	e.mu.Unlock()
+	leave := func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if l.refs--; l.refs == 0 {
+			delete(e.locks, stream)
+		}
+	}
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (e *Engine) running(stream string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[stream]
+}
+
+func (e *Engine) live() []*run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	runs := make([]*run, 0, len(e.runs))
+	for _, r := range e.runs {
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// Drives reports whether a run of the conversation goes on in this engine.
+func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
+
+// claim keeps a client's name for a conversation to one run while its first event
+// is being written: of a message that is sent twice, one is refused. It lasts until
+// the run is over.
+func (e *Engine) claim(r *run) bool {
+	if r.turn.ClientID == "" {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := r.clientKey()
+	if old := e.opening[key]; old != nil && !old.w.broken() {
+		return false
+	}
+	e.opening[key] = r
+	return true
+}
+
+func (e *Engine) unclaim(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if key := r.clientKey(); e.opening[key] == r {
+		delete(e.opening, key)
+	}
+}
+
+func (r *run) clientKey() clientKey {
+	return clientKey{r.turn.Principal.Org, r.turn.Principal.User, r.turn.ClientID}
+}
+
+// launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
+func (e *Engine) launch(r *run) {
+	e.tell(r)
+	e.mu.Lock()
+	e.runs[r.stream] = r
+	e.mu.Unlock()
+	e.work.Go(r.execute)
+}
+
+// over forgets a run. One that ended with an error of the store becomes an orphan, unless the
+// error is a conflict: then another engine has the run.
+func (e *Engine) over(r *run, err error) {
+	e.unclaim(r)
+	if r.turn.admitted != nil {
+		r.turn.admitted()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.runs, r.stream)
+	if err == nil || footnote.CodeOf(err) == footnote.Conflict {
+		return
+	}
+	o := orphan{run: r.id, lease: r.w.token()}
+	if r.refused(err) {
+		o.err = err
+		e.work.Go(func() {
+			<-r.done
+			e.lockAndSettleOrphan(context.WithoutCancel(e.ctx), r.stream)
+		})
+	}
+	e.orphans[r.stream] = o
+}
+
+// refused reports whether the log will refuse the events of the run again after they could
+// not be written. A log that cannot be used until somebody mends it gets one more chance.
+func (r *run) refused(err error) bool {
+	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
+}
+
+// orphan is a run of this engine that gave up, because the store was away for too long or
+// refused its events.
+type orphan struct {
+	run   string
+	lease int64
+	err   error // why they can never be written; nil: the store was away
+}
+
+func (e *Engine) isOrphan(stream string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.orphans[stream]
+	return ok
+}
+
+// quiet returns the head of a stream in which nothing is running. The stream must
+// be locked.
+func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, error) {
+	if r := e.running(stream); r != nil {
+		if !r.ending() {
+			return footnote.Stream{}, busy()
+		}
+		if err := r.waitUntilOver(ctx); err != nil { // its readers may have seen its end before it is over
+			return footnote.Stream{}, err
+		}
+	}
+	if err := e.settleOrphan(ctx, stream); err != nil {
+		return footnote.Stream{}, err
+	}
+	head, err := e.opts.Log.Get(ctx, stream)
+	if err == nil && head.RunState == "running" {
+		return head, busy()
+	}
+	return head, err
+}
+
+func busy() error {
+	return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
+}
+
+// load folds the log of a stream.
+func (e *Engine) load(ctx context.Context, head footnote.Stream) (*state, error) {
+	s, stream := &state{}, head.ID
+	last := int64(0)
+	for _, ev := range e.recall.get(stream) {
+		s.apply(ev)
+		last = ev.Seq
+	}
+	for ev, err := range e.opts.Log.Events(ctx, stream, last) {
+		if err != nil {
+			return nil, err
+		}
+		s.apply(ev)
+	}
+	e.recall.put(stream, s.events)
+	s.agree(head)
+	return s, nil
+}

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/visible"
+)
+
+// marshal encodes without HTML escaping.
+func marshal(v any) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // a tool whose schema is not JSON: a programmer's mistake
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+func textContent(s string) json.RawMessage {
+	return marshal([]map[string]string{{"type": "text", "text": visible.Text(s)}})
+}
+
+// DigestOf names a blob by its content.
+func DigestOf(data []byte) footnote.Digest {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// lastDigest names the bytes it has named last without hashing them: conversations are
+// opened with the same prompt and tools until something changes. Its methods may be
+// called from several goroutines; what was named must not be changed.
+type lastDigest struct{ last atomic.Pointer[named] }
+
+type named struct {
+	data   []byte
+	digest footnote.Digest
+}
+
+func (l *lastDigest) of(data []byte) footnote.Digest {
+	if n := l.last.Load(); n != nil && bytes.Equal(n.data, data) {
+		return n.digest
+	}
+	n := &named{data, DigestOf(data)}
+	l.last.Store(n)
+	return n.digest
+}
+
+func encodeRows(rows [][]any) json.RawMessage {
+	out := []byte{'['}
+	for i, row := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = footnote.AppendRow(out, row)
+	}
+	return append(out, ']')
+}
+
+// storeRows turns the rows of a query into chunks and the record that names them.
+func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredResult, map[footnote.Digest][]byte) {
+	stored := &footnote.StoredResult{
+		ID: id, Source: source, SQL: sql, Columns: res.Columns, RowCount: len(res.Rows), Truncated: res.Truncated,
+	}
+	if stored.Columns == nil {
+		stored.Columns = []footnote.Column{}
+	}
+	blobs := map[footnote.Digest][]byte{}
+	buf, rows := []byte{'['}, 0
+	cut := func() {
+		if rows == 0 {
+			return
+		}
+		data := append(buf, ']')
+		d := DigestOf(data)
+		blobs[d] = data
+		stored.Chunks = append(stored.Chunks, footnote.Chunk{Digest: d, Rows: rows})
+		buf, rows = []byte{'['}, 0
+	}
+	for _, row := range res.Rows {
+		if rows > 0 {
+			buf = append(buf, ',')
+		}
+		buf = footnote.AppendRow(buf, row)
+		rows++
+		if rows == chunkRows || len(buf) > chunkBytes {
+			cut()
+		}
+	}
+	cut()
+	return stored, blobs
+}
+
+const (
+	chunkRows  = 10_000
+	chunkBytes = 4 << 20
+)
+
+func put[V any](m *map[string]V, k string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[k] = v
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/usd"
+	"github.com/footnotehq/footnote/model"
+)
+
+// overBudget is the end of a run that cannot pay for another step, or nil. What the model has
+// said until then is the answer.
+func (r *run) overBudget() footnote.Body {
+	if r.left() > 0 {
+		return nil
+	}
+	return r.outOfMoney()
+}
+
+// left is the money that the run may still spend. Calls lost with a process do not count here:
+// otherwise the run could not go on.
+func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lost.MicroUSD) }
+
+func (r *run) outOfMoney() footnote.Body {
+	if r.s.answer == "" {
+		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf(
+			"The answer would cost more than the limit of %s for one question.", usd.String(float64(r.money)/1e6))}
+	}
+	return footnote.RunFinished{Reason: "budget"}
+}
+
+// ended is the end of a run that has its answer.
+func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote.Answered) {
+	if reason == "" {
+		reason = model.EndTurn
+	}
+	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
+}
+
+// broken is the end of a run whose step failed. A run that was stopped because it had said all
+// that its client wants has its answer.
+func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
+	if r.stoppedBy() == ByStopString && r.s.answer != "" {
+		return footnote.RunFinished{Reason: model.StopSequence}, r.answered(nil)
+	}
+	terminal := r.failed(err)
+	if _, ok := terminal.(footnote.RunFinished); ok {
+		return terminal, r.answered(nil)
+	}
+	return terminal, nil
+}
+
+// stoppedBy is who stopped the run, or empty.
+func (r *run) stoppedBy() string {
+	s, _ := errors.AsType[stopped](context.Cause(r.ctx))
+	return s.by
+}
+
+// failed is the end of a run that an error ended. It is nil when the store was away for too
+// long: the run then continues from the log once the store is back.
+func (r *run) failed(err error) footnote.Body {
+	if by := r.stoppedBy(); by != "" {
+		return footnote.RunStopped{By: by}
+	}
+	switch cause := context.Cause(r.ctx); {
+	case errors.Is(cause, ErrShutdown):
+		return footnote.RunStopped{By: byShutdown}
+	case errors.Is(cause, errRunTime):
+		return footnote.RunFailed{
+			Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", r.a.Limits.Run),
+		}
+	case cause != nil:
+		err = cause
+	}
+	if away(err) {
+		r.giveUp(err)
+		return nil
+	}
+	if over, ok := errors.AsType[dayOver](err); ok && r.s.answer == "" {
+		err = over.error
+	} else if footnote.CodeOf(err) == footnote.BudgetExceeded {
+		return r.outOfMoney()
+	}
+	if footnote.CodeOf(err) == footnote.Internal {
+		r.e.opts.Logger.Error("run failed", "conversation", r.stream, "run", r.id, "err", err)
+	}
+	return failure(err)
+}
+
+// giveUp leaves the run to continueOrphan. It takes no more answers.
+func (r *run) giveUp(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed, r.gaveUp = true, err
+}
+
+// failure is the end of a run for which an error is the reason.
+func failure(err error) footnote.RunFailed {
+	failed := footnote.RunFailed{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err)}
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		failed.RetryAfterMillis = e.RetryAfter.Milliseconds()
+	}
+	return failed
+}
+
+// byShutdown is the RunStopped.By of a run that ends because the server shuts down.
+const byShutdown = "shutdown"
+
+// msgRunEnded is the result of a call that is open when its run ends.
+const msgRunEnded = "The run ended before this call was answered."
+
+// finish closes what is open and appends the terminal event.
+func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	var bodies []footnote.Body
+	for _, c := range r.s.open() {
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: msgRunEnded, IsError: true, By: "recovery",
+			Statements: r.unanswered(c),
+		})
+	}
+	if answered != nil {
+		bodies = append(bodies, *answered)
+	}
+	lost, settle := r.release()
+	for _, b := range lost {
+		r.s.cost = r.s.cost.Add(b.(footnote.StepFailed).Cost)
+	}
+	bodies = append(append(bodies, lost...), r.sums(terminal))
+	r.note(r.w.end(settle, bodies...), bodies)
+}
+
+// unanswered returns the statements of a call that is open when the run ends. r.mu must be held.
+func (r *run) unanswered(c openCall) []footnote.Statement {
+	if ran, ok := r.undone[c.ID]; ok {
+		return ran
+	}
+	p := r.plan(c)
+	switch {
+	case r.s.unapproved(c.ID) || p.ask:
+		return notRun(p.call)
+	case r.recovered || p.wait && p.refusal == "": // the process that died may have made it, or a page
+		return possiblyRun(p.call, footnote.StatementCancelled)
+	}
+	return notRun(p.call)
+}
+
+// sums adds to a terminal event what the run took.
+func (r *run) sums(terminal footnote.Body) footnote.Body {
+	return withTotals(terminal, r.s.steps, r.s.usage, r.s.cost, r.spent+r.e.opts.Now().Sub(r.begun))
+}
+
+// withTotals is a terminal event with what its run took.
+func withTotals(
+	terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration,
+) footnote.Body {
+	millis := took.Milliseconds()
+	switch b := terminal.(type) {
+	case footnote.RunFinished:
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
+		return b
+	case footnote.RunFailed:
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
+		return b
+	case footnote.RunStopped:
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
+		return b
+	default:
+		return terminal
+	}
+}
+
+// record logs and counts how the run ended.
+func (r *run) record(terminal footnote.Body, err error) {
+	outcome := "parked"
+	if terminal != nil {
+		outcome = strings.TrimPrefix(footnote.KindOf(terminal), "run_") // the audit's words
+	}
+	if err != nil {
+		outcome = "not_stored"
+	}
+	took := r.e.opts.Now().Sub(r.begun)
+	r.e.opts.Metrics.RunEnded(r.a.Name, outcome, took)
+	r.e.opts.Metrics.ConversationGrew(r.s.questions(), r.w.seen())
+	if failed, ok := terminal.(footnote.RunFailed); ok {
+		r.e.opts.Metrics.RunFailed(failed.Code)
+	}
+	r.unfollow(terminal, outcome)
+	attrs := []any{
+		"conversation", r.stream, "run", r.id, "request", r.turn.RequestID,
+		"outcome", outcome, "took_ms", took.Milliseconds(),
+	}
+	if err != nil {
+		r.e.opts.Logger.Error("run ended", append(attrs, "err", err)...)
+		return
+	}
+	r.e.opts.Logger.Info("run ended", attrs...)
+}

@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Shared is what a log can do beyond Log when several engines use it. The engine
+// that drives a run has its lease; when it dies, another one takes the run over.
+type Shared interface {
+	// AskStop asks whoever drives a run to stop it.
+	AskStop(ctx context.Context, stream, run, by string) error
+	// StopsAsked are the runs under leases of owner that somebody asked to stop; with
+	// an empty owner, those that nobody has a lease of.
+	StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error)
+	// Ping reports whether the log can be written.
+	Ping(ctx context.Context) error
+}
+
+// How an engine that shares its log keeps in touch with the others. A run whose
+// owner died goes on after sharedTTL and one look at the log, at most.
+const (
+	sharedTTL     = 6 * time.Second
+	soleTTL       = 30 * time.Second
+	soleLook      = 5 * time.Second
+	shortestLook  = time.Second
+	longestLook   = 2 * time.Second
+	heedStops     = 500 * time.Millisecond
+	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
+	// how long a note waits for such a run to park or to end; an answer, also for a tool
+	elsewhereIn = 10 * time.Second
+)
+
+// msgTakenOver is what readers are told of a run that another engine has taken over.
+const msgTakenOver = "Another server goes on with this answer. Load the conversation again to follow it."
+
+// leaves reports whether a run that a shutdown ended is left to another engine, which
+// goes on with it, because somebody will still read it.
+func (r *run) leaves(terminal footnote.Body) bool {
+	end, ok := terminal.(footnote.RunStopped)
+	return ok && end.By == byShutdown && r.e.opts.Shared != nil && r.s.started.OnDisconnect != Cancel
+}
+
+// handOver gives the lease back without an end: the next engine that looks goes on
+// from the log. When that fails, it does so once the lease has expired.
+func (r *run) handOver() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	if r.w.flush() != nil {
+		return // nothing is ours any more, or the store is away
+	}
+	if r.purse.calling {
+		r.purse.hold.Drop() // otherwise it is kept for who goes on
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := r.e.opts.Log.Release(ctx, r.stream, r.w.token()); err != nil {
+		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id,
+			"err", err)
+	}
+}
+
+// keepLeases renews leases until the engine stops. Nothing that may take long is
+// done beside it: a lease that is renewed too late ends its run.
+func (e *Engine) keepLeases() {
+	tick := time.NewTicker(e.opts.LeaseTTL / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			e.renew()
+		}
+	}
+}
+
+// renew extends the leases of the running runs. One that is lost ends its run.
+func (e *Engine) renew() {
+	ctx, cancel := context.WithTimeout(e.ctx, e.opts.LeaseTTL)
+	defer cancel()
+	var renewals sync.WaitGroup
+	slots := make(chan struct{}, renewAtOnce)
+	for _, r := range e.live() {
+		token := r.w.token()
+		if token == 0 {
+			continue
+		}
+		slots <- struct{}{}
+		renewals.Go(func() {
+			defer func() { <-slots }()
+			err := r.w.renew(ctx, token)
+			if footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
+				r.cancel(fmt.Errorf("lease lost: %w", err))
+			}
+		})
+	}
+	renewals.Wait()
+}
+
+// renewAtOnce is how many leases are renewed side by side: a slow store must not make the
+// renewals of many runs take longer than a lease lasts.
+const renewAtOnce = 8
+
+// heed stops the runs that somebody asked another engine to stop.
+func (e *Engine) heed() {
+	tick := time.NewTicker(heedStops)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			if len(e.live()) > 0 {
+				e.heedOnce()
+			}
+		}
+	}
+}
+
+func (e *Engine) heedOnce() {
+	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
+	defer cancel()
+	asked, err := e.opts.Shared.StopsAsked(ctx, e.opts.Owner)
+	if err != nil && e.ctx.Err() == nil {
+		e.opts.Logger.WarnContext(ctx, "cannot read stop requests from other servers", "err", err)
+	}
+	for _, a := range asked {
+		if r := e.running(a.Stream); r != nil && r.id == a.Run {
+			r.cancel(stopped{a.By})
+		}
+	}
+}
+
+// stopParked stops the runs that parked before their engine heeded that somebody
+// asked to stop them.
+func (e *Engine) stopParked(ctx context.Context) error {
+	asked, err := e.opts.Shared.StopsAsked(ctx, "")
+	for _, a := range asked {
+		err = errors.Join(err, e.Stop(ctx, a.Stream, a.By))
+	}
+	return err
+}
+
+// elsewhere is the head of a stream whose run another engine drives, if it is so.
+func (e *Engine) elsewhere(ctx context.Context, stream string) (head footnote.Stream, yes bool, err error) {
+	if e.opts.Shared == nil || e.Drives(stream) {
+		return head, false, nil
+	}
+	head, err = e.opts.Log.Get(ctx, stream)
+	return head, err == nil && head.RunState == "running" && !e.Drives(stream), err
+}
+
+// stopElsewhere asks the engine that drives the run of a stream to stop it.
+func (e *Engine) stopElsewhere(ctx context.Context, stream, by string) (done bool, err error) {
+	head, yes, err := e.elsewhere(ctx, stream)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return true, nil
+	}
+	if err != nil || !yes {
+		return err != nil, err
+	}
+	return true, e.opts.Shared.AskStop(ctx, stream, head.Run, by)
+}
+
+// awaitElsewhere waits until no other engine drives a run of the stream, but not
+// longer than patience: it is about to park, or to end. The stream must not be locked.
+func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; {
+		_, yes, err := e.elsewhere(ctx, stream)
+		switch {
+		case err != nil || !yes:
+			return err
+		case time.Now().After(end):
+			return busy()
+		}
+		select {
+		case <-time.After(lookElsewhere):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// raced reports whether a write lost against that of another engine.
+func (e *Engine) raced(err error) bool {
+	return e.opts.Shared != nil && footnote.CodeOf(err) == footnote.Conflict
+}

@@ -1,0 +1,272 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model/history"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// open starts the first run of a new conversation.
+func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error) {
+	tier, err := e.tier(t.Principal, a, t.Tier)
+	if err != nil {
+		return Ticket{}, err
+	}
+	system, sources, err := a.Opening(ctx, t.Principal, t.Sources)
+	if err != nil {
+		return Ticket{}, err
+	}
+	tools := e.toolsOf(t.Principal, a)
+	opened := footnote.Opened{
+		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
+		System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
+	}
+	head := footnote.Stream{
+		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
+		ClientID: t.ClientID, Assistant: a.Name,
+	}
+	r := e.newRun(head, a, &state{}, *t)
+	r.system, r.tools = system, tools
+	r.w.fresh = true
+	if !e.claim(r) {
+		r.drop()
+		return Ticket{}, busy()
+	}
+	// Whoever had the name before may have had its answer since we looked.
+	if now, found, err := e.find(ctx, t); err != nil || found {
+		e.unclaim(r)
+		r.drop()
+		if err != nil {
+			return Ticket{}, err
+		}
+		return e.goOn(ctx, a, now, t)
+	}
+	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
+	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
+	if e.raced(err) && t.ClientID != "" {
+		// Another engine has given the name away meanwhile.
+		if now, found, err := e.find(ctx, t); err == nil && found {
+			return e.goOn(ctx, a, now, t)
+		}
+	}
+	return ticket, err
+}
+
+// openingBodies are the events that a new conversation begins with.
+func openingBodies(opened footnote.Opened, t *Turn) []footnote.Body {
+	bodies := []footnote.Body{opened}
+	if title := title(t.Text); title != "" {
+		bodies = append(bodies, footnote.Titled{Title: title, Auto: true})
+	}
+	if len(t.History) > 0 {
+		bodies = append(bodies, footnote.Imported{Turns: t.History})
+	}
+	return bodies
+}
+
+// title is a first name for a conversation: the beginning of its first message.
+func title(text string) string {
+	words := strings.Fields(text)
+	out := ""
+	for _, w := range words {
+		if len([]rune(out))+len([]rune(w)) > 60 {
+			if out == "" {
+				out = string([]rune(w)[:60])
+			}
+			return out + "…"
+		}
+		out = strings.TrimSpace(out + " " + w)
+	}
+	return out
+}
+
+// NotAnswered is what the model reads of a call whose user went on without it.
+const NotAnswered = history.Unanswered
+
+// Freeze gives the definitions of the tools a policy offers, as the model is sent
+// them for the whole life of a conversation.
+func Freeze(tools []tool.Tool, p Policy) json.RawMessage {
+	type definition struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}
+	defs := []definition{}
+	for _, t := range tools {
+		s := t.Spec()
+		if v := p.Verdict(s); v == Allow || v == Ask {
+			defs = append(defs, definition{s.Name, s.Description, s.InputSchema})
+		}
+	}
+	return marshal(defs)
+}
+
+// begin puts the first events of a run and lets it go. In a conversation that
+// exists the stream must be locked.
+func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte,
+	bodies []footnote.Body) (Ticket, error) {
+	t := &r.turn
+	if t.Where == nil {
+		t.Where = r.s.where()
+	}
+	more := t.Context
+	if r.a.Setting != nil {
+		more = strings.TrimSpace(more + "\n" + r.a.Setting.Describe(ctx, t.Principal, t.Where))
+	}
+	bodies = append(bodies,
+		footnote.UserMessage{Text: t.Text, Context: r.context(more), ID: t.MessageID, Where: t.Where},
+		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID,
+			Unattended: t.Unattended, Key: t.Key,
+			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
+	ticket := r.ticket()
+	if e.opts.Shared == nil || r.w.fresh && t.ClientID == "" {
+		r.put(blobs, bodies...)
+		e.launch(r)
+		return ticket, nil
+	}
+	// Another engine may be quicker, if only with a title, or give a client's name to a
+	// conversation of its own: nothing is asked before that is known.
+	r.mu.Lock()
+	r.note(r.w.next, bodies)
+	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
+	r.mu.Unlock()
+	if err != nil {
+		e.unclaim(r)
+		r.drop()
+		ticket.reader.Close()
+		return Ticket{}, err
+	}
+	e.launch(r)
+	return ticket, nil
+}
+
+// The date, as the model reads it on a line of its own.
+const (
+	dateBegins = "Today is "
+	dateEnds   = " (UTC)."
+)
+
+// context is what the model reads after a message: the date, when it has not read
+// it in this conversation yet, what the user ran meanwhile, and what the door
+// added.
+func (r *run) context(more string) string {
+	var lines []string
+	today := dateBegins + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + dateEnds
+	if !slices.ContainsFunc(r.s.said, func(m said) bool { return strings.Contains(m.Context, today) }) {
+		lines = append(lines, today)
+	}
+	for _, a := range r.s.asides[max(0, len(r.s.asides)-mostAsides):] {
+		lines = append(lines, a.words())
+	}
+	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))
+}
+
+// withoutDate is a context without the date it begins with.
+func withoutDate(context string) string {
+	line, rest, _ := strings.Cut(context, "\n")
+	if strings.HasPrefix(line, dateBegins) && strings.HasSuffix(line, dateEnds) {
+		return rest
+	}
+	return context
+}
+
+// mostAsides is how many of the user's own queries the model is told about, and
+// asideSQL how many bytes of each.
+const (
+	mostAsides = 5
+	asideSQL   = 2_000
+)
+
+// words tells the model of a query that the user ran.
+func (a aside) words() string {
+	sql := a.Result.SQL
+	if len(sql) > asideSQL {
+		sql = strings.ToValidUTF8(sql[:asideSQL], "") + " …"
+	}
+	said := "Meanwhile the user ran a query"
+	if a.Replaces != "" {
+		said += ", an edited form of that of " + a.Replaces
+	}
+	return fmt.Sprintf("%s; it gave %d rows, which are result %s: %s", said, a.Result.RowCount, a.Result.ID,
+		strings.Join(strings.Fields(sql), " "))
+}
+
+// tell lets other engines know what happens in a run that is about to be launched.
+func (e *Engine) tell(r *run) {
+	if r.untell = func() {}; e.opts.Tell == nil {
+		return
+	}
+	var ctx context.Context
+	ctx, r.untell = context.WithCancel(context.Background())
+	rd, _ := e.opts.Hub.Subscribe(r.stream, r.w.seen())
+	attempt := r.s.resumes
+	e.work.Go(func() {
+		defer rd.Close()
+		e.opts.Tell(ctx, r.id, attempt, rd)
+	})
+}
+
+// thaw reads the frozen prompt and tools of a conversation that was not just opened. When they
+// are unknown or cannot be read any more, it freezes today's.
+func (r *run) thaw() error {
+	if r.system != nil {
+		return nil
+	}
+	system, err := r.blob(r.ctx, r.s.opened.System)
+	var tools []byte
+	if err == nil {
+		tools, err = r.blob(r.ctx, r.s.opened.Tools)
+	}
+	switch code := footnote.CodeOf(err); {
+	case r.s.opened.Model == "", code == footnote.StorageDamaged, code == footnote.NotFound:
+		return r.reopen()
+	case err != nil:
+		return fmt.Errorf("read the frozen prompt and tools: %w", err)
+	}
+	r.system, r.tools = system, tools
+	return nil
+}
+
+// reopen replaces the opening of a conversation when it cannot be read.
+func (r *run) reopen() error {
+	old := r.s.opened
+	tier, err := r.e.tier(r.turn.Principal, r.a, old.Tier)
+	if err != nil {
+		return err
+	}
+	if old.Model != "" {
+		tier.Model, tier.Effort = old.Model, old.Effort
+	}
+	system, sources, err := r.a.Opening(r.ctx, r.turn.Principal, old.Sources)
+	if err != nil {
+		return err
+	}
+	r.system, r.tools = system, r.e.toolsOf(r.turn.Principal, r.a)
+	opened := footnote.Opened{
+		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort, Sources: sources,
+		System: DigestOf(r.system), Tools: DigestOf(r.tools),
+	}
+	r.e.opts.Logger.Error("cannot read the opening of a conversation; it continues with today's prompt and tools",
+		"conversation", r.stream, "run", r.id)
+	r.put(map[footnote.Digest][]byte{opened.System: r.system, opened.Tools: r.tools}, opened)
+	return nil
+}
+
+// blob reads a blob of the conversation, and retries while the store is away.
+func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
+	err = r.retryWhileAway(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		data, err = r.e.opts.Log.Blob(ctx, r.stream, d)
+		return timeoutAsAway(ctx, err)
+	})
+	return data, err
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/tool"
+)
+
+// next lists the open calls that the run itself must deal with, in order. When
+// there are none but others wait for somebody outside, it parks the run. The look
+// and the end of taking answers are one: an answer is delivered either before, to
+// this run, or after, to the parked one. With kept, the parked run keeps what it has
+// reserved.
+func (r *run) next(kept bool) (mine []plan, parked bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cause := context.Cause(r.ctx); cause != nil && !errors.Is(cause, ErrShutdown) {
+		return nil, false, cause // a run that was stopped must not park
+	}
+	var waiting []string
+	for _, c := range r.s.open() {
+		if p := r.plan(c); p.wait {
+			waiting = append(waiting, c.ID)
+		} else {
+			mine = append(mine, p)
+		}
+	}
+	if len(mine) > 0 || len(waiting) == 0 {
+		return mine, false, nil
+	}
+	body := footnote.RunParked{Calls: waiting, Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
+	r.closed = true
+	var bodies []footnote.Body
+	var settle []footnote.Settle
+	if !kept {
+		bodies, settle = r.release()
+	}
+	bodies = append(bodies, body)
+	r.note(r.w.end(settle, bodies...), bodies)
+	return nil, true, nil
+}
+
+// waiting lists the open calls that somebody outside must still act on: those
+// without a result, but for the ones that have been decided and are ours to run.
+func (s *state) waiting() []openCall {
+	var calls []openCall
+	for _, c := range s.open() {
+		if _, decided := s.approvals[c.ID]; !decided {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// keepForPage keeps the reservation of a run that is about to park for calls which a page
+// answers by itself: it has paid for a step, and needs the rest for its answer. It does not
+// when a person is waited for, who may take long.
+func (r *run) keepForPage() (kept bool, err error) {
+	p := &r.purse
+	if p.hold == nil || !p.hold.Reserved() || p.unsure > 0 || !r.awaitsPage() {
+		return false, nil
+	}
+	if err := r.w.flush(); err != nil { // what was spent counts, whatever becomes of the reservation
+		return false, err
+	}
+	c := r.spending()
+	c.Most = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
+	c.Enough, c.Wait, c.TTL = c.Most, false, pageTTL
+	h, err := r.reserve(c)
+	if footnote.CodeOf(err) == footnote.BudgetExceeded {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	p.hold = h
+	return true, nil
+}
+
+// pageTTL is how long a run keeps what it has reserved while a page runs its calls.
+const pageTTL = 2 * time.Minute
+
+// awaitsPage reports whether all that the run waits for are calls that a page answers by itself.
+func (r *run) awaitsPage() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open := r.s.open()
+	for _, c := range open {
+		p := r.plan(c)
+		_, decided := r.s.approvals[c.ID]
+		asks := r.a.Policy.Verdict(p.spec) == Ask && !decided && !r.s.isAlways(p.spec.Name)
+		if !p.wait || asks || p.spec.Kind == tool.Question {
+			return false
+		}
+	}
+	return len(open) > 0
+}
+
+// resume appends answers to a parked run and, when they were the last it waited
+// for, goes on with it. The stream must be locked.
+func (e *Engine) resume(ctx context.Context, r *run, fresh Turn) (Ticket, error) {
+	ticket := r.ticket()
+	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
+		ticket.Duplicate = true
+		if r.s.run == "" {
+			ticket.Run = r.s.lastRun
+		}
+		r.drop()
+		return ticket, nil
+	}
+	// One append: answers without the resumption would leave the run parked, and
+	// the client, trying again, would be told that all is well. An answer is
+	// acknowledged only when it cannot be lost any more.
+	r.purse.unknown = true // see keepForPage
+	last, err := r.take(ctx, fresh)
+	if err != nil || !last {
+		r.drop()
+	} else {
+		e.launch(r)
+	}
+	if err != nil {
+		ticket.reader.Close()
+		return Ticket{}, err
+	}
+	return ticket, nil
+}
+
+// take writes answers, and what follows from them: the run goes on, or stays parked
+// and its lease is given back. It reports whether it goes on.
+func (r *run) take(ctx context.Context, fresh Turn) (resumes bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	blobs, bodies := r.answers(fresh)
+	r.note(r.w.next, bodies)
+	if resumes = len(r.s.waiting()) == 0; resumes {
+		resumed := footnote.RunResumed{Attempt: r.s.resumes + 1, Reason: "answered"}
+		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
+		bodies = append(bodies, resumed)
+	}
+	return resumes, r.first(ctx, footnote.Append{Blobs: blobs, Bodies: bodies, Release: !resumes})
+}

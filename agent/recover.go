@@ -1,0 +1,313 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model/history"
+)
+
+// tend looks for runs to recover until the engine stops.
+func (e *Engine) tend() {
+	tick := time.NewTimer(e.look())
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			e.settleOrphans()
+			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
+			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
+				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
+			}
+			cancel()
+			tick.Reset(e.look()) // only now: a slow log gets a pause, too; see availability
+		}
+	}
+}
+
+// look is the time to the next look for runs to recover. Engines that share a log
+// look at different times, so that they rarely want the same run at once.
+func (e *Engine) look() time.Duration {
+	if e.opts.Shared == nil {
+		return soleLook
+	}
+	return shortestLook + mathrand.N(longestLook-shortestLook)
+}
+
+// Recover goes on with the runs whose owner has died, and with parked ones whose
+// deadline has passed. It is called once at the start; the engine then looks again
+// every few seconds. Of several engines that want the same run one gets it.
+func (e *Engine) Recover(ctx context.Context) error {
+	begun := time.Now()
+	heads, err := e.opts.Log.Unfinished(ctx, e.opts.Now(), 1000)
+	if err == nil && len(heads) > 0 && e.opts.Shared != nil {
+		err = e.opts.Shared.Ping(ctx)
+	}
+	e.availability.note(begun, err)
+	if err != nil {
+		return fmt.Errorf("list unfinished runs: %w", err)
+	}
+	if e.opts.Shared != nil {
+		heads = e.availability.lost(heads)
+	}
+	e.recoverAll(ctx, heads)
+	if e.opts.Shared != nil {
+		err = e.stopParked(ctx)
+	}
+	return errors.Join(err, e.settleOverdue(ctx))
+}
+
+// recoverAll looks after runs that nothing drives.
+func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
+	for _, head := range heads {
+		err := e.recover(ctx, head.ID)
+		if err != nil && !e.raced(err) { // otherwise another engine was quicker
+			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
+		}
+	}
+}
+
+// mostRecoveries is how often a run may take its process down with it.
+const mostRecoveries = 3
+
+// recover goes on with one run, or ends it when nobody wants it any more. One that waits
+// goes on waiting.
+func (e *Engine) recover(ctx context.Context, stream string) error {
+	leave, err := e.enter()
+	if err != nil {
+		return nil //nolint:nilerror // it is left to the next process
+	}
+	defer leave()
+	return e.whileIdle(ctx, stream, func(ctx context.Context, stream string) error {
+		if e.isOrphan(stream) {
+			return e.settleOrphan(ctx, stream)
+		}
+		return e.recoverLocked(ctx, stream)
+	})
+}
+
+// whileIdle calls do while the stream is locked, unless a run of this engine is under way.
+func (e *Engine) whileIdle(ctx context.Context, stream string, do func(context.Context, string) error) error {
+	unlock, err := e.lock(ctx, stream)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e.running(stream) != nil {
+		return nil
+	}
+	return do(ctx, stream)
+}
+
+// recoverLocked is recover for a stream that is locked, and in which nothing of ours
+// runs.
+func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
+	head, err := e.opts.Log.Get(ctx, stream)
+	if err != nil || head.RunState == "" {
+		return err
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return err
+	}
+	if e.withdrawn(ctx, s.started.Key) {
+		_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: byRevoked})
+		return err
+	}
+	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
+		return nil
+	}
+	p := ownTurn(head, s).Principal
+	a, err := e.assistant(p, "", s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(p, s)
+	}
+	orphan := head.RunState == "running"
+	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
+		return e.interrupt(ctx, head) // also when its user may no longer use the assistant, a source or the model
+	}
+	if !orphan {
+		return e.expire(ctx, head, a, s)
+	}
+	return e.takeOver(ctx, head, a, s, true, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"})
+}
+
+// ownTurn is the turn of a run that goes on without one.
+func ownTurn(head footnote.Stream, s *state) Turn {
+	return Turn{
+		Principal: footnote.Principal{
+			Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes,
+		}, Key: s.started.Key,
+		Door: s.started.Door, RequestID: s.started.RequestID,
+	}
+}
+
+// interrupt ends a run whose owner is gone and whose reader has left.
+func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return err
+	}
+	_, err = e.closeRun(ctx, head, s, history.Interrupted, footnote.RunStopped{By: "interrupted"})
+	return err
+}
+
+// late is what the model reads of a call whose time was over.
+const late = "This call was not answered in time."
+
+// expire goes on with a parked run whose deadline has passed. The stream must be
+// locked.
+func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
+	var bodies []footnote.Body
+	for _, c := range s.waiting() {
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery",
+			Statements: s.abandon(a, c, footnote.StatementTimedOut),
+		})
+	}
+	lost := s.abandoned(a, ownTurn(head, s).Principal, head.ID)
+	err := e.takeOver(ctx, head, a, s, false,
+		append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
+	if err == nil {
+		e.withdraw(lost)
+	}
+	return err
+}
+
+// takeOver goes on with a run that nothing drives, with events of which the first
+// one takes its lease. The error's code is Conflict when another engine was
+// quicker. The stream must be locked.
+func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool,
+	bodies ...footnote.Body) error {
+	r := e.newRun(head, a, s, ownTurn(head, s))
+	r.recovered = recovered
+	lost, settle, err := e.lost(ctx, head.ID, s, true)
+	if err != nil {
+		r.drop()
+		return err
+	}
+	r.purse.unknown = len(settle) > 0
+	bodies = append(lost, bodies...)
+	r.mu.Lock()
+	r.note(head.Last+1, bodies)
+	err = r.first(ctx, footnote.Append{Bodies: bodies, Settle: settle})
+	r.mu.Unlock()
+	if err != nil {
+		r.drop()
+		return err
+	}
+	e.launch(r)
+	return nil
+}
+
+// lost returns the events, and their settlement, for the calls of a run whose process died.
+// What they used is estimated. With goesOn, the run keeps its reservation.
+func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool) (
+	bodies []footnote.Body, settle []footnote.Settle, err error,
+) {
+	reserved, err := e.opts.Log.Reserved(ctx, stream)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range reserved {
+		if r.Run != s.run || s.run == "" {
+			continue // a call outside the run, which may still be under way
+		}
+		u, spent := lostUse(r, e.opts.Budget.Weight(s.opened.Tier))
+		spent.Keep = goesOn && r.ID == reservationOf(s.run)
+		if settle = append(settle, spent); r.Lost != (footnote.Amount{}) {
+			bodies = append(bodies, footnote.StepFailed{
+				Step: s.steps + 1, Attempt: 1, Code: footnote.ModelUnavailable,
+				Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true,
+			})
+		}
+	}
+	return bodies, settle, nil
+}
+
+// lostUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
+// them.
+func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
+	tokens := r.Lost.Tokens / max(1, weight)
+	amount := footnote.Amount{MicroUSD: r.Lost.MicroUSD, Tokens: tokens * max(1, weight)}
+	answer := min(tokens, leastAnswer)
+	return footnote.Usage{Input: tokens - answer, Output: answer, Estimated: true},
+		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
+}
+
+// settleOrphans is settleOrphan for all of them.
+func (e *Engine) settleOrphans() {
+	e.mu.Lock()
+	streams := slices.Collect(maps.Keys(e.orphans))
+	e.mu.Unlock()
+	for _, stream := range streams {
+		e.lockAndSettleOrphan(e.ctx, stream)
+	}
+}
+
+func (e *Engine) lockAndSettleOrphan(ctx context.Context, stream string) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := e.whileIdle(ctx, stream, e.settleOrphan); err != nil && e.ctx.Err() == nil {
+		e.opts.Logger.WarnContext(ctx, "cannot continue or end a run yet", "conversation", stream, "err", err)
+	}
+}
+
+// settleOrphan continues a run that gave up because the store was away, and ends one whose
+// events the store has refused for another reason: the same steps would be refused again after
+// they were paid for again. The stream must be locked.
+func (e *Engine) settleOrphan(ctx context.Context, stream string) error {
+	e.mu.Lock()
+	o, ok := e.orphans[stream]
+	e.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	settle := e.continueOrphan
+	if o.err != nil {
+		settle = e.failOrphan
+	}
+	// After a conflict another engine has the run.
+	if err := settle(ctx, stream, o); err != nil && !e.raced(err) && footnote.CodeOf(err) != footnote.NotFound {
+		return err
+	}
+	e.mu.Lock()
+	delete(e.orphans, stream)
+	e.mu.Unlock()
+	return nil
+}
+
+func (e *Engine) continueOrphan(ctx context.Context, stream string, o orphan) error {
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if o.lease != 0 {
+		if err := e.opts.Log.Release(ctx, stream, o.lease); err != nil {
+			return err
+		}
+	}
+	return e.recoverLocked(ctx, stream)
+}
+
+func (e *Engine) failOrphan(ctx context.Context, stream string, o orphan) error {
+	head, err := e.opts.Log.Get(ctx, stream)
+	if err != nil || head.Run != o.run {
+		return err
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return err
+	}
+	_, err = e.closeRun(ctx, head, s, msgRunEnded, failure(o.err))
+	return err
+}

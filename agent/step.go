@@ -1,0 +1,214 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
+)
+
+// maxAttempts is how often one step is tried when nothing of it was shown.
+const maxAttempts = 3
+
+// step makes one model call and puts its message. A call that broke off before the model said
+// anything is retried as a new attempt.
+//
+// A run waits in step while the model speaks. Large values are not kept on the stack here,
+// because that would double its size.
+func (r *run) step(last bool) (*model.Reply, error) {
+	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}}
+	for attempt := 1; ; attempt++ {
+		if r.ctx.Err() != nil {
+			return nil, context.Cause(r.ctx)
+		}
+		if !r.purse.calling { // otherwise it was reserved for an attempt that came to nothing
+			s.req = r.request(last)
+			if err := r.afford(&s.req); err != nil {
+				return nil, err
+			}
+		}
+		live := &live{r: r, step: s.n, attempt: attempt, shown: s.shown}
+		s.begun = r.e.opts.Now()
+		reply, err := r.e.call(r.ctx, r.a, &s.req, live)
+		live.end()
+		if err == nil {
+			s.said(reply, live)
+			return reply, nil
+		}
+		if err := s.retry(err, live); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// request is the next model call before it is limited to what it may cost.
+func (r *run) request(last bool) model.Request {
+	return model.Request{
+		Conversation: r.stream, Principal: r.turn.Principal,
+		Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
+		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
+		MaxTokens: r.s.started.MaxTokens,
+	}
+}
+
+// history is what the model reads. When the log is torn, the operator is told once in a run;
+// the model still reads the rest of it, with words in place of what is missing.
+func (r *run) history() []history.Message {
+	messages, repairs := history.Repaired(r.events())
+	if repairs > 0 && !r.alerted {
+		r.alerted = true
+		r.e.opts.Metrics.HistoryRepaired(repairs)
+		r.e.opts.Logger.Error("the log of a conversation is torn; its history was repaired",
+			"conversation", r.stream, "run", r.id, "repairs", repairs)
+	}
+	return messages
+}
+
+// stepping is a step that is being made.
+type stepping struct {
+	r     *run
+	n     int // the step's number within the run
+	req   model.Request
+	begun time.Time
+	shown map[string]bool // call ids of all attempts
+}
+
+// said puts the message of a call.
+func (s *stepping) said(reply *model.Reply, live *live) {
+	m := &reply.Message
+	took := s.r.e.opts.Now().Sub(s.begun)
+	m.Millis = took.Milliseconds()
+	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
+	s.r.message(s.n, reply, live, s.r.purse.used(m.Usage, m.Cost))
+}
+
+// retry records a call that failed and waits until it can be made again. It returns why it
+// cannot.
+func (s *stepping) retry(err error, live *live) error {
+	r, se := s.r, stepError(err)
+	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
+	r.e.opts.Metrics.StepFailed(se.Code)
+	if r.stoppedBy() == ByStopString && se.Partial != "" {
+		// What was said until then is the answer, as if the model had ended there.
+		reply := halted(s.req.Model, se)
+		r.message(s.n, &reply, live, r.purse.used(se.Usage, se.Cost))
+		return err
+	}
+	s.broke(live, se)
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if se.Code == footnote.BudgetExceeded && r.purse.short {
+		return dayOver{err} // a limit was reached, not that of the question
+	}
+	wait := max(backoff(live.attempt), se.RetryAfter)
+	if !se.Again || live.said || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
+		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id,
+			"step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
+		return err
+	}
+	live.Retrying(live.attempt, se.Code, wait)
+	return r.sleep(wait)
+}
+
+// call makes one model call. A model that panics has failed; the process goes on.
+func (e *Engine) call(ctx context.Context, a *Assistant, req *model.Request, l model.Live) (_ *model.Reply, err error) {
+	var reply model.Reply
+	ctx, end := e.opts.Tracer.Step(ctx, req)
+	defer func() { end(&reply, err) }()
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack",
+				string(debug.Stack()))
+			err = fmt.Errorf("model panicked: %v", p)
+		}
+	}()
+	reply, err = a.Model.Step(ctx, *req, l)
+	return &reply, err
+}
+
+// halted is the message of a call that was stopped because it had said enough.
+func halted(name string, se *model.StepError) model.Reply {
+	return model.Reply{Message: footnote.AssistantMessage{
+		Model: name, StopReason: model.StopSequence, Usage: se.Usage, Cost: se.Cost,
+		Blocks: []json.RawMessage{marshal(map[string]string{"type": model.TextBlock, "text": se.Partial})},
+	}}
+}
+
+// stepError returns the StepError of a failed model call.
+func stepError(err error) *model.StepError {
+	if se, ok := errors.AsType[*model.StepError](err); ok {
+		return se
+	}
+	return &model.StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
+}
+
+// broke records a model call that failed after something was shown or used.
+func (s *stepping) broke(l *live, se *model.StepError) {
+	r := s.r
+	if !l.begun && se.Cost.MicroUSD == 0 && se.Usage == (footnote.Usage{}) {
+		return
+	}
+	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
+	r.settled(r.purse.used(se.Usage, se.Cost), nil,
+		footnote.StepFailed{
+			Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
+		})
+}
+
+// longestWait bounds how long a run waits before it retries a model call.
+const longestWait = 20 * time.Second
+
+// backoff is how long to wait after a failed attempt: half a second, doubled each
+// time, with full jitter.
+func backoff(attempt int) time.Duration {
+	return mathrand.N(500 * time.Millisecond << (attempt - 1))
+}
+
+func (r *run) sleep(d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// message puts a model's message. The last one of a run is written together with
+// the answer that follows it, and one with calls, if they are answered at once, with
+// their results. Before a call that changes something it is flushed.
+func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Settle) {
+	m := &reply.Message
+	m.Step = n
+	m.Blocks = readable(m.Blocks)
+	l.rename(m.Blocks)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	bodies := []footnote.Body{*m}
+	if len(toolCalls(m.Blocks)) > 0 {
+		r.note(r.w.later(settle, bodies...), bodies)
+	} else {
+		r.note(r.w.hold(settle, bodies...), bodies)
+	}
+}
+
+// readable is a copy of blocks in which those that are not JSON, and so could not
+// be stored, are empty texts: their places stay.
+func readable(blocks []json.RawMessage) []json.RawMessage {
+	out := make([]json.RawMessage, len(blocks))
+	for i, raw := range blocks {
+		if out[i] = raw; !isPlain(raw) && !json.Valid(raw) {
+			out[i] = json.RawMessage(`{"type":"text","text":""}`)
+		}
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Stop ends the run of a conversation. One that has ended already, or that does
+// not exist, is left as it is. One that another engine drives is asked to end, which
+// is not waited for.
+func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
+	for tries := noteTries; ; tries-- {
+		if err := e.stopOnce(ctx, conversation, by); !e.raced(err) || tries == 0 {
+			return err
+		}
+	}
+}
+
+func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
+	if done, err := e.stopRunning(ctx, conversation, by); done {
+		return err
+	}
+	if done, err := e.stopElsewhere(ctx, conversation, by); done {
+		return err
+	}
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	unlock, err := e.lock(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// Nobody starts a run while the stream is locked; somebody may have before.
+	if done, err := e.stopRunning(ctx, conversation, by); done {
+		return err
+	}
+	head, err := e.opts.Log.Get(ctx, conversation)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return nil
+	}
+	if err != nil || head.RunState != "parked" {
+		return err
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return err
+	}
+	_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: by})
+	return err
+}
+
+// stopRunning cancels the run of a conversation that this engine drives, if there
+// is one. It is not done when there is none any more: it ended or parked before it
+// could notice.
+func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done bool, err error) {
+	r := e.running(conversation)
+	if r == nil {
+		return false, nil
+	}
+	r.cancel(stopped{by})
+	if !r.isClosed() {
+		return true, nil // whatever it does next, it finds that it was stopped
+	}
+	err = r.waitUntilOver(ctx)
+	return err != nil, err
+}
+
+// closeRun ends a run that nothing drives: it answers its open calls with words
+// and appends the terminal event. The stream must be locked.
+func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words string, terminal footnote.Body) (
+	footnote.Stream, error,
+) {
+	if s.run == "" || s.run != head.Run {
+		// It has ended, or another one has begun, since the head was read.
+		return head, footnote.Errorf(footnote.Conflict, "The conversation has moved on.")
+	}
+	bodies, settle, err := e.lost(ctx, head.ID, s, false)
+	if err != nil {
+		return head, err
+	}
+	usage, cost := s.usage, s.cost
+	for _, b := range bodies {
+		b := b.(footnote.StepFailed)
+		usage, cost = usage.Add(b.Usage), cost.Add(b.Cost)
+	}
+	var lost []answer
+	a := e.byName[s.opened.Assistant]
+	if a != nil {
+		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)
+	}
+	for _, c := range s.open() {
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery",
+			Statements: s.abandon(a, c, footnote.StatementCancelled),
+		})
+	}
+	bodies = append(bodies, withTotals(terminal, s.steps, usage, cost, s.spent()))
+	events, err := e.opts.Log.Append(ctx, footnote.Append{
+		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies, Settle: settle,
+		Take: &footnote.Take{Owner: e.opts.Owner, TTL: e.opts.LeaseTTL}, Release: true,
+	})
+	if err != nil {
+		return head, err
+	}
+	e.withdraw(lost)
+	topic := e.opts.Hub.Open(head.ID, head.Last)
+	topic.Publish(events...)
+	topic.Trim()
+	topic.Close()
+	for _, ev := range events {
+		s.apply(ev)
+	}
+	head.Last += int64(len(events))
+	head.Run, head.RunState = "", ""
+	return head, nil
+}
+
+// How often runs are looked at whose keys may have been revoked, and how long the
+// answer may take.
+const (
+	guardEvery = 2 * time.Second
+	guardTime  = 5 * time.Second
+)
+
+// guard ends runs whose API keys were revoked, until the engine stops. A request that
+// is open ends with its key by itself; a run may have none, or have been taken over
+// from another engine.
+func (e *Engine) guard() {
+	tick := time.NewTicker(guardEvery)
+	defer tick.Stop()
+	keys := map[string]string{}
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			e.endRevoked()
+			keys = e.endWaiting(keys)
+		}
+	}
+}
+
+// endRevoked asks once for each key of the running runs. A store that does not answer
+// says nothing about a key.
+func (e *Engine) endRevoked() {
+	byKey := map[string][]*run{}
+	for _, r := range e.live() {
+		if r.turn.Key != "" {
+			byKey[r.turn.Key] = append(byKey[r.turn.Key], r)
+		}
+	}
+	for key, runs := range byKey {
+		if !e.withdrawn(e.ctx, key) {
+			continue
+		}
+		for _, r := range runs {
+			e.opts.Logger.InfoContext(e.ctx, "run ends with its API key", "conversation", r.stream, "run", r.id, "key",
+				key)
+			r.cancel(stopped{byRevoked})
+		}
+	}
+}
+
+// endWaiting does so for the runs that wait, which no engine drives: each engine looks
+// at all of them whose users have lost a key, and the first one ends them. Keys are those
+// that such runs came with, so that a log is read once for each and not at each look: who
+// has changed a key goes on to wait with the new one.
+func (e *Engine) endWaiting(keys map[string]string) (now map[string]string) {
+	ctx, cancel := context.WithTimeout(e.ctx, guardTime)
+	defer cancel()
+	heads, err := e.opts.Log.Withdrawn(ctx, e.opts.Now(), 1000)
+	if err != nil {
+		if e.ctx.Err() == nil {
+			e.opts.Logger.WarnContext(ctx, "runs that wait are not looked at for keys that were revoked", "err", err)
+		}
+		return keys
+	}
+	now = map[string]string{}
+	for _, head := range heads {
+		key, known := keys[head.Run]
+		if !known {
+			s, err := e.load(ctx, head)
+			if err != nil || s.run != head.Run {
+				continue // it is gone, or goes on; or is looked at again
+			}
+			key = s.started.Key
+		}
+		now[head.Run] = key
+		if e.withdrawn(ctx, key) {
+			e.recoverAll(ctx, []footnote.Stream{head})
+		}
+	}
+	return now
+}
+
+// withdrawn reports whether the key that a run came with no longer stands.
+func (e *Engine) withdrawn(ctx context.Context, key string) bool {
+	if key == "" || e.opts.Standing == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, guardTime)
+	defer cancel()
+	return footnote.CodeOf(e.opts.Standing(ctx, key)) == footnote.Unauthorized
+}

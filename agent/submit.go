@@ -1,0 +1,215 @@
+package agent
+
+import (
+	"context"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/hub"
+)
+
+// Submit takes a turn and returns once its run is under way; its first events may
+// not be committed yet. The ticket's reader, from Subscribe, must be closed.
+//
+// The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
+// cannot be taken, NotFound for a conversation that is not the principal's,
+// Conflict when the conversation is busy, or has the message already. Answers and approvals that do not fit
+// what is open are refused as a whole: with CallUnknown when the call was never
+// open to the client, CallAnswered when it has another answer, and CallClosed when
+// its time was over or the conversation went on without it.
+func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer leave()
+	if len(t.Answers)+len(t.Approvals) > 0 {
+		if err := t.bounds(); err != nil {
+			return Ticket{}, err
+		}
+		return e.answer(ctx, t)
+	}
+	return e.ask(ctx, &t)
+}
+
+// Subscribe gives the reader of a ticket: everything with Seq > After.
+func (e *Engine) Subscribe(t Ticket) *hub.Reader { return t.reader }
+
+// ask starts a run for a message.
+func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
+	head, found, err := e.find(ctx, t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	a, err := e.assistant(t.Principal, t.Assistant, head.Assistant)
+	if err != nil {
+		return Ticket{}, err
+	}
+	if err := a.message(t); err != nil {
+		return Ticket{}, err
+	}
+	if t.rewinds() && !found {
+		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	if a.Unavailable != "" {
+		return Ticket{}, footnote.Errorf(footnote.ModelUnavailable, "%s", a.Unavailable)
+	}
+	done, err := e.opts.Budget.Admit(ctx, t.Principal, head.ID)
+	if err != nil {
+		e.refused(*t, head.ID, err)
+		return Ticket{}, err
+	}
+	t.admitted = done
+	ticket, err := e.startIn(ctx, a, head, found, t)
+	if err != nil {
+		done()
+	}
+	return ticket, err
+}
+
+// find returns the stream a turn is about, if it has one already.
+func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
+	p := t.Principal
+	switch {
+	case t.Conversation != "":
+		head, err = e.opts.Log.Get(ctx, t.Conversation)
+	case t.ClientID != "":
+		if err := checkClientID(t.ClientID); err != nil {
+			return head, false, err
+		}
+		head, err = e.opts.Log.Find(ctx, p.Org, p.User, "conversation", t.ClientID)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return head, false, nil
+		}
+	default:
+		return head, false, nil
+	}
+	if err != nil && footnote.CodeOf(err) != footnote.NotFound {
+		return head, false, err
+	}
+	// In the same words for one that is somebody else's as for one that is not there.
+	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
+		return head, false, &footnote.Error{
+			Code:    footnote.NotFound,
+			Message: "There is no such conversation.",
+			Err:     err,
+		}
+	}
+	return head, true, nil
+}
+
+func checkClientID(id string) error {
+	ok := len(id) <= 128 && utf8.ValidString(id)
+	for _, r := range id {
+		ok = ok && unicode.IsPrint(r)
+	}
+	if !ok {
+		return footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
+	}
+	return nil
+}
+
+// refused tells about a question that a limit refused. Other errors, such as a store that is away, are no refusal.
+func (e *Engine) refused(t Turn, conversation string, err error) {
+	code := footnote.CodeOf(err)
+	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {
+		return
+	}
+	t.Conversation = conversation
+	e.opts.Refused(t, err)
+}
+
+// startIn starts a run in a new conversation, or in one that was found.
+func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream, found bool, t *Turn) (Ticket, error) {
+	if !found {
+		return e.open(ctx, a, t)
+	}
+	return e.goOn(ctx, a, head, t)
+}
+
+// goOn starts a run in a conversation that exists.
+func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
+	for tries := noteTries; ; tries-- {
+		again := *t
+		ticket, raced, err := e.goOnce(ctx, a, head.ID, &again)
+		if !raced || tries == 0 {
+			return ticket, err
+		}
+	}
+}
+
+// goOnce is raced when another engine has written meanwhile.
+func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Turn) (_ Ticket, raced bool, err error) {
+	unlock, err := e.lock(ctx, stream)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	defer unlock()
+	head, err := e.quiet(ctx, stream)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	if head.Last >= a.Limits.Events {
+		return Ticket{}, false,
+			footnote.Errorf(footnote.TooLarge,
+				"The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
+	}
+	s, err := e.load(ctx, head)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	if err := e.mayGoOn(t.Principal, s); err != nil {
+		return Ticket{}, false, err
+	}
+	if s.repeated(t) {
+		return Ticket{}, false, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
+	}
+	var bodies []footnote.Body
+	if t.rewinds() {
+		to, err := s.takeBack(a, t)
+		if err != nil {
+			return Ticket{}, false, err
+		}
+		bodies = append(bodies, footnote.Rewound{ToSeq: to})
+	}
+	if s.parked {
+		if head, err = e.supersede(ctx, head, s); err != nil {
+			return Ticket{}, e.raced(err), err
+		}
+	}
+	for _, b := range bodies {
+		s.rewind(b.(footnote.Rewound).ToSeq)
+	}
+	ticket, err := e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
+	return ticket, e.raced(err), err
+}
+
+// takeBack finds the message that a turn replaces, and gives the turn what it takes
+// over of it. The events after to no longer count then.
+func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
+	old := s.message(t.Edit)
+	switch {
+	case old == nil && t.Edit == 0:
+		return 0, footnote.Errorf(footnote.InvalidRequest, "There is no message to ask again.")
+	case old == nil:
+		return 0, footnote.Errorf(footnote.InvalidRequest, "Event %d is not a message that still counts.", t.Edit)
+	case t.Regenerate:
+		t.Text = old.Text
+	}
+	if t.MessageID == "" {
+		t.MessageID = old.ID
+	}
+	if t.Context == "" && a.Setting == nil { // a setting is described anew
+		t.Context = withoutDate(old.Context)
+	}
+	if t.Where == nil {
+		t.Where = old.Where
+	}
+	return old.seq - 1, nil
+}
+
+// supersede closes the open calls of a parked run, because its user went on.
+func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
+	return e.closeRun(ctx, head, s, NotAnswered, footnote.RunStopped{By: "user"})
+}
