@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// answer takes results and approvals for calls that a run left open.
-func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
+// receive takes the results and approvals of a turn, for calls that a run left open. Every result takes this path: it is
+// compared with the log, its tool accepts it, and it is stored. The run may be under way here or elsewhere, or parked.
+func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 	head, found, err := e.find(ctx, &t)
 	if err != nil {
 		return Ticket{}, err
@@ -24,168 +26,195 @@ func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
 	if !found {
 		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	for tries := noteTries; ; tries-- {
-		ticket, err := e.answerElsewhere(ctx, head.ID, t)
-		if err != nil || ticket.Duplicate {
+	for range noteTries {
+		ticket, patience, err := e.receiveHere(ctx, head.ID, t)
+		if !errors.Is(err, errNotNow) {
 			return ticket, err
 		}
-		ticket, raced, err := e.answerHere(ctx, head, t)
-		if !raced || tries == 0 {
-			return ticket, err
+		if err := e.awaitElsewhere(ctx, head.ID, patience); err != nil {
+			return Ticket{}, err
 		}
 	}
+	return Ticket{}, busy()
 }
 
-// answerElsewhere looks at answers for a run that another engine drives. What brings
-// nothing new, or does not fit, is told at once; for anything else the run must park
-// first, which is waited for.
-func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ticket, error) {
-	head, yes, err := e.elsewhere(ctx, stream)
-	if err != nil || !yes {
-		return Ticket{}, err
-	}
-	s, err := e.load(ctx, head)
-	if err != nil {
-		return Ticket{}, err
-	}
-	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
-	if err == nil {
-		err = e.mayGoOn(t.Principal, s)
-	}
-	if err != nil {
-		return Ticket{}, err
-	}
-	fresh, err := s.check(a, t)
-	if err != nil {
-		e.withdraw(s.overruled(a, t, stream))
-		return Ticket{}, err
-	}
-	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
-		return e.resume(ctx, e.newRun(head, a, s, t), fresh)
-	}
-	// Calls of ours may run beside the one that was answered.
-	return Ticket{}, e.awaitElsewhere(ctx, stream, elsewhereIn+a.Limits.Tool)
-}
+// errNotNow is returned by a run that takes no results: it is about to park or to end, or another engine drives it.
+var errNotNow = errors.New("the run takes no results now")
 
-// answerHere takes results and approvals for a run of this engine, or a parked one.
-// It is raced when another engine has written meanwhile.
-func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (_ Ticket, raced bool, err error) {
-	unlock, err := e.lock(ctx, head.ID)
+// receiveHere is receive until another engine drives the run: then it returns errNotNow, and how long to wait for the
+// run to park.
+func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
+	ticket Ticket, patience time.Duration, err error,
+) {
+	unlock, err := e.lock(ctx, stream)
 	if err != nil {
-		return Ticket{}, false, err
+		return Ticket{}, 0, err
 	}
 	defer unlock()
-	if r := e.running(head.ID); r != nil {
-		if ticket, done, err := r.deliver(ctx, t); done || err != nil {
-			return ticket, false, err
+	for range noteTries {
+		r, err := e.recipient(ctx, stream, t)
+		if err != nil {
+			return Ticket{}, 0, err
 		}
-		if err := r.waitUntilOver(ctx); err != nil { // it is just about to park, or to end
-			return Ticket{}, false, err
+		was := r.idle
+		ticket, err := r.receive(ctx, t)
+		switch {
+		case was == notIdle:
+		case r.idle == notIdle:
+			e.launch(r)
+		default:
+			r.drop()
+		}
+		switch {
+		case !errors.Is(err, errNotNow):
+			return ticket, 0, err
+		case was == elsewhere:
+			return Ticket{}, elsewhereIn + r.a.Limits.Tool, err // calls of ours may run beside the one with the result
+		case was == notIdle:
+			if err := r.waitUntilOver(ctx); err != nil {
+				return Ticket{}, 0, err
+			}
 		}
 	}
-	if err := e.settleOrphan(ctx, head.ID); err != nil {
-		return Ticket{}, false, err
+	return Ticket{}, 0, busy()
+}
+
+// idle says why a run does nothing: it was read from the log, to receive results.
+type idle int
+
+const (
+	notIdle idle = iota
+	parked
+	elsewhere // another engine drives it
+	noRun     // it has ended
+)
+
+// recipient returns the run that receives the results of a turn. The stream must be locked.
+func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, error) {
+	if r := e.running(stream); r != nil {
+		return r, nil
 	}
-	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
-		return Ticket{}, false, err
+	if err := e.settleOrphan(ctx, stream); err != nil {
+		return nil, err
 	}
-	if head.RunState == "running" {
-		return Ticket{}, e.opts.Shared != nil, busy() // somebody else drives it, or it waits for its recovery
+	if r := e.running(stream); r != nil { // it has just been resumed
+		return r, nil
+	}
+	head, err := e.opts.Log.Get(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	if head.RunState == "running" && e.opts.Shared == nil {
+		return nil, busy() // it waits for its recovery
 	}
 	s, err := e.load(ctx, head)
 	if err != nil {
-		return Ticket{}, false, err
+		return nil, err
 	}
 	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
 	if err == nil {
 		err = e.mayGoOn(t.Principal, s)
 	}
 	if err != nil {
-		return Ticket{}, false, err
-	}
-	fresh, err := s.check(a, t)
-	if err != nil {
-		e.withdraw(s.overruled(a, t, head.ID))
-		return Ticket{}, false, err
-	}
-	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) && len(fresh.Answers)+len(fresh.Approvals) > 0 {
-		// Nobody has noticed yet, but the time is over.
-		if err := e.expire(ctx, head, a, s); err != nil {
-			return Ticket{}, e.raced(err), err
-		}
-		return Ticket{}, false, callClosed(append(fresh.callIDs(), "")[0])
-	}
-	given, err := e.accept(ctx, a, s, head.ID, fresh)
-	if err != nil {
-		return Ticket{}, false, err
-	}
-	fresh.have(given)
-	denied := s.denied(a, fresh, head.ID)
-	ticket, err := e.resume(ctx, e.newRun(head, a, s, t), fresh)
-	if err == nil {
-		e.withdraw(denied)
-	}
-	return ticket, e.raced(err), err
-}
-
-// deliver gives a running run answers to its open calls. It is not done when the
-// run takes no more answers.
-func (r *run) deliver(ctx context.Context, t Turn) (ticket Ticket, done bool, err error) {
-	// What the client has seen of the run is behind its ticket.
-	if err := r.w.stored(ctx); err != nil {
-		return Ticket{}, true, err
-	}
-	given, err := r.given(t)
-	if err != nil {
-		return Ticket{}, true, err
-	}
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return Ticket{}, false, nil
-	}
-	fresh, err := r.s.check(r.a, t)
-	lost := r.s.overruled(r.a, t, r.stream)
-	if err == nil {
-		fresh.have(given)
-		lost = r.s.denied(r.a, fresh, r.stream)
-		ticket = r.ticket()
-		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
-		if !ticket.Duplicate {
-			blobs, bodies := r.answers(fresh)
-			r.note(r.w.put(blobs, bodies...), bodies)
-		}
-	}
-	r.mu.Unlock()
-	if err != nil {
-		r.e.withdraw(lost)
-		return Ticket{}, true, err
-	}
-	if err := r.w.stored(ctx); err != nil {
-		ticket.reader.Close()
-		return Ticket{}, true, err
-	}
-	r.e.withdraw(lost)
-	return ticket, true, nil
-}
-
-// given is accept for a run that goes on.
-func (r *run) given(t Turn) (map[string]tool.Output, error) {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return nil, nil // the parked run takes them
-	}
-	fresh, err := r.s.check(r.a, t)
-	if err != nil {
-		lost := r.s.overruled(r.a, t, r.stream)
-		r.mu.Unlock()
-		r.e.withdraw(lost)
 		return nil, err
 	}
+	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) {
+		// Nobody has noticed yet, but the time is over.
+		if err := e.expire(ctx, head, a, s); err != nil && !e.raced(err) {
+			return nil, err
+		}
+		return e.recipient(ctx, stream, t)
+	}
+	r := e.newRun(head, a, s, t)
+	r.idle = map[string]idle{"parked": parked, "running": elsewhere, "": noRun}[head.RunState]
+	return r, nil
+}
+
+// receive gives the results and approvals of a turn to a run.
+func (r *run) receive(ctx context.Context, t Turn) (ticket Ticket, err error) {
+	if err := r.w.stored(ctx); err != nil { // what the client has seen of the run is behind its ticket
+		return Ticket{}, err
+	}
+	accepted, err := r.accept(ctx, t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	r.mu.Lock()
+	fresh, void, err := r.compare(t)
+	if err == nil {
+		fresh.have(accepted)
+		void = r.s.denied(r.a, fresh, r.stream)
+		ticket = r.ticket()
+		if ticket.Duplicate = fresh.empty(); !ticket.Duplicate {
+			err = r.store(ctx, fresh)
+		} else if r.s.run == "" {
+			ticket.Run = r.s.lastRun
+		}
+	}
+	r.mu.Unlock()
+	if err == nil {
+		err = r.w.stored(ctx)
+	}
+	if err != nil && ticket.reader != nil {
+		ticket.reader.Close()
+		return Ticket{}, err
+	}
+	r.e.withdraw(void)
+	return ticket, err
+}
+
+// compare returns what a turn brings that the log does not have. If the turn does not fit, it also returns the results
+// that came too late, to be withdrawn. r.mu must be held.
+func (r *run) compare(t Turn) (fresh Turn, late []clientResult, err error) {
+	if r.closed {
+		return Turn{}, nil, errNotNow
+	}
+	if fresh, err = r.s.check(r.a, t); err != nil {
+		return Turn{}, r.s.overruled(r.a, t, r.stream), err
+	}
+	if r.idle == elsewhere && !fresh.empty() {
+		return Turn{}, nil, errNotNow
+	}
+	return fresh, nil, nil
+}
+
+// accept lets Checked tools take their results, before those are stored. It returns the outputs by call.
+func (r *run) accept(ctx context.Context, t Turn) (map[string]tool.Output, error) {
+	r.mu.Lock()
+	fresh, late, err := r.compare(t)
 	calls := r.s.answered(r.a, fresh, r.stream)
 	r.mu.Unlock()
-	return r.e.accepted(context.Background(), calls)
+	if err != nil {
+		r.e.withdraw(late)
+		return nil, err
+	}
+	return accepted(ctx, calls)
+}
+
+// store writes results and approvals. A parked run resumes with the last of them, in one append: without the resumption
+// it would stay parked, and the client, trying again, would be told that all is well. r.mu must be held.
+func (r *run) store(ctx context.Context, fresh Turn) error {
+	blobs, bodies := r.answers(fresh)
+	if r.idle == notIdle {
+		r.note(r.w.put(blobs, bodies...), bodies)
+		return nil
+	}
+	r.purse.unknown = true // see keepForPage
+	r.note(r.w.next, bodies)
+	resumes := len(r.s.waiting()) == 0
+	if resumes {
+		resumed := footnote.RunResumed{Attempt: r.s.resumes + 1, Reason: "answered"}
+		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
+		bodies = append(bodies, resumed)
+	}
+	err := r.first(ctx, footnote.Append{Blobs: blobs, Bodies: bodies, Release: !resumes})
+	switch {
+	case r.e.raced(err):
+		return errNotNow
+	case resumes && err == nil:
+		r.idle = notIdle
+	}
+	return err
 }
 
 // check compares the answers of a turn with the log. It drops those that were given before in the same words, and
@@ -307,40 +336,33 @@ func digest(a tool.Answer) footnote.Digest {
 // count returns how many rows the query gave.
 func count(a tool.Answer) int { return max(a.RowCount, len(a.Rows.Rows)) }
 
-// acceptTime is how long the effect of a client's answer may take. It does not depend
+// acceptTime is how long the effect of a client's result may take. It does not depend
 // on whether the client still waits.
 const acceptTime = 10 * time.Second
 
-// accept lets the tools of the client's side take the answers of a turn, which were
-// checked before. What it gives is by call.
-func (e *Engine) accept(ctx context.Context, a *Assistant, s *state, stream string,
-	fresh Turn) (map[string]tool.Output, error) {
-	return e.accepted(ctx, s.answered(a, fresh, stream))
-}
-
-// answer is what a tool is to take.
-type answer struct {
+// clientResult is a client's result that is a Checked tool's to take.
+type clientResult struct {
 	tool tool.Checked
 	call tool.Call
 	tool.Answer
 }
 
 // answered are the answers of a turn that are a Checked tool's to take.
-func (s *state) answered(a *Assistant, fresh Turn, stream string) []answer {
+func (s *state) answered(a *Assistant, fresh Turn, stream string) []clientResult {
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool { return !an.IsError })
 }
 
 // denied are the answers of a turn, accepted or not, that say of a Checked tool's call that
 // it failed. An answer that said otherwise may have had its effect and never come into the
 // log, with the server that took it: what it has done does not count.
-func (s *state) denied(a *Assistant, fresh Turn, stream string) []answer {
+func (s *state) denied(a *Assistant, fresh Turn, stream string) []clientResult {
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool {
 		return an.IsError || an.Accepted != nil && an.Accepted.IsError
 	})
 }
 
 // checked are those answers to open calls of Checked tools of which a function says so.
-func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(tool.Answer) bool) (list []answer) {
+func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(tool.Answer) bool) (list []clientResult) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
 		open[c.ID] = c
@@ -351,13 +373,14 @@ func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(too
 			continue
 		}
 		if tool := a.checked(c.Name); tool != nil {
-			list = append(list, answer{tool, s.tell(c, c.Name, fresh.Principal, stream, s.run), an})
+			list = append(list, clientResult{tool, s.tell(c, c.Name, fresh.Principal, stream, s.run), an})
 		}
 	}
 	return list
 }
 
-func (e *Engine) accepted(ctx context.Context, list []answer) (given map[string]tool.Output, err error) {
+// accepted calls Accept for results, and returns what that gave by call.
+func accepted(ctx context.Context, list []clientResult) (given map[string]tool.Output, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), acceptTime)
 	defer cancel()
 	defer func() {
@@ -386,7 +409,7 @@ func (t *Turn) have(given map[string]tool.Output) {
 
 // overruled are the answers of a turn to calls of which the log says an error: they came
 // too late, and what they may have done does not count.
-func (s *state) overruled(a *Assistant, t Turn, stream string) (list []answer) {
+func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientResult) {
 	late := map[string]tool.Answer{}
 	for _, an := range t.Answers {
 		if res, ok := s.results[an.CallID]; ok && res.IsError && !an.IsError {
@@ -407,7 +430,7 @@ func (s *state) overruled(a *Assistant, t Turn, stream string) (list []answer) {
 			for _, c := range toolCalls(b.Blocks) {
 				an, ok := late[c.ID]
 				if checked := a.checked(c.Name); ok && checked != nil {
-					list = append(list, answer{checked, tool.Call{
+					list = append(list, clientResult{checked, tool.Call{
 						ID: c.ID, Name: c.Name, Input: c.Input, Principal: t.Principal, Conversation: stream,
 						Run: ev.Run, Where: where,
 					}, an})
@@ -420,7 +443,7 @@ func (s *state) overruled(a *Assistant, t Turn, stream string) (list []answer) {
 
 // abandoned are the calls of a Checked tool that wait, as if they had been answered: the
 // server that took the answer may have died before the log had it.
-func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []answer {
+func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []clientResult {
 	t := Turn{Principal: p}
 	for _, c := range s.waiting() {
 		t.Answers = append(t.Answers, tool.Answer{CallID: c.ID})
@@ -429,7 +452,7 @@ func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []a
 }
 
 // withdraw takes back what answers have done that the log did not take.
-func (e *Engine) withdraw(list []answer) {
+func (e *Engine) withdraw(list []clientResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), acceptTime)
 	defer cancel()
 	defer func() {

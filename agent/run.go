@@ -32,8 +32,9 @@ type run struct {
 	begun     time.Time
 	money     int64         // for the whole run, in millionths of a US dollar
 	spent     time.Duration // active time before that
-	recovered bool          // it goes on after its owner died
-	alerted   bool          // the operator was told that the log is torn
+	idle      idle
+	recovered bool // it goes on after its owner died
+	alerted   bool // the operator was told that the log is torn
 	done      chan struct{}
 	untell    context.CancelFunc // stops telling other engines what happens
 	trace     string             // what the log keeps for the Tracer

@@ -88,7 +88,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		b := b.(footnote.StepFailed)
 		usage, cost = usage.Add(b.Usage), cost.Add(b.Cost)
 	}
-	var lost []answer
+	var lost []clientResult
 	a := e.byName[s.opened.Assistant]
 	if a != nil {
 		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)

@@ -24,11 +24,11 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 		return Ticket{}, err
 	}
 	defer leave()
-	if len(t.Answers)+len(t.Approvals) > 0 {
+	if !t.empty() {
 		if err := t.bounds(); err != nil {
 			return Ticket{}, err
 		}
-		return e.answer(ctx, t)
+		return e.receive(ctx, t)
 	}
 	return e.ask(ctx, &t)
 }

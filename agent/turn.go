@@ -75,17 +75,8 @@ type Approval struct {
 // rewinds reports whether the turn takes back what was said.
 func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
 
-// callIDs are the calls that a turn brings answers or decisions for.
-func (t Turn) callIDs() []string {
-	var ids []string
-	for _, a := range t.Answers {
-		ids = append(ids, a.CallID)
-	}
-	for _, a := range t.Approvals {
-		ids = append(ids, a.CallID)
-	}
-	return ids
-}
+// empty reports whether the turn brings neither results nor approvals.
+func (t Turn) empty() bool { return len(t.Answers)+len(t.Approvals) == 0 }
 
 // Ticket says where a turn went. Its reader must be closed.
 type Ticket struct {
