@@ -71,6 +71,14 @@ web-dev: setup ## The web app with reloading, over a footnote demo that runs on 
 pictures: build ## Take the pictures of the README from the demo.
 	@scripts/pictures.sh
 
+.PHONY: release
+release: ## Build the archives, packages and checksums of a release into bin/release.
+	@scripts/release/build.sh
+
+.PHONY: release-trial
+release-trial: ## Try bin/release in a bare Debian, up to a first answer. Needs root.
+	@scripts/release/trial.sh
+
 .PHONY: first-answer
 first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.
 	@scripts/first-answer.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks what the project needs. With "test", installs with apt-get what the tests
-# need beside Go and Node.js, where that can be done. Quick when everything is there.
+# Checks what the project needs. With "test", "release" or "trial", installs with apt-get
+# what the tests, a release or its trial need beside Go and Node.js, where that can be
+# done. Quick when everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,18 +16,35 @@ if [ "$(printf '%s\n%s\n' "$want_go" "${have_go%%[!0-9.]*}" | sort -V | head -n1
   echo "Go $want_go or newer is needed; this is $have_go" >&2
   exit 1
 fi
-[ "${1:-}" = test ] || exit 0
+[ -n "${1:-}" ] || exit 0
 
 if ! scripts/node.sh; then
   echo "Node.js 20.19 or newer, with npm, is needed for the web app and the client tests: https://nodejs.org" >&2
   exit 1
 fi
 missing=()
-command -v curl >/dev/null || missing+=(curl)
-command -v sqlite3 >/dev/null || missing+=(sqlite3)
-command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
-command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
-command -v redis-server >/dev/null || missing+=(redis-server)
+case $1 in
+  test)
+    command -v curl >/dev/null || missing+=(curl)
+    command -v shellcheck >/dev/null || missing+=(shellcheck)
+    command -v sqlite3 >/dev/null || missing+=(sqlite3)
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+    command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+    command -v redis-server >/dev/null || missing+=(redis-server)
+    command -v zip >/dev/null || missing+=(zip)
+    ;;
+  release)
+    command -v dpkg-deb >/dev/null || missing+=(dpkg)
+    command -v zip >/dev/null || missing+=(zip)
+    # DuckDB is linked for both.
+    [ "$(uname -m)" = x86_64 ] || command -v x86_64-linux-gnu-g++ >/dev/null || missing+=(g++-x86-64-linux-gnu)
+    [ "$(uname -m)" = aarch64 ] || command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
+    ;;
+  trial)
+    command -v debootstrap >/dev/null || missing+=(debootstrap)
+    command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
+    ;;
+esac
 [ "$(scripts/cgo.sh)" = 1 ] || missing+=(gcc g++ libc6-dev)
 [ ${#missing[@]} -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
@@ -35,7 +53,7 @@ if ! command -v apt-get >/dev/null; then
 fi
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
-echo "installing for the tests: ${missing[*]}"
+echo "installing for the $1: ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 # The tests start a Postgres of their own; Debian need not start one with the system.
 pg_conf=/etc/postgresql-common/createcluster.conf

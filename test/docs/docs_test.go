@@ -287,6 +287,7 @@ func newShell(t *testing.T, page []block) *shell {
 	if err := os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(s.dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
+	releaseFolder(t, s.dir, page)
 	cmd := exec.Command("bash", "--norc")
 	cmd.Dir = s.dir
 	cmd.Env = environment(t, s.dir)
