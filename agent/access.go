@@ -43,6 +43,24 @@ func MaySee(a Access, p footnote.Principal, o footnote.Opened, unknown bool) boo
 		!slices.ContainsFunc(o.Sources, func(name string) bool { return !a.Source(p, name) })
 }
 
+// maySee refuses a conversation, as one that does not exist, if its principal may no longer use what it was opened
+// with.
+func (e *Engine) maySee(p footnote.Principal, head footnote.Stream, log []footnote.Event) error {
+	opened, unknown := footnote.Opened{Assistant: head.Assistant}, false
+	if len(log) > 0 {
+		switch b := log[0].Body.(type) {
+		case footnote.Opened:
+			opened = b
+		case footnote.Unreadable:
+			unknown = true
+		}
+	}
+	if !MaySee(e.opts.Access, p, opened, unknown) {
+		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	return nil
+}
+
 // mayGoOn refuses to go on with a conversation whose principal may no longer use what
 // it is held with.
 func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -491,17 +492,53 @@ func TestAMessageIsAskedOnce(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Say("Once.")), nil)
 		ticket := r.submit(agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
 		r.read(ticket)
-		r.refused("the same message", ticket.Conversation, footnote.Conflict, agent.Turn{
-			MessageID: "m",
-			Text:      "How many?",
-		})
-		r.refused("the same first message", "", footnote.Conflict, agent.Turn{
-			ClientID:  "c",
-			MessageID: "m",
-			Text:      "How many?",
-		})
+		for name, turn := range map[string]agent.Turn{
+			"the same message":       {Conversation: ticket.Conversation, MessageID: "m", Text: "How many?"},
+			"the same first message": {ClientID: "c", MessageID: "m", Text: "How many?"},
+			"only if it was sent":    {ClientID: "c", MessageID: "m", Repeated: true},
+		} {
+			again := r.submit(turn)
+			if !again.Duplicate || again.Run != ticket.Run || again.Conversation != ticket.Conversation {
+				t.Errorf("%s: got %+v, want %+v", name, again, ticket)
+			}
+			kinds := r.kinds(again.Conversation, again.After)
+			if !strings.HasPrefix(kinds, "user_message run_started") {
+				t.Errorf("%s: its events are %s", name, kinds)
+			}
+		}
+		r.refused("a message that was never sent", ticket.Conversation, footnote.NotFound,
+			agent.Turn{MessageID: "n", Repeated: true})
 		if n := len(r.model.Requests()); n != 1 {
 			t.Errorf("the model was called %d times", n)
+		}
+	})
+}
+
+// TestTwinsStartOneRun sends messages several times at once, one that opens a conversation and one that goes on with
+// it.
+func TestTwinsStartOneRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, agenttest.Script(agenttest.Say("Once."), agenttest.Say("Twice.")), nil)
+		for _, id := range []string{"first", "second"} {
+			var wg sync.WaitGroup
+			tickets := make(chan agent.Ticket, 8)
+			for range cap(tickets) {
+				wg.Go(func() { tickets <- r.submit(agent.Turn{ClientID: "c", MessageID: id, Text: "How many?"}) })
+			}
+			wg.Wait()
+			close(tickets)
+			runs, begun := map[string]int{}, 0
+			for ticket := range tickets {
+				runs[ticket.Run]++
+				if !ticket.Duplicate {
+					begun++
+					r.read(ticket)
+				}
+			}
+			if len(runs) != 1 || begun != 1 {
+				t.Errorf("%s: %d tickets began the runs %v", id, begun, runs)
+			}
+			synctest.Wait()
 		}
 	})
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/footnotehq/footnote"
 )
@@ -61,34 +62,42 @@ func (e *Engine) live() []*run {
 // Drives reports whether a run of the conversation goes on in this engine.
 func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
 
-// claim keeps a client's name for a conversation to one run while its first event
-// is being written: of a message that is sent twice, one is refused. It lasts until
-// the run is over.
-func (e *Engine) claim(r *run) bool {
+// opened returns the conversation that has the turn's name by now. Its first event may still be on its way to the log.
+func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
+	e.mu.Lock()
+	r := e.opening[t.name()]
+	e.mu.Unlock()
+	if r != nil && !r.w.broken() {
+		return footnote.Stream{ID: r.stream}, true, nil
+	}
+	return e.find(ctx, t)
+}
+
+// claim records which run opens the conversation with a client's name, until that run is over. The name must be locked.
+func (e *Engine) claim(r *run) {
 	if r.turn.ClientID == "" {
-		return true
+		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := r.clientKey()
-	if old := e.opening[key]; old != nil && !old.w.broken() {
-		return false
-	}
-	e.opening[key] = r
-	return true
+	e.opening[r.turn.name()] = r
 }
 
 func (e *Engine) unclaim(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if key := r.clientKey(); e.opening[key] == r {
+	if key := r.turn.name(); e.opening[key] == r {
 		delete(e.opening, key)
 	}
 }
 
-func (r *run) clientKey() clientKey {
-	return clientKey{r.turn.Principal.Org, r.turn.Principal.User, r.turn.ClientID}
+// name is how the turn's client names the conversation.
+func (t *Turn) name() clientKey {
+	return clientKey{t.Principal.Org, t.Principal.User, t.ClientID}
 }
+
+// String returns a key for Engine.lock, which no stream's id can be.
+func (k clientKey) String() string { return k.org + "\x00" + k.user + "\x00" + k.id }
 
 // launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
 func (e *Engine) launch(r *run) {
@@ -171,19 +180,42 @@ func busy() error {
 
 // load folds the log of a stream.
 func (e *Engine) load(ctx context.Context, head footnote.Stream) (*state, error) {
-	s, stream := &state{}, head.ID
-	last := int64(0)
-	for _, ev := range e.recall.get(stream) {
-		s.apply(ev)
-		last = ev.Seq
+	return e.loadAfter(ctx, head, nil)
+}
+
+// loadAfter is load for a log whose beginning has been read.
+func (e *Engine) loadAfter(ctx context.Context, head footnote.Stream, begin []footnote.Event) (*state, error) {
+	log, err := e.read(ctx, head.ID, begin)
+	if err != nil {
+		return nil, err
 	}
+	s := &state{events: make([]footnote.Event, 0, len(log)+spareEvents)}
+	for _, ev := range log {
+		s.apply(ev)
+	}
+	s.agree(head)
+	return s, nil
+}
+
+// spareEvents is room for the events of a short run after those of the log.
+const spareEvents = 16
+
+// read returns the log of a stream. It reads only what comes after begin, or after what was read a moment ago.
+func (e *Engine) read(ctx context.Context, stream string, begin []footnote.Event) ([]footnote.Event, error) {
+	log, last := begin, int64(0)
+	if log == nil {
+		log = e.recall.get(stream)
+	}
+	if n := len(log); n > 0 {
+		last = log[n-1].Seq
+	}
+	log = slices.Clip(log)
 	for ev, err := range e.opts.Log.Events(ctx, stream, last) {
 		if err != nil {
 			return nil, err
 		}
-		s.apply(ev)
+		log = append(log, ev)
 	}
-	e.recall.put(stream, s.events)
-	s.agree(head)
-	return s, nil
+	e.recall.put(stream, log)
+	return log, nil
 }

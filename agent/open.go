@@ -33,22 +33,24 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
 		ClientID: t.ClientID, Assistant: a.Name,
 	}
-	r := e.newRun(head, a, &state{}, *t)
-	r.system, r.tools = system, tools
-	r.w.fresh = true
-	if !e.claim(r) {
-		r.drop()
-		return Ticket{}, busy()
-	}
-	// Whoever had the name before may have had its answer since we looked.
-	if now, found, err := e.find(ctx, t); err != nil || found {
-		e.unclaim(r)
-		r.drop()
+	if t.ClientID != "" {
+		// Of two messages that open a conversation under one name at once, the second goes on with what the first
+		// opened.
+		unlock, err := e.lock(ctx, t.name().String())
 		if err != nil {
 			return Ticket{}, err
 		}
-		return e.goOn(ctx, a, now, t)
+		defer unlock()
+		if now, found, err := e.opened(ctx, t); err != nil {
+			return Ticket{}, err
+		} else if found {
+			return e.goOn(ctx, a, now, t)
+		}
 	}
+	r := e.newRun(head, a, &state{}, *t)
+	r.system, r.tools = system, tools
+	r.w.fresh = true
+	e.claim(r)
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
 	if e.raced(err) && t.ClientID != "" {

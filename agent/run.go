@@ -85,7 +85,9 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 func (r *run) ticket() Ticket {
 	after := r.w.seen()
 	reader, replay := r.e.opts.Hub.Subscribe(r.stream, after)
-	return Ticket{Conversation: r.stream, Run: r.id, After: after, reader: reader, replay: replay}
+	return Ticket{
+		Conversation: r.stream, Assistant: r.a.Name, Run: r.id, After: after, reader: reader, replay: replay,
+	}
 }
 
 // drop gives up a run that was not launched.

@@ -306,11 +306,25 @@ func (s *state) message(seq int64) *said {
 	return nil
 }
 
-// repeated reports whether a turn's message is one of ours, sent a second time. A turn
-// that rewinds takes the place of such a message.
-func (s *state) repeated(t *Turn) bool {
-	return t.MessageID != "" && !t.rewinds() &&
-		slices.ContainsFunc(s.said, func(m said) bool { return m.ID == t.MessageID })
+// repeats looks for the message of a turn in the log of its conversation. It returns the message's event, without a
+// body if the log does not have it. A turn that rewinds takes the place of such a message.
+func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
+	if t.MessageID == "" || t.rewinds() {
+		return asked
+	}
+	for _, ev := range log {
+		switch b := ev.Body.(type) {
+		case footnote.UserMessage:
+			if b.ID == t.MessageID {
+				asked = ev
+			}
+		case footnote.Rewound:
+			if asked.Seq > b.ToSeq {
+				asked = footnote.Event{}
+			}
+		}
+	}
+	return asked
 }
 
 // isAlways reports whether a person has approved all calls of a tool.

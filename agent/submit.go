@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,16 +15,24 @@ import (
 //
 // The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
 // cannot be taken, NotFound for a conversation that is not the principal's,
-// Conflict when the conversation is busy, or has the message already. Answers and approvals that do not fit
+// Conflict when the conversation is busy. Answers and approvals that do not fit
 // what is open are refused as a whole: with CallUnknown when the call was never
 // open to the client, CallAnswered when it has another answer, and CallClosed when
 // its time was over or the conversation went on without it.
+//
+// Submit is idempotent: a message or an answer that is sent again, even at the same time or to another engine, gets a
+// Duplicate ticket.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return Ticket{}, err
 	}
 	defer leave()
+	if t.Prepare != nil {
+		if err := e.prepare(ctx, &t); err != nil {
+			return Ticket{}, err
+		}
+	}
 	if !t.empty() {
 		if err := t.bounds(); err != nil {
 			return Ticket{}, err
@@ -33,14 +42,44 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	return e.ask(ctx, &t)
 }
 
+// prepare reads the log of a turn's conversation and lets the turn's protocol complete the turn.
+func (e *Engine) prepare(ctx context.Context, t *Turn) error {
+	head, found, err := e.find(ctx, t)
+	if err != nil {
+		return err
+	}
+	if found {
+		if t.log, err = e.read(ctx, head.ID, nil); err != nil {
+			return err
+		}
+		if err := e.maySee(t.Principal, head, t.log); err != nil {
+			return err
+		}
+	}
+	return t.Prepare(t, head, t.log)
+}
+
 // Subscribe gives the reader of a ticket: everything with Seq > After.
-func (e *Engine) Subscribe(t Ticket) *hub.Reader { return t.reader }
+func (e *Engine) Subscribe(t Ticket) *hub.Reader {
+	if t.reader == nil { // of a message that was sent again
+		t.reader, _ = e.opts.Hub.Subscribe(t.Conversation, t.After)
+	}
+	return t.reader
+}
 
 // ask starts a run for a message.
 func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	head, found, err := e.find(ctx, t)
 	if err != nil {
 		return Ticket{}, err
+	}
+	if found && t.MessageID != "" && !t.rewinds() { // before limits: it costs nothing
+		if ticket, ok, err := e.askedBefore(ctx, head, t); ok || err != nil {
+			return ticket, err
+		}
+	}
+	if t.Repeated {
+		return Ticket{}, footnote.Errorf(footnote.NotFound, "The conversation has no such message.")
 	}
 	a, err := e.assistant(t.Principal, t.Assistant, head.Assistant)
 	if err != nil {
@@ -62,7 +101,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	}
 	t.admitted = done
 	ticket, err := e.startIn(ctx, a, head, found, t)
-	if err != nil {
+	if err != nil || ticket.Duplicate {
 		done()
 	}
 	return ticket, err
@@ -110,6 +149,52 @@ func checkClientID(id string) error {
 	return nil
 }
 
+// askedBefore returns the ticket of a message that the conversation has already, once it is in the log. It returns
+// false if the conversation does not have the message.
+func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
+	var log []footnote.Event
+	if r := e.running(head.ID); r != nil { // its first events need not be in the log yet
+		r.mu.Lock()
+		log = slices.Clip(r.s.events)
+		r.mu.Unlock()
+	}
+	asked := t.repeats(log)
+	if asked.Body == nil {
+		if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
+			return Ticket{}, false, err
+		}
+		log = t.log
+		asked = t.repeats(log)
+	}
+	if asked.Body == nil {
+		return Ticket{}, false, nil
+	}
+	ticket = duplicate(head, asked)
+	err = e.maySee(t.Principal, head, log)
+	if err == nil {
+		err = e.committed(ctx, ticket)
+	}
+	return ticket, err == nil, err
+}
+
+// duplicate is the ticket of a message that is sent again.
+func duplicate(head footnote.Stream, asked footnote.Event) Ticket {
+	return Ticket{
+		Conversation: head.ID, Assistant: head.Assistant, Run: asked.Run, After: asked.Seq - 1, Duplicate: true,
+	}
+}
+
+// committed waits until the first event after a ticket is in the log.
+func (e *Engine) committed(ctx context.Context, t Ticket) error {
+	reader, replay := e.opts.Hub.Subscribe(t.Conversation, t.After)
+	defer reader.Close()
+	if replay < 0 || replay > t.After {
+		return nil
+	}
+	_, err := reader.Next(ctx)
+	return err
+}
+
 // refused tells about a question that a limit refused. Other errors, such as a store that is away, are no refusal.
 func (e *Engine) refused(t Turn, conversation string, err error) {
 	code := footnote.CodeOf(err)
@@ -147,6 +232,13 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	}
 	defer unlock()
 	head, err := e.quiet(ctx, stream)
+	if footnote.CodeOf(err) == footnote.Conflict && t.MessageID != "" && !t.rewinds() {
+		// The run that is under way may have begun with this message.
+		head.ID, head.Assistant = stream, a.Name
+		if ticket, ok, again := e.askedBefore(ctx, head, t); ok || again != nil {
+			return ticket, false, again
+		}
+	}
 	if err != nil {
 		return Ticket{}, false, err
 	}
@@ -155,15 +247,15 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 			footnote.Errorf(footnote.TooLarge,
 				"The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
 	}
-	s, err := e.load(ctx, head)
+	s, err := e.loadAfter(ctx, head, t.log)
 	if err != nil {
 		return Ticket{}, false, err
 	}
 	if err := e.mayGoOn(t.Principal, s); err != nil {
 		return Ticket{}, false, err
 	}
-	if s.repeated(t) {
-		return Ticket{}, false, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
+	if asked := t.repeats(s.events); asked.Body != nil {
+		return duplicate(head, asked), false, nil
 	}
 	var bodies []footnote.Body
 	if t.rewinds() {

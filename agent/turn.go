@@ -31,10 +31,12 @@ type Turn struct {
 
 	// A message: text turns to import before it when the conversation is new, the
 	// message itself, and more text for the model that is not shown.
-	History   []footnote.TextTurn
-	Text      string
-	Context   string
-	MessageID string // the client's own name for the message; at most 128 bytes
+	History []footnote.TextTurn
+	Text    string
+	Context string
+	// MessageID is the client's own name for the message, at most 128 bytes. Submit starts at most one run for each
+	// MessageID of a conversation, however often the message is sent.
+	MessageID string
 	// Where is where the message is asked from, for an assistant with a Setting. Left out,
 	// it is what the message before it said.
 	Where     json.RawMessage
@@ -60,7 +62,16 @@ type Turn struct {
 	// calls that would wait get an error which the model reads.
 	Unattended bool
 
-	admitted func() // is called when the run is over; may be nil
+	// Prepare completes the turn from the head and the log of its conversation, which are empty for a new one. Submit
+	// calls it once, before it starts anything, and returns its error. It spares a protocol from reading the log that
+	// Submit reads. Nil: the turn is complete.
+	Prepare func(t *Turn, head footnote.Stream, log []footnote.Event) error
+	// Repeated says that the message was sent before: Submit starts no run for it, and returns NotFound if the
+	// conversation does not have it.
+	Repeated bool
+
+	admitted func()           // is called when the run is over; may be nil
+	log      []footnote.Event // of the conversation, as far as Submit has read it
 }
 
 // Approval is a person's decision about a call.
@@ -81,10 +92,12 @@ func (t Turn) empty() bool { return len(t.Answers)+len(t.Approvals) == 0 }
 // Ticket says where a turn went. Its reader must be closed.
 type Ticket struct {
 	Conversation string
+	Assistant    string // of the conversation
 	Run          string
 	After        int64 // events with Seq <= After are older than this turn
-	// Duplicate is true when every answer of the turn had been given before, in
-	// the same words. Nothing was written.
+	// Duplicate is true when the turn brought nothing new, and nothing was written: the conversation had its message
+	// already, by its MessageID, or all of its answers in the same words. Run is then the run that the message
+	// started, which may be over, and its events follow After in the log.
 	Duplicate bool
 
 	reader *hub.Reader

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -64,36 +65,39 @@ func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, err
 	if err := s.posts.count(s.opts.Now(), r, post.Chat, 1); err != nil {
 		return nil, err
 	}
-	c, err := s.aiChat(r, post.Chat)
-	if err != nil {
+	c := aiChat{state: &aisdk.Chat{}, dialect: post.Dialect}
+	if c.head, c.found, err = s.aiHead(r, post.Chat); err != nil {
 		return nil, err
 	}
-	c.dialect = post.Dialect
-	plan, err := c.state.Plan(post)
+	turn := agent.Turn{Conversation: c.head.ID, OnDisconnect: s.opts.StoredOnDisconnect}
+	if !c.found {
+		turn.ClientID = post.Chat
+	}
+	var plan aisdk.Plan
+	turn.Prepare = func(t *agent.Turn, head footnote.Stream, log []footnote.Event) (err error) {
+		c.read(head, log)
+		if plan, err = c.state.Plan(post, *t); err != nil {
+			return err
+		}
+		if cmp.Or(head.Assistant, post.Assistant) != chart.Assistant {
+			plan.Turn.Where = nil // other clients may use a key of that name for something else
+		}
+		if plan.Again != nil {
+			return errShownAgain
+		}
+		*t = plan.Turn
+		return nil
+	}
+	ticket, err := s.submit(w, r, turn)
+	if errors.Is(err, errShownAgain) {
+		return nil, s.aiAgain(w, r, c, *plan.Again, agent.Turn{})
+	}
 	if err != nil {
 		return nil, s.countNoOp(r, post, err)
 	}
-	if plan.Again != nil {
-		return nil, s.aiAgain(w, r, c, *plan.Again, agent.Turn{})
-	}
-	turn := plan.Turn
-	if cmp.Or(c.head.Assistant, post.Assistant) != chart.Assistant {
-		turn.Where = nil // other clients may use a key of that name for something else
-	}
-	turn.OnDisconnect = s.opts.StoredOnDisconnect
-	if turn.Conversation = c.head.ID; !c.found {
-		turn.ClientID = post.Chat
-	}
-	ticket, err := s.submit(w, r, turn)
-	if err != nil {
-		return nil, s.aiRefused(w, r, post, err)
-	}
+	turn = plan.Turn
 	if ticket.Duplicate {
-		s.opts.Engine.Subscribe(ticket).Close()
-		if err := s.countNoOp(r, post, nil); err != nil {
-			return nil, err
-		}
-		return nil, s.aiAgain(w, r, c, plan.Late, turn)
+		return nil, s.aiRepeated(w, r, post, c, plan, ticket)
 	}
 	enc, err := s.aiEncoder(r, c, ticket, turn)
 	if err != nil {
@@ -126,30 +130,26 @@ func (s *Server) countNoOp(r *http.Request, p aisdk.Post, err error) error {
 	return err
 }
 
-// aiRefused checks a post that the engine refused: the same message may have been posted concurrently, and
-// its run may have just begun or be about to.
-func (s *Server) aiRefused(w http.ResponseWriter, r *http.Request, p aisdk.Post, refused error) error {
-	if footnote.CodeOf(refused) != footnote.Conflict || !p.User {
-		return s.countNoOp(r, p, refused)
+// errShownAgain ends a Submit of a post that only shows an earlier run again.
+var errShownAgain = errors.New("the post shows an earlier run again")
+
+// aiRepeated responds to a post that brought nothing new.
+func (s *Server) aiRepeated(w http.ResponseWriter, r *http.Request, post aisdk.Post, c aiChat, plan aisdk.Plan,
+	t agent.Ticket) error {
+	if !post.User {
+		s.opts.Engine.Subscribe(t).Close()
+		if err := s.countNoOp(r, post, nil); err != nil {
+			return err
+		}
+		return s.aiAgain(w, r, c, plan.Late, plan.Turn)
 	}
-	for end := time.Now().Add(duplicateWait); p.ID != "" && time.Now().Before(end); {
-		c, err := s.aiChat(r, p.Chat)
-		if err != nil {
-			return refused
-		}
-		c.dialect = p.Dialect
-		plan, err := c.state.Plan(p)
-		switch {
-		case err == nil && plan.Again != nil:
-			return s.aiAgain(w, r, c, *plan.Again, agent.Turn{})
-		case err != nil || c.found && c.head.RunState == "running":
-			return refused // another message is being answered
-		}
-		if sleep(r.Context(), duplicatePause) != nil {
-			return refused
-		}
+	// The same message was posted at the same time, so its run began after the log was read.
+	c, err := s.aiChat(r, t.Conversation)
+	if err != nil {
+		return err
 	}
-	return refused
+	c.dialect = post.Dialect
+	return s.aiAgain(w, r, c, aisdk.Shown{Run: t.Run, After: t.After}, agent.Turn{})
 }
 
 // aiChat is a conversation as this door reads it.
@@ -167,14 +167,23 @@ func (s *Server) aiChat(r *http.Request, id string) (c aiChat, err error) {
 	if c.head, c.found, err = s.aiHead(r, id); err != nil || !c.found {
 		return c, err
 	}
+	var log []footnote.Event
 	for ev, err := range s.opts.Log.Events(r.Context(), c.head.ID, 0) {
 		if err != nil {
 			return c, err
 		}
-		c.events = append(c.events, ev)
+		log = append(log, ev)
+	}
+	c.read(c.head, log)
+	return c, nil
+}
+
+// read takes the log of the chat, which is empty for a new one.
+func (c *aiChat) read(head footnote.Stream, log []footnote.Event) {
+	c.head, c.found, c.events = head, head.ID != "", log
+	for _, ev := range log {
 		c.state.Apply(ev)
 	}
-	return c, nil
 }
 
 func (s *Server) aiHead(r *http.Request, id string) (head footnote.Stream, found bool, err error) {

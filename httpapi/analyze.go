@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -41,7 +41,10 @@ func (s *Server) analyzePost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.analyze(w, r, q)
+	if r.Header.Get("Last-Event-ID") != "" {
+		return s.analyze(w, r, q, errNothingToRead)
+	}
+	return s.analyze(w, r, q, nil)
 }
 
 // analyzeParams lists the parameters of GET /api/analyze; "after" is the position of a reader that cannot
@@ -71,13 +74,17 @@ func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 		}
 		if q.Schema = &schema; !ok {
 			q.Schema = nil // a run that has already begun can still be shown
-			return s.analyzeAttached(w, r, q, noSchema())
+			return s.analyze(w, r, q, noSchema())
 		}
 	}
 	if err := q.Check(); err != nil {
 		return err
 	}
-	return s.analyze(w, r, q)
+	if r.Header.Get("Last-Event-ID") != "" {
+		// The reader reconnects. If we cannot tell what it was reading, stop it, because asking again would cost again.
+		return s.analyze(w, r, q, errNothingToRead)
+	}
+	return s.analyze(w, r, q, nil)
 }
 
 func noSchema() error {
@@ -98,33 +105,47 @@ func (s *Server) mayBeginByGet(r *http.Request) error {
 			"POST it.")
 }
 
-// analyze shows the run of a question: the one already begun under its request_id, or a new one.
-func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Question) error {
-	c, err := s.analyzed(r, q)
-	if err != nil {
-		return err
+// errNothingToRead is returned for a reader that reconnects to a run that is not known.
+var errNothingToRead = errors.New("no run is known for this reader")
+
+// analyze shows the run of a question: the one already begun under its request_id, or a new one. With missing it starts
+// nothing; missing is the error if there is no such run.
+func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Question, missing error) error {
+	turn := q.Turn()
+	turn.OnDisconnect = s.opts.StoredOnDisconnect
+	if turn.Conversation == "" && turn.Assistant == "" && s.has(r, analyze.Assistant) {
+		turn.Assistant = analyze.Assistant
 	}
-	if c.run != "" {
-		return s.analyzeAgain(w, r, c)
+	if turn.Repeated = missing != nil; turn.Repeated && turn.MessageID == "" {
+		return s.notBegun(w, r, q, missing)
 	}
-	if r.Header.Get("Last-Event-ID") != "" {
-		// The reader reconnects, but we cannot tell what it was reading. Stop it, because asking again would
-		// cost again.
+	ticket, err := s.submit(w, r, turn)
+	switch {
+	case err == nil && ticket.Duplicate:
+		return s.analyzeAgain(w, r, ticket)
+	case err == nil:
+		enc := analyze.NewEncoder(s.analyzeOptions(r, ticket.Conversation, ticket.Assistant, ticket.Run))
+		return s.Stream(w, r, Streaming{
+			Door: analyze.Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
+		})
+	case turn.Repeated && footnote.CodeOf(err) == footnote.NotFound:
+		return s.notBegun(w, r, q, missing)
+	}
+	return err
+}
+
+// notBegun responds to a request for a run that is not known.
+func (s *Server) notBegun(w http.ResponseWriter, r *http.Request, q analyze.Question, missing error) error {
+	if q.SessionID != "" {
+		if _, err := s.conversation(r, q.SessionID); err != nil {
+			return err
+		}
+	}
+	if missing == errNothingToRead { //nolint:errorlint // our own
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	turn := q.Turn(c.schema)
-	turn.OnDisconnect = s.opts.StoredOnDisconnect
-	if c.head.Assistant == "" && turn.Assistant == "" && s.has(r, analyze.Assistant) {
-		turn.Assistant = analyze.Assistant
-	}
-	ticket, err := s.submit(w, r, turn)
-	if err != nil {
-		return s.analyzeRefused(w, r, q, err)
-	}
-	enc := analyze.NewEncoder(s.analyzeOptions(r, ticket.Conversation, cmp.Or(c.head.Assistant, turn.Assistant),
-		ticket.Run))
-	return s.Stream(w, r, Streaming{Door: analyze.Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect})
+	return missing
 }
 
 // has reports whether the caller has an assistant of that name.
@@ -133,12 +154,6 @@ func (s *Server) has(r *http.Request, name string) bool {
 		return a.Name == name
 	})
 }
-
-// duplicateWait is how long a question waits for the run of a concurrent identical request to begin.
-const duplicateWait = 10 * time.Second
-
-// duplicatePause is the pause between two checks for that run.
-const duplicatePause = 20 * time.Millisecond
 
 // sleep waits for d, or returns the cause when ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
@@ -152,106 +167,30 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// analyzeRefused looks for the run of a question that the engine refused: a concurrent request with the same
-// id may have started it.
-func (s *Server) analyzeRefused(w http.ResponseWriter, r *http.Request, q analyze.Question, refused error) error {
-	if footnote.CodeOf(refused) != footnote.Conflict || q.RequestID == "" {
-		return refused
-	}
-	end := time.Now().Add(duplicateWait)
-	for time.Now().Before(end) {
-		c, err := s.analyzed(r, q)
-		if err != nil {
-			return err
-		}
-		if c.run != "" {
-			return s.analyzeAgain(w, r, c)
-		}
-		if q.SessionID != "" && !c.busy {
-			return refused
-		}
-		if sleep(r.Context(), duplicatePause) != nil {
-			return refused
-		}
-	}
-	return refused
-}
-
-// analyzeAttached shows a run that has already begun, or returns otherwise.
-func (s *Server) analyzeAttached(w http.ResponseWriter, r *http.Request, q analyze.Question, otherwise error) error {
-	c, err := s.analyzed(r, q)
+// analyzeAgain shows a run from the reader's position on. When nothing is left it responds 204, which makes
+// an EventSource stop.
+func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, t agent.Ticket) error {
+	head, err := s.opts.Log.Get(r.Context(), t.Conversation)
 	if err != nil {
 		return err
 	}
-	if c.run == "" {
-		return otherwise
-	}
-	return s.analyzeAgain(w, r, c)
-}
-
-// analyzedChat is the conversation of a question, as this door reads it.
-type analyzedChat struct {
-	head   footnote.Stream
-	events []footnote.Event
-	busy   bool
-	schema string // schema already in the conversation
-	run    string // run of this question; empty: none yet
-	begin  int64  // last event before the run
-	end    int64  // last event of the run; 0 while it is running
-}
-
-// analyzed reads the conversation that a question names, if it exists.
-func (s *Server) analyzed(r *http.Request, q analyze.Question) (c analyzedChat, err error) {
-	switch {
-	case q.SessionID != "":
-		c.head, err = s.conversation(r, q.SessionID)
-	case q.RequestID != "":
-		p := PrincipalOf(r.Context())
-		c.head, err = s.named(r.Context(), p, q.ClientID())
-		if footnote.CodeOf(err) == footnote.NotFound {
-			return analyzedChat{}, nil
-		}
-	default:
-		return c, nil
-	}
-	if err != nil {
-		return c, err
-	}
-	c.busy = c.head.RunState != ""
-	for ev, err := range s.opts.Log.Events(r.Context(), c.head.ID, 0) {
+	var events []footnote.Event
+	last, end := t.After, int64(0) // the newest event; the run's last one, or 0 while it is running
+	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, t.After) {
 		if err != nil {
-			return c, err
+			return err
 		}
-		c.events = append(c.events, ev)
-		c.note(ev, q.RequestID)
-	}
-	if c.run != "" && c.end == 0 && c.head.Run != c.run && c.begin < c.head.Last {
-		c.end = c.head.Last // the run is over, and its end is missing
-	}
-	return c, nil
-}
-
-// note updates c with one event.
-func (c *analyzedChat) note(ev footnote.Event, request string) {
-	if m, ok := ev.Body.(footnote.UserMessage); ok {
-		if schema, ok := localschema.Parse(m.Context); ok {
-			c.schema = schema.Text()
-		}
-		if m.ID == request && request != "" {
-			c.run, c.begin, c.end = ev.Run, ev.Seq-1, 0
+		events, last = append(events, ev), ev.Seq
+		if footnote.Terminal(ev.Body) && ev.Run == t.Run {
+			end = ev.Seq
 		}
 	}
-	if footnote.Terminal(ev.Body) && ev.Run == c.run {
-		c.end = ev.Seq
+	if end == 0 && head.Run != t.Run && t.After < head.Last {
+		end = head.Last // the run is over, and its end is missing
 	}
-}
-
-// analyzeAgain shows a run from the reader's position on. When nothing is left it responds 204, which makes
-// an EventSource stop.
-func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzedChat) error {
 	from := readerPosition(r)
 	var preface []byte
-	if last := c.events[len(c.events)-1].Seq; from.Seq > last {
+	if from.Seq > last {
 		// The events that the client read no longer exist, so show the run from its beginning. Frames of this
 		// door have no names; a comment announces the reset.
 		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n",
@@ -259,23 +198,21 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzed
 		w.Header().Set(resetHeader, strconv.FormatInt(last, 10))
 		from = analyze.Position{}
 	}
-	if c.end > 0 && from.Seq >= c.end {
+	if end > 0 && from.Seq >= end {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	opt := s.analyzeOptions(r, c.head.ID, c.head.Assistant, c.run)
+	opt := s.analyzeOptions(r, head.ID, head.Assistant, t.Run)
 	opt.From = from
 	enc := analyze.NewEncoder(opt)
-	for _, ev := range c.events {
+	for _, ev := range events {
 		if ev.Seq <= from.Seq {
 			enc.Event(nil, ev)
 		}
 	}
-	w.Header().Set("X-Conversation-Id", c.head.ID)
 	return s.Follow(w, r, Streaming{
-		Door: analyze.Door, Ticket: agent.Ticket{Conversation: c.head.ID, Run: c.run}, Encoder: enc,
-		OnDisconnect: agent.Continue, Preface: preface,
-	}, max(from.Seq, c.begin))
+		Door: analyze.Door, Ticket: t, Encoder: enc, OnDisconnect: agent.Continue, Preface: preface,
+	}, max(from.Seq, t.After))
 }
 
 // readerPosition returns the reader's position from Last-Event-ID, which a browser sends by itself, or from

@@ -36,9 +36,14 @@ func (s *Server) chartPost(w http.ResponseWriter, r *http.Request) error {
 		Run:          ticket.Run,
 		Tools:        s.toolsOf(r, chart.Assistant),
 	})
-	return s.Stream(w, r, Streaming{
+	st := Streaming{
 		Door: chart.Door, Ticket: ticket, Encoder: enc, OnDisconnect: s.opts.StoredOnDisconnect, Parks: true,
-	})
+	}
+	if ticket.Duplicate {
+		st.OnDisconnect = agent.Continue
+		return s.Follow(w, r, st, ticket.After)
+	}
+	return s.Stream(w, r, st)
 }
 
 // chartTurn reads a message and submits it.

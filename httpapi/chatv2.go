@@ -30,16 +30,9 @@ func chatV2Error(err error, f Failure) (contentType string, body []byte) {
 	return "application/json", chatv2.AppendError(nil, err, f.RequestID)
 }
 
-// chatV2Run is a run to show: a new one, or one that has already begun.
-type chatV2Run struct {
-	agent.Ticket
-	begun bool
-	after int64 // if the run has already begun: the last event before it
-}
-
 // chatV2 handles POST /api/chat-v2. It returns the whole answer, or a stream to a client that accepts one.
 func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
-	var run chatV2Run
+	var run agent.Ticket
 	var err error
 	aside.Do(func() { run, err = s.chatV2Take(w, r) })
 	if err != nil {
@@ -48,20 +41,20 @@ func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Conversation-Id", run.Conversation)
 	if wantsStream(r) {
 		st := Streaming{
-			Door: chatv2.Door, Ticket: run.Ticket, Encoder: chatv2.NewEncoder(run.Conversation, run.Run),
+			Door: chatv2.Door, Ticket: run, Encoder: chatv2.NewEncoder(run.Conversation, run.Run),
 			OnDisconnect: s.opts.StoredOnDisconnect,
 		}
-		if run.begun {
+		if run.Duplicate {
 			st.OnDisconnect = agent.Continue
-			return s.Follow(w, r, st, run.after)
+			return s.Follow(w, r, st, run.After)
 		}
 		return s.Stream(w, r, st)
 	}
 	col := chatv2.NewCollector(run.Conversation, run.Run)
-	if run.begun {
-		err = s.collectBegun(r, run.Conversation, run.after, col)
+	if run.Duplicate {
+		err = s.collectBegun(r, run.Conversation, run.After, col)
 	} else {
-		err = s.Collect(r, run.Ticket, s.opts.StoredOnDisconnect, col)
+		err = s.Collect(r, run, s.opts.StoredOnDisconnect, col)
 	}
 	if err != nil {
 		return err
@@ -71,7 +64,7 @@ func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
 }
 
 // chatV2Take reads a message and returns the run that answers it.
-func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2Run, err error) {
+func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run agent.Ticket, err error) {
 	body, err := s.Body(w, r)
 	if err != nil {
 		return run, err
@@ -107,17 +100,12 @@ func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2R
 	return s.chatV2Ask(w, r, q, head)
 }
 
-// chatV2Ask returns the run of a message: the one it already started, or a new one. When the conversation is
-// busy, it follows the configured policy.
+// chatV2Ask submits a message. When the conversation is busy, it follows the configured policy.
 func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Request,
-	head footnote.Stream) (run chatV2Run, err error) {
+	head footnote.Stream) (run agent.Ticket, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
 	defer cancel()
-	triesLeft := duplicateTries
 	for {
-		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
-			return run, err
-		}
 		turn := q.Turn()
 		turn.OnDisconnect = s.opts.StoredOnDisconnect
 		if turn.Conversation = head.ID; head.ID == "" {
@@ -126,44 +114,28 @@ func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Requ
 			}
 		}
 		ticket, refused := s.submit(w, r, turn)
-		if refused == nil {
-			return chatV2Run{Ticket: ticket}, nil
+		if footnote.CodeOf(refused) != footnote.Conflict || refused == nil {
+			return ticket, refused
 		}
-		if footnote.CodeOf(refused) != footnote.Conflict {
-			return run, refused
-		}
-		// A concurrent post of the same message may have started the run, or another message is being
-		// answered.
+		// Another message is being answered.
 		if head, err = s.chatV2Head(r, q); err != nil {
 			return run, err
 		}
-		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
-			return run, err
-		}
-		if q.MessageID != "" && triesLeft > 0 && head.RunState == "" {
-			triesLeft-- // the other post is about to write it
-		} else if head.RunState != "running" || s.opts.OnBusy == Reject {
+		if head.RunState != "running" || s.opts.OnBusy == Reject {
 			return run, refused
-		} else if s.opts.OnBusy == Interrupt {
+		}
+		if s.opts.OnBusy == Interrupt {
 			if err := s.halt(ctx, head); err != nil {
 				return run, err
 			}
-			continue
-		}
-		if err := s.settled(ctx, head); err != nil {
+		} else if err := s.settled(ctx, head); err != nil {
 			return run, s.interrupted(r, err)
 		}
 	}
 }
 
-// duplicateTries is how often a message looks for the run of a concurrent post of itself.
-const duplicateTries = 200
-
 // settled waits until something may have changed in a conversation.
 func (s *Server) settled(ctx context.Context, head footnote.Stream) error {
-	if head.RunState != "running" {
-		return sleep(ctx, duplicatePause)
-	}
 	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
 	defer rd.Close()
 	for {
@@ -200,22 +172,6 @@ func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream,
 		return footnote.Stream{}, nil
 	}
 	return head, err
-}
-
-// chatV2Begun looks for a run that this message has already started.
-func (s *Server) chatV2Begun(r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
-	if q.MessageID == "" || head.ID == "" {
-		return run, nil
-	}
-	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
-		if err != nil {
-			return run, err
-		}
-		if m, ok := ev.Body.(footnote.UserMessage); ok && m.ID == q.MessageID {
-			run = chatV2Run{Ticket: agent.Ticket{Conversation: head.ID, Run: ev.Run}, begun: true, after: ev.Seq - 1}
-		}
-	}
-	return run, nil
 }
 
 // collectBegun is Collect for a run that has already begun: it reads past events from the log. It never stops

@@ -144,7 +144,15 @@ func (e *Engine) Submit(_ context.Context, t agent.Turn) (agent.Ticket, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if t.Conversation != "" && e.streams[t.Conversation] == nil {
+		return agent.Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
 	s := e.find(t)
+	if t.Prepare != nil {
+		if err := t.Prepare(&t, s.head, s.events); err != nil {
+			return agent.Ticket{}, err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	after := int64(len(s.events))

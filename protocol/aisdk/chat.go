@@ -140,13 +140,10 @@ type Plan struct {
 	Late Shown
 }
 
-// Plan decides what a post means in this chat. The turn has no principal and no conversation yet. It returns
-// Conflict when the post does not match the open calls in the log.
-func (c *Chat) Plan(p Post) (Plan, error) {
-	t := agent.Turn{
-		Assistant: p.Assistant, Tier: p.Tier, Sources: p.Sources,
-		Door: "aisdk", OnDisconnect: agent.Continue, Where: p.Where,
-	}
+// Plan decides what a post means in this chat, and completes its turn. It returns Conflict when the post does not match
+// the open calls in the log.
+func (c *Chat) Plan(p Post, t agent.Turn) (Plan, error) {
+	t.Door, t.Assistant, t.Tier, t.Sources, t.Where = "aisdk", p.Assistant, p.Tier, p.Sources, p.Where
 	switch {
 	case p.Regenerate:
 		return c.regenerate(t, p)

@@ -214,12 +214,13 @@ func TestPlan(t *testing.T) {
 				t.Approvals = []agent.Approval{{CallID: "c3", Approved: true, Always: true, Reason: "ok"}}
 			})), ""},
 	} {
-		got, err := Fold(talk(t)).Plan(c.post)
+		got, err := Fold(talk(t)).Plan(c.post, agent.Turn{OnDisconnect: agent.Continue})
 		if footnote.CodeOf(err) != c.code || err == nil && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v (%s); want %+v, %q", name, got, err, footnote.CodeOf(err), c.want, c.code)
 		}
 	}
-	if _, err := (&Chat{}).Plan(Post{Answers: []tool.Answer{{CallID: "c1"}}}); footnote.CodeOf(err) !=
+	answer := Post{Answers: []tool.Answer{{CallID: "c1"}}}
+	if _, err := (&Chat{}).Plan(answer, agent.Turn{}); footnote.CodeOf(err) !=
 		footnote.CallUnknown {
 		t.Errorf("an answer in a chat that does not exist: %v", err)
 	}
@@ -232,7 +233,7 @@ func TestPlanAfterAFailure(t *testing.T) {
 		Run:  "r1",
 		Body: footnote.RunFailed{Code: footnote.ModelUnavailable},
 	})
-	p, err := Fold(events).Plan(Post{User: true, ID: "u2", Text: "Two?"})
+	p, err := Fold(events).Plan(Post{User: true, ID: "u2", Text: "Two?"}, agent.Turn{OnDisconnect: agent.Continue})
 	if err != nil || p.Turn.Edit != 5 || p.Again != nil {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -246,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := Decode(body, "")
 		if err == nil {
-			_, err = Fold(talk(t)).Plan(p)
+			_, err = Fold(talk(t)).Plan(p, agent.Turn{OnDisconnect: agent.Continue})
 		}
 		if err != nil && (footnote.CodeOf(err) == footnote.Internal || len(footnote.MessageOf(err)) > 1000) {
 			t.Errorf("%v", err)

@@ -10,6 +10,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -81,9 +82,8 @@ func (q Question) ClientID() string {
 	return "analyze/" + q.RequestID
 }
 
-// Turn converts the question to a turn. Known is the schema text already in the conversation; Turn does not
-// repeat it.
-func (q Question) Turn(known string) agent.Turn {
+// Turn converts the question to a turn. The turn leaves out a schema that the conversation has already.
+func (q Question) Turn() agent.Turn {
 	t := agent.Turn{
 		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID,
 		Door: Door,
@@ -92,11 +92,27 @@ func (q Question) Turn(known string) agent.Turn {
 		t.ClientID = q.ClientID()
 	}
 	if q.Schema != nil {
-		if text := q.Schema.Text(); text != known {
-			t.Context = text
+		t.Context = q.Schema.Text()
+		t.Prepare = func(t *agent.Turn, _ footnote.Stream, log []footnote.Event) error {
+			if t.Context == schemaOf(log) {
+				t.Context = ""
+			}
+			return nil
 		}
 	}
 	return t
+}
+
+// schemaOf returns the text of the newest schema in a conversation.
+func schemaOf(log []footnote.Event) string {
+	for _, ev := range slices.Backward(log) {
+		if m, ok := ev.Body.(footnote.UserMessage); ok {
+			if schema, ok := localschema.Parse(m.Context); ok {
+				return schema.Text()
+			}
+		}
+	}
+	return ""
 }
 
 // SchemaBody is the body of POST /api/analyze/schema.
