@@ -226,7 +226,7 @@ func (c Config) places() []bound {
 	return []bound{
 		{"data", c.Data != "", c.Data, "a folder"},
 		{
-			"store", c.Store == "" || postgresURL(string(c.Store)), c.Store,
+			"store", c.Store == "" || PostgresURL(string(c.Store)), c.Store,
 			"empty, or postgres://user:password@host/database with the special characters of the password written as " +
 				"%XX",
 		},
@@ -235,7 +235,7 @@ func (c Config) places() []bound {
 			"empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket",
 		},
 		{
-			"market.store", !strings.Contains(string(c.Market.Store), "://") || postgresURL(string(c.Market.Store)),
+			"market.store", !strings.Contains(string(c.Market.Store), "://") || PostgresURL(string(c.Market.Store)),
 			c.Market.Store, "empty, a file, or postgres://user:password@host/database with the special characters of " +
 				"the password written as %XX",
 		},
@@ -273,9 +273,6 @@ func (c Config) checkFilters() error {
 		switch {
 		case !validName(name):
 			return fmt.Errorf("filters has the source %q; a name is of letters, digits, - and _", name)
-		case postgresURL(c.Sources[name]):
-			return fmt.Errorf("filters.%s: it is a Postgres database, which has policies of its own (row-level "+
-				"security): they are told who asks, see docs/sources.md", name)
 		case len(c.Filters[name]) == 0:
 			return fmt.Errorf("filters.%s names no tables, so that nothing of it could be read", name)
 		}
@@ -290,13 +287,9 @@ func (c Config) checkFilters() error {
 func (c Config) checkFunctions() error {
 	for _, entry := range c.Functions {
 		name, function, _ := strings.Cut(entry, "=")
-		where, known := c.Sources[strings.TrimSpace(name)]
-		switch {
-		case !validName(strings.TrimSpace(name)) || strings.TrimSpace(function) == "":
+		if !validName(strings.TrimSpace(name)) || strings.TrimSpace(function) == "" {
 			return fmt.Errorf("functions has %q; it must be a source's name, = and a function with its schema "+
 				"or an extension, such as shop=public.net_price", entry)
-		case known && !postgresURL(where):
-			return fmt.Errorf("functions has %q, but %s is no Postgres database", entry, name)
 		}
 	}
 	return nil
@@ -433,8 +426,8 @@ func (c Config) checkTools() error {
 	return nil
 }
 
-// CheckSource returns an error if the name or address of a source is invalid. The error never contains the address,
-// which may hold a password.
+// CheckSource returns an error if a source has no valid name or no address. Which addresses can be opened is the
+// engines' matter. The error never contains the address, which may hold a password.
 func CheckSource(name, address string) error {
 	if !validName(name) {
 		return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
@@ -442,17 +435,8 @@ func CheckSource(name, address string) error {
 	if address == "" {
 		return fmt.Errorf("sources: the source %s has no path", name)
 	}
-	if m := addressScheme.FindStringSubmatch(address); m != nil &&
-		!oneOf(m[1], "sqlite", "duckdb", "file", "postgres", "postgresql") {
-		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use postgres:, sqlite:, duckdb:, file: or "+
-			"a path", name, m[1])
-	}
 	return nil
 }
-
-// addressScheme matches the scheme of an address, which distinguishes it from a path. A single letter is the drive of
-// a Windows path, and jdbc: precedes another scheme.
-var addressScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):(?:[A-Za-z][A-Za-z0-9+.-]*:)?//`)
 
 // webAddress reports whether a string is an absolute http or https URL.
 func webAddress(s string) bool {

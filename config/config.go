@@ -655,8 +655,8 @@ func (c *Config) settleTiers() {
 	}
 }
 
-// postgresURL reports whether s is a URL of a Postgres database.
-func postgresURL(s string) bool {
+// PostgresURL reports whether s is a URL of a Postgres database. Stores are in Postgres or in a file.
+func PostgresURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && oneOf(u.Scheme, "postgres", "postgresql")
 }

@@ -246,8 +246,6 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 			want: []string{"cache.versions", `"shop"`},
 		},
 		"functions, no name": {env: []string{"FOOTNOTE_FUNCTIONS=shop"}, want: []string{"functions", `"shop"`}},
-		"functions of a file": {env: []string{"FOOTNOTE_SOURCES=shop=shop.db", "FOOTNOTE_FUNCTIONS=shop=public.f"},
-			want: []string{"functions", `"shop=public.f"`, "Postgres"}},
 		"cache of a tool": {
 			env:  []string{"FOOTNOTE_CACHE_TOOLS=run_query"},
 			want: []string{"cache.tools", `"run_query"`},
@@ -327,18 +325,6 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"base URL of a port": {
 			env:  []string{"ANTHROPIC_BASE_URL=http://:80"},
 			want: []string{"base_url", "http://:80"},
-		},
-		"mysql": {
-			yaml: "sources: {shop: 'mysql://me:hush@h/d'}",
-			want: []string{"sources.shop", "mysql", "sqlite:"},
-		},
-		"the web": {
-			env:  []string{"FOOTNOTE_SOURCES=a=a.db,b=https://h/x.csv"},
-			want: []string{"sources.b", "https", "path"},
-		},
-		"JDBC": {
-			yaml: "sources: {shop: 'jdbc:mysql://me:hush@h/d'}",
-			want: []string{"sources.shop", "jdbc"},
 		},
 		"two documents": {yaml: "model: a\n---\nmodel: b\n", want: []string{"more than one document"}},
 		"a reference":   {yaml: "model: &a x\neffort: *a\n", want: []string{"references"}},
@@ -913,7 +899,6 @@ func TestFilters(t *testing.T) {
 	for text, want := range map[string]string{
 		`{shop: {orders: "org_id = '{org}'"}}`: "filters.shop.orders: the filter has a brace inside quotes",
 		`{shop: {}}`:                           "names no tables", `{shop: orders}`: "list of names",
-		`{crm: {sales: all}}`:   "row-level security",
 		`{shop: {orders: [a]}}`: "one value", `{"a b": {orders: all}}`: "letters", `]`: "YAML",
 	} {
 		_, err := config.Load("", []string{

@@ -15,8 +15,8 @@ import (
 
 // Source is one database. Several goroutines may call its methods at once.
 type Source interface {
-	// Dialect returns the name of the SQL dialect: "sqlite", "duckdb", "postgres", …
-	Dialect() string
+	// Dialect returns the SQL that statements are written in.
+	Dialect() *Dialect
 	// Schema returns the tables a query may read. It is cached until the data's version changes.
 	Schema(ctx context.Context) (Schema, error)
 	// Query passes one statement through the gate, runs it under limits, and calls each for every row, in order.
@@ -41,8 +41,8 @@ var ErrWritable = errors.New("Database is not read-only. Refusing to start.")
 
 // Query is one statement with its arguments and limits.
 type Query struct {
-	SQL    string
-	Args   []any // positional; nil, bool, int64, float64 or string
+	SQL    string // refers to its arguments as $1, $2, …
+	Args   []any  // positional; nil, bool, int64, float64 or string
 	Limits Limits
 }
 

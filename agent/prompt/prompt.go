@@ -21,8 +21,8 @@ const maxExtraBytes = 3000
 
 // Source is one source of the conversation and what is known about it.
 type Source struct {
-	Name    string // as tools accept it in their source argument
-	Dialect string // "sqlite", "duckdb", …
+	Name    string          // as tools accept it in their source argument
+	Dialect *source.Dialect // nil when the source could not be opened
 	Schema  source.Schema
 	Away    bool // it is unreachable now, so its schema is unknown
 	// Samples are a few rows of a table by its full name, in the order of its columns. They are optional, and the

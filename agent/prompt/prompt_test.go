@@ -18,12 +18,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+var sqlite = &source.Dialect{Name: "sqlite"}
+
 func shop() prompt.Source {
 	text := func(name string) source.Column {
 		return source.Column{Name: name, Type: "TEXT", Kind: footnote.KindText}
 	}
 	id := source.Column{Name: "id", Type: "INTEGER", Kind: footnote.KindInteger}
-	return prompt.Source{Name: "shop", Dialect: "sqlite", Schema: source.Schema{Tables: []source.Table{
+	return prompt.Source{Name: "shop", Dialect: sqlite, Schema: source.Schema{Tables: []source.Table{
 		{
 			Name: "customers", Rows: 140, Columns: []source.Column{id, text("name"), text("country")},
 			PrimaryKey: []string{"id"},
@@ -43,7 +45,7 @@ func shop() prompt.Source {
 
 // many returns a source with n tables of twelve columns.
 func many(name string, n int) prompt.Source {
-	s := prompt.Source{Name: name, Dialect: "postgres", Samples: map[string]footnote.Result{}}
+	s := prompt.Source{Name: name, Dialect: &source.Dialect{Name: "postgres"}, Samples: map[string]footnote.Result{}}
 	for i := range n {
 		t := source.Table{Schema: "public", Name: fmt.Sprintf("table_%04d", i), Rows: int64(i) * 1000}
 		for c := range 12 {
@@ -120,7 +122,7 @@ func TestBuildSaysLessOfLargerSchemas(t *testing.T) {
 func TestBuildOfOddShapes(t *testing.T) {
 	wide := prompt.Source{
 		Name:    "wide",
-		Dialect: "duckdb",
+		Dialect: &source.Dialect{Name: "duckdb"},
 		Schema:  source.Schema{Tables: []source.Table{{Name: "w", Rows: 1}}},
 	}
 	for i := range 5000 {
@@ -135,7 +137,7 @@ func TestBuildOfOddShapes(t *testing.T) {
 	}
 	for what, o := range map[string]prompt.Options{
 		"nothing":      {},
-		"no tables":    {Sources: []prompt.Source{{Name: "a", Dialect: "sqlite"}}},
+		"no tables":    {Sources: []prompt.Source{{Name: "a", Dialect: &source.Dialect{Name: "sqlite"}}}},
 		"a wide table": {Sources: []prompt.Source{wide}},
 		"500 sources":  {Sources: all},
 		"a long extra": {
@@ -199,7 +201,8 @@ func TestBuildWithHostileNames(t *testing.T) {
 			ForeignKeys: []source.ForeignKey{
 				{Columns: []string{hostile}, RefTable: hostile, RefColumns: []string{hostile}},
 			}}
-		src := prompt.Source{Name: hostile, Dialect: hostile, Schema: source.Schema{Tables: []source.Table{table}},
+		src := prompt.Source{Name: hostile, Dialect: &source.Dialect{Name: hostile},
+			Schema:  source.Schema{Tables: []source.Table{table}},
 			Samples: map[string]footnote.Result{table.FullName(): {Rows: [][]any{{hostile}}}}}
 		got := prompt.Build(prompt.Options{Sources: []prompt.Source{src}})
 		check(t, fmt.Sprintf("%.20q", hostile), got)
@@ -245,7 +248,7 @@ func check(t *testing.T, what, got string) {
 }
 
 func TestBuildNamesASourceThatIsAway(t *testing.T) {
-	got := prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), {Name: "hr", Dialect: "sqlite", Away: true}}})
+	got := prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), {Name: "hr", Dialect: sqlite, Away: true}}})
 	if !strings.Contains(got, "\nSource hr (sqlite SQL, cannot be reached now: ") ||
 		strings.Contains(got, "no tables") || !strings.Contains(got, "- orders (") {
 		t.Error(got)

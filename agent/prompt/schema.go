@@ -114,7 +114,14 @@ func cutSection(sources []Source, room int) string {
 }
 
 func sourceLine(s Source) string {
-	line := "Source " + name(s.Name) + " (" + word(s.Dialect) + " SQL"
+	dialect := s.Dialect
+	if dialect == nil {
+		dialect = &source.Dialect{}
+	}
+	line := "Source " + name(s.Name) + " (" + word(dialect.Name) + " SQL"
+	if dialect.Rules != "" {
+		line += "; " + dialect.Rules
+	}
 	switch {
 	case s.Away:
 		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"

@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	child.Main(engines())
+	child.Main(databases().Children())
 	sandbox.Main()
 	os.Exit(pgtest.Run(m))
 }

@@ -134,7 +134,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 		return nil, err
 	}
 	a.ledger = a.newLedger(counter)
-	a.children = newChildren(c, log)
+	a.children = newChildren(c)
 	a.onClose(a.children.close)
 	if a.sources, err = openSources(ctx, c, a.children.configured(), log, progress); err != nil {
 		return nil, err
@@ -411,7 +411,7 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 
 // schemaResult is the schema of one source when a conversation begins, or the error of reading it.
 type schemaResult struct {
-	dialect string
+	dialect *source.Dialect
 	schema  source.Schema
 	err     error
 }
@@ -433,10 +433,10 @@ func (a *app) readSchemas(ctx context.Context, names []string) []schemaResult {
 }
 
 // readSchema reads the schema of a source.
-func (a *app) readSchema(ctx context.Context, name string) (dialect string, s source.Schema, err error) {
+func (a *app) readSchema(ctx context.Context, name string) (dialect *source.Dialect, s source.Schema, err error) {
 	src, err := a.catalog.Source(name)
 	if err != nil {
-		return "", s, err
+		return nil, s, err
 	}
 	s, err = src.Schema(ctx)
 	return src.Dialect(), s, err

@@ -91,14 +91,14 @@ func (a *app) cacheSource(ctx context.Context, name string) (cache.Source, error
 	if abs, err := filepath.Abs(address); err == nil && !strings.Contains(address, "://") {
 		address = abs
 	}
-	return cache.Source{Name: name, Address: src.Dialect() + " " + address, Version: version}, nil
+	return cache.Source{Name: name, Address: src.Dialect().Name + " " + address, Version: version}, nil
 }
 
 // cacheScope returns a function for the parts of a principal that decide which rows it sees. Row-level policies of a
 // database may depend on the user, and so may filters; it then returns nil, and each user has separate entries.
 func (a *app) cacheScope() func(footnote.Principal) []string {
 	for _, address := range a.cfg.Sources {
-		if scheme, _, ok := strings.Cut(address, ":"); ok && (scheme == "postgres" || scheme == "postgresql") {
+		if engine, err := a.children.databases.Find(address); err != nil || engine.OwnPolicies {
 			return nil
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"math"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/source/child"
-	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -25,33 +24,39 @@ const (
 // children manages the child processes: databases, loaders, the Postgres parser and the coder's commands. They share
 // one memory budget.
 type children struct {
-	budget  *child.Budget
-	loads   *child.Pool
-	grammar *postgres.Grammar // shared by all Postgres sources; starts with the first statement
+	budget    *child.Budget
+	loads     *child.Pool
+	databases engines.List
 }
 
 // processes holds the pools in which the engines of a source run.
 type processes struct {
 	serve, load *child.Pool
 	loadWait    time.Duration // 0: up to the load timeout
-	grammar     *postgres.Grammar
+	budget      *child.Budget
+	databases   engines.List
 }
 
-func newChildren(c config.Config, log *slog.Logger) children {
+func newChildren(c config.Config) children {
 	budget := child.NewBudget(childMemory(c, machineMemory()))
-	return children{budget: budget, loads: budget.Pool(loadChildren), grammar: postgres.NewGrammar(budget.Pool(1), log)}
+	return children{budget: budget, loads: budget.Pool(loadChildren), databases: databases()}
 }
 
 func (c children) configured() processes {
-	return processes{serve: c.budget.Pool(configuredChildren), load: c.loads, grammar: c.grammar}
+	return processes{
+		serve: c.budget.Pool(configuredChildren), load: c.loads, budget: c.budget, databases: c.databases,
+	}
 }
 
 func (c children) uploads() processes {
-	return processes{serve: c.budget.Pool(uploadChildren), load: c.loads, loadWait: uploadWait, grammar: c.grammar}
+	return processes{
+		serve: c.budget.Pool(uploadChildren), load: c.loads, loadWait: uploadWait, budget: c.budget,
+		databases: c.databases,
+	}
 }
 
 // close closes what belongs to no single source.
-func (c children) close() error { return c.grammar.Close() }
+func (c children) close() error { return c.databases.Close() }
 
 // childMemory returns the memory limit for all child processes together: the configured limit, or half of the
 // machine's memory, but always enough for one child. 0 is no limit.
@@ -64,7 +69,7 @@ func childMemory(c config.Config, machine int64) int64 {
 
 // largestChild returns the largest reservation of any child process.
 func largestChild(c config.Config) int64 {
-	most := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, postgres.GrammarMemory))
+	most := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, databases().ChildMemory()))
 	if c.Workspace != "" {
 		most = max(most, workspace.Need(c.Coder.CommandMemory, c.Coder.Size))
 	}

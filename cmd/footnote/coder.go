@@ -86,8 +86,8 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 func (a *app) private() []string {
 	paths := []string{a.cfg.Data, a.cfg.Workspace, a.cfg.AuditFile()}
 	for _, address := range a.cfg.Sources {
-		if !strings.Contains(address, "://") {
-			paths = append(paths, strings.TrimPrefix(strings.TrimPrefix(address, "sqlite:"), "duckdb:"))
+		if path := a.children.databases.Path(address); path != "" {
+			paths = append(paths, path)
 		}
 	}
 	return paths

@@ -137,7 +137,7 @@ func (d data) Uploads() (maxBytes int64, ok bool) { return d.catalog.Uploads() }
 
 // describe returns the list entry of a source; for an unavailable source it includes the reason.
 func describe(name string, src source.Source, s source.Schema, err error) httpapi.SourceInfo {
-	info := httpapi.SourceInfo{Name: name, Engine: src.Dialect(), Tables: len(s.Tables), OK: err == nil}
+	info := httpapi.SourceInfo{Name: name, Engine: src.Dialect().Name, Tables: len(s.Tables), OK: err == nil}
 	if err != nil {
 		info.Error = footnote.MessageOf(err)
 		return info
@@ -163,7 +163,7 @@ func (d data) Schema(ctx context.Context, p footnote.Principal, name string) (ht
 	if err != nil {
 		return httpapi.SourceSchema{}, err
 	}
-	out := httpapi.SourceSchema{Name: name, Engine: src.Dialect(), Tables: []httpapi.SourceTable{}}
+	out := httpapi.SourceSchema{Name: name, Engine: src.Dialect().Name, Tables: []httpapi.SourceTable{}}
 	for _, t := range s.Tables {
 		table := httpapi.SourceTable{
 			Name: t.FullName(), View: t.View, Comment: t.Comment, Columns: []httpapi.SourceColumn{},

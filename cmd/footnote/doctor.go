@@ -200,7 +200,7 @@ func checkSources(ctx context.Context, c config.Config, std streams, online bool
 			})
 		}
 	}
-	children := newChildren(c, logger(std.err, c, "error"))
+	children := newChildren(c)
 	defer children.close()
 	p := children.configured()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
@@ -221,7 +221,7 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 		return []check{{what, stateFail, err.Error()}}
 	}
 	defer src.Close()
-	checks := []check{{what, stateOK, "opened as " + src.Dialect()}}
+	checks := []check{{what, stateOK, "opened as " + src.Dialect().Name}}
 	checks = append(checks, checkSchema(ctx, what, src)...)
 	switch err := src.Probe(ctx); {
 	case errors.Is(err, source.ErrWritable):

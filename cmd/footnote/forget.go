@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -87,7 +88,7 @@ func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n in
 	if where == "" {
 		return 0, false, nil
 	}
-	if !isPostgres(where) {
+	if !config.PostgresURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
 			return 0, false, nil
 		}

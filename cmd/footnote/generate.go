@@ -80,9 +80,9 @@ func (g *generator) forSource(
 	if err != nil {
 		return "", "", err
 	}
-	if in.Dialect != "" && in.Dialect != src.Dialect() {
+	if in.Dialect != "" && in.Dialect != src.Dialect().Name {
 		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name,
-			src.Dialect(), in.Dialect)
+			src.Dialect().Name, in.Dialect)
 	}
 	check := func(sql string) error { return passes(ctx, src, sql, footnote.Statement{SQL: sql, Source: name}) }
 	if g.cfg.Upstream == config.Offline {
@@ -90,10 +90,10 @@ func (g *generator) forSource(
 		if err == nil {
 			err = personal(check(sql))
 		}
-		return sql, src.Dialect(), err
+		return sql, src.Dialect().Name, err
 	}
-	sql, err = g.ask(ctx, p, src.Dialect(), tablesOf(schema).Statements(), in.Question, check, spent)
-	return sql, src.Dialect(), err
+	sql, err = g.ask(ctx, p, src.Dialect().Name, tablesOf(schema).Statements(), in.Question, check, spent)
+	return sql, src.Dialect().Name, err
 }
 
 // forSchema writes a statement for files that only the caller has. It is checked on empty tables.

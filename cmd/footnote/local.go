@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -30,16 +28,8 @@ func unchecked(ctx context.Context, what, address string, online bool) (check, b
 // because that alone tells others about it. An address that cannot be parsed is never dialed.
 func remoteHosts(ctx context.Context, address string) []string {
 	var hosts []string
-	if isPostgres(address) {
-		c, err := pgx.ParseConfig(address)
-		if err != nil {
-			return nil
-		}
-		for _, f := range append(c.Fallbacks, &pgconn.FallbackConfig{Host: c.Host, Port: c.Port}) {
-			if network, _ := pgconn.NetworkAddress(f.Host, f.Port); network != "unix" {
-				hosts = append(hosts, f.Host)
-			}
-		}
+	if engine, err := databases().Find(address); err == nil && engine.Hosts != nil {
+		hosts = engine.Hosts(address)
 	} else if opts, err := redis.ParseURL(address); err == nil && opts.Network != "unix" {
 		host, _, err := net.SplitHostPort(opts.Addr)
 		if err != nil {

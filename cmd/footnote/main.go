@@ -48,9 +48,9 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	child.Main(engines()) // never returns in a child that runs a database
-	sandbox.Main()        // never returns in a child that runs a command
-	logging.Disable()     // callers of the Redis client report its errors
+	child.Main(databases().Children()) // never returns in a child that runs a database
+	sandbox.Main()                     // never returns in a child that runs a command
+	logging.Disable()                  // callers of the Redis client report its errors
 	// The reader of our output may exit first, as head does; open resources must still be closed. Do not ignore the
 	// signal: the commands that we start would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -181,6 +181,9 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 		return c, &exit{exitUsage, err}
 	}
 	configured := c.Sources
+	if err := checkSettings(c); err != nil {
+		return c, &exit{exitUsage, err}
+	}
 	if len(s.Source) > 0 {
 		// Sources named on the command line replace the configured ones, which are for the server.
 		named, err := namedSources(s.Source, c.Sources)
@@ -191,6 +194,9 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 			return c, &exit{exitUsage, err}
 		}
 		c.Sources = named
+		if err := checkSettings(c); err != nil {
+			return c, &exit{exitUsage, err}
+		}
 	}
 	if err := c.CheckFiltered(c.Sources, configured); err != nil {
 		return c, &exit{exitUsage, err}

@@ -65,7 +65,7 @@ func (a *app) openFeed(data market.Data) (market.Feed, error) {
 func openMarketStore(ctx context.Context, where string) (market.Store, error) {
 	var store market.Store
 	var err error
-	if isPostgres(where) {
+	if config.PostgresURL(where) {
 		store, err = postgres.Open(ctx, where)
 	} else {
 		store, err = sqlite.Open(ctx, where)
@@ -85,7 +85,7 @@ func checkMarket(ctx context.Context, c config.Config, online bool) []check {
 	if skip, ok := unchecked(ctx, "market", where, online); ok {
 		return []check{skip}
 	}
-	if !isPostgres(where) {
+	if !config.PostgresURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
 			return []check{{"market", stateWarn, where + " is not there yet; load it with footnote market import"}}
 		}

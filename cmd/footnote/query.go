@@ -45,7 +45,7 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 		}
 	}
 	log := logger(std.err, c, "warn")
-	children := newChildren(c, log)
+	children := newChildren(c)
 	defer children.close()
 	all, err := openSources(ctx, c, children.configured(), log, loading(std.err))
 	err = orStopped(ctx, err)

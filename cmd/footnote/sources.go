@@ -16,21 +16,27 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/engines"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// engines returns what can run in child processes: the embedded databases, and the parser for Postgres.
-func engines() map[string]child.OpenFunc {
-	return map[string]child.OpenFunc{
-		sqlite.Kind:   sqlite.OpenEngine,
-		duckdb.Kind:   duckdb.OpenEngine,
-		postgres.Kind: postgres.OpenEngine,
+// databases lists the engines that sources can have.
+func databases() engines.List {
+	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine()}
+}
+
+// checkSettings rejects sources that no engine opens, and settings that their engines do not have.
+func checkSettings(c config.Config) error {
+	all := databases()
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if err := all.Check(name, c.Sources[name], c.Filters[name], c.FunctionsOf(name)); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // notName matches the characters that a source name must not contain.
@@ -81,31 +87,24 @@ func sameAddress(a, b string) bool {
 	if a == b {
 		return true
 	}
-	path := func(address string) string {
-		if scheme, rest, ok := strings.Cut(address, ":"); ok &&
-			(scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
-			address, _, _ = strings.Cut(strings.TrimPrefix(rest, "//"), "?")
-		}
-		return address
-	}
-	one, err1 := os.Stat(path(a))
-	other, err2 := os.Stat(path(b))
+	all := databases()
+	one, err1 := os.Stat(all.Path(a))
+	other, err2 := os.Stat(all.Path(b))
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
 // nameOf returns a name for the source at an address, based on its file name.
 func nameOf(where string) string {
-	if isPostgres(where) {
-		where, _, _ = strings.Cut(where, "?")
-		_, where, _ = strings.Cut(where, "://")
-		if _, base, ok := strings.Cut(where, "/"); ok && base != "" {
+	if path := databases().Path(where); path != "" {
+		where = path
+	} else { // on a server: the name of the database, or of the engine
+		address, _, _ := strings.Cut(where, "?")
+		_, address, _ = strings.Cut(address, "://")
+		if _, base, ok := strings.Cut(address, "/"); ok && base != "" {
 			where = base
-		} else {
-			where = "postgres"
+		} else if engine, err := databases().Find(where); err == nil {
+			where = engine.Dialect.Name
 		}
-	} else if scheme, rest, ok := strings.Cut(where, ":"); ok &&
-		(scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
-		where, _, _ = strings.Cut(rest, "?")
 	}
 	if abs, err := filepath.Abs(where); err == nil {
 		where = abs // "." has a base name, too
@@ -179,73 +178,29 @@ func prove(ctx context.Context, name string, src source.Source) error {
 	return nil
 }
 
-// openSource opens one database by its URL scheme, or by the type of the file at its path. It stores data loaded
-// from files in the folder loaded. It returns an error if the engine cannot enforce the filters.
+// openSource opens one database with the engine that fits its address. It stores data loaded from files in the folder
+// loaded.
 func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string,
 	p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
-	limits := source.Limits{
-		Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory,
+	engine, err := p.databases.Find(where)
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", name, err)
 	}
-	if isPostgres(where) {
-		if len(filters) > 0 {
-			return nil, fmt.Errorf("source %s: filters are not for Postgres, which has policies of its own", name)
-		}
-		return postgres.Open(ctx, name, where, postgres.Options{
-			Limits: limits, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Grammar: p.grammar,
-			Logger: log,
-		})
+	if engine.OwnPolicies && len(filters) > 0 {
+		return nil, fmt.Errorf("source %s: filters are not for %s, which has policies of its own", name,
+			engine.Dialect.Name)
 	}
-	if isSQLite(where) {
-		return sqlite.Open(ctx, name, where, sqlite.Options{
-			Limits: limits, Filters: filters, Pool: p.serve, Logger: log,
-		})
-	}
-	o := duckdb.Options{
-		Dir: loaded, Limits: limits, Filters: filters, Pool: p.serve, Logger: log,
-		LoadPool: p.load, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait,
+	o := engines.Options{
+		Limits: source.Limits{
+			Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes,
+			Memory: c.Limits.QueryMemory,
+		},
+		Filters: filters, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Folder: loaded,
+		Pool: p.serve, LoadPool: p.load, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
+		Logger: log,
 	}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
-	return duckdb.Open(ctx, name, where, o)
-}
-
-func isPostgres(where string) bool {
-	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
-}
-
-// isSQLite reports whether SQLite opens an address: by its scheme, by the first bytes of the file, or by its name.
-func isSQLite(where string) bool {
-	scheme, _, ok := strings.Cut(where, ":")
-	if ok && (scheme == "sqlite" || scheme == "file") {
-		return true
-	}
-	if ok && scheme == "duckdb" {
-		return false
-	}
-	file, err := plainfile.Open(where)
-	if err == nil {
-		defer file.Close()
-		head := make([]byte, 16)
-		if n, _ := file.Read(head); n == len(head) && string(head) == "SQLite format 3\x00" {
-			return true
-		}
-	}
-	switch strings.ToLower(filepath.Ext(where)) {
-	case ".db", ".sqlite", ".sqlite3", ".db3":
-		return !beginsLikeDuckDB(where)
-	}
-	return false
-}
-
-// beginsLikeDuckDB reports whether a file is a DuckDB database. Its magic bytes follow eight bytes of checksum.
-func beginsLikeDuckDB(path string) bool {
-	file, err := plainfile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	head := make([]byte, 12)
-	n, _ := file.Read(head)
-	return n == len(head) && string(head[8:]) == "DUCK"
+	return engine.Open(ctx, name, where, o)
 }

@@ -65,6 +65,28 @@ func TestNamedSources(t *testing.T) {
 	}
 }
 
+// TestSourcesThatStopTheStart tries addresses and settings that no engine takes.
+func TestSourcesThatStopTheStart(t *testing.T) {
+	for what, c := range map[string]struct {
+		env  string
+		want []string
+	}{
+		"mysql":    {"FOOTNOTE_SOURCES=shop=mysql://me:hush@h/d", []string{"sources.shop", "mysql", "sqlite:"}},
+		"the web":  {"FOOTNOTE_SOURCES=a=a.db,b=https://h/x.csv?hush", []string{"sources.b", "https", "path"}},
+		"JDBC":     {"FOOTNOTE_SOURCES=shop=jdbc:mysql://me:hush@h/d", []string{"sources.shop", "jdbc"}},
+		"Postgres": {"FOOTNOTE_FILTERS={crm: {sales: all}}", []string{"filters.crm", "row-level security"}},
+		"a file":   {"FOOTNOTE_FUNCTIONS=shop=public.f", []string{"functions", `"shop=public.f"`, "sqlite"}},
+	} {
+		e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=shop.db,crm=postgres://db/crm", c.env}
+		_, err := (&settings{}).load(e, nil)
+		for _, want := range append(c.want, "") {
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s: %v, want %q", what, err, want)
+			}
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	classified := &footnote.Error{
 		Code:    footnote.DatabaseUnavailable,

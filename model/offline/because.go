@@ -241,7 +241,7 @@ func (w *sqlWriter) why() string {
 	for i := range pl.dims {
 		parts = append(parts, w.whyPart(&pl.dims[i]))
 	}
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	return "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS " + q("parts") +
 		" ORDER BY CASE WHEN " + q("split_by") + " = '" + whole + "' THEN 0 ELSE 1 END, " + q("split_by") + ", ABS(" +
 		q("change") + ") DESC, " + q("value")
@@ -268,17 +268,13 @@ func (w *sqlWriter) whyPart(d *dim) string {
 		return part.period(filter{op: opPeriod, col: one.change.date, period: p})
 	}
 	sum := func(p period) string { return "SUM(CASE WHEN " + in(p) + " THEN " + value + " ELSE 0 END)" }
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	from, to := sum(one.change.from), sum(one.change.to)
 	label, group := "NULL", ""
 	by := whole
 	if d != nil {
-		text := map[string]string{"mysql": "CHAR", "clickhouse": "Nullable(String)"}[w.dialect]
-		if text == "" {
-			text = "TEXT"
-		}
 		expr, keys := part.dimValue(*d)
-		by, label, group = d.name, "CAST("+expr+" AS "+text+")", " GROUP BY "+strings.Join(keys, ", ")
+		by, label, group = d.name, "CAST("+expr+" AS TEXT)", " GROUP BY "+strings.Join(keys, ", ")
 	}
 	return "SELECT " + quoteText(by) + " AS " + q("split_by") + ", " + label + " AS " + q("value") + ", " + from +
 		" AS " + q("before") + ", " + to + " AS " + q("after") + ", " +

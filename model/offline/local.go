@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/duckdb/dialect"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -356,7 +357,7 @@ func look(messages []model.Message) *lookedAt {
 // values are; the newest date is today's where it is not shown.
 func (s *lookedAt) profile(now time.Time) *profile {
 	p := &profile{
-		dialect: "duckdb", values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{},
+		dialect: dialect.DuckDB, values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{},
 		said: map[string]bool{},
 	}
 	for _, lt := range s.schema.Tables[:min(profileTables, len(s.schema.Tables))] {

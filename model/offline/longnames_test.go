@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/sqlite"
 )
 
 // TestLongNamesAreCutForMatching holds that what a question is compared with is bounded, whatever columns and tables
@@ -21,7 +22,7 @@ func TestLongNamesAreCutForMatching(t *testing.T) {
 		for i := range st.Columns {
 			st.Columns[i].Name = fmt.Sprintf("%s%d", long, i)
 		}
-		p := &profile{source: "wide", dialect: "sqlite"}
+		p := &profile{source: "wide", dialect: sqlite.Dialect}
 		table := newTable(p, st)
 		const most = 4 * nameBytes // abbreviations are spelled out
 		if n := len(strings.Join(table.words, " ")); n > most {

@@ -11,7 +11,7 @@ import (
 // everywhere; other measures stand beside it.
 func (w *sqlWriter) sqliteMedian() string {
 	sel, group := w.dims()
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	over := ""
 	if len(group) > 0 {
 		over = "PARTITION BY " + strings.Join(group, ", ")
@@ -65,7 +65,7 @@ func (w *sqlWriter) parts(m measure) (inner, agg string) {
 // not of their lines.
 func (w *sqlWriter) medianPer() string {
 	m := w.pl.measures[0]
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	dims, group := w.dims()
 	ref := w.col(w.pl.base.refTo(m.per))
 	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() +
@@ -79,7 +79,7 @@ func (w *sqlWriter) medianPer() string {
 	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
 	from := "(" + inner + ") AS " + q("each")
 	where := ""
-	switch w.dialect {
+	switch w.dialect.Name {
 	case "duckdb":
 		median = "MEDIAN(CAST(" + q("v") + " AS DOUBLE))"
 	case "sqlite":

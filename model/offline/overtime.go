@@ -76,7 +76,7 @@ func (ps *parser) onDays(pl *plan) *declined {
 
 // part is a part of a date that comes again, as it is shown, and what it is ordered by.
 func (w *sqlWriter) part(q, part string) (name, key string) {
-	switch w.dialect + " " + part {
+	switch w.dialect.Name + " " + part {
 	case "sqlite weekday":
 		return nameOf("strftime('%w', "+q+")", weekdayNames, func(i int) string {
 			return quoteText(strconv.Itoa((i + 1) % 7))
@@ -106,12 +106,12 @@ func (w *sqlWriter) onDays(f filter) string {
 	name, _ := w.part(w.moment(f.col), "weekday")
 	var days []string
 	for _, v := range f.values {
-		if w.dialect == "sqlite" {
+		if w.dialect.Name == "sqlite" {
 			v = strconv.Itoa((slices.Index(weekdayNames, v) + 1) % 7)
 		}
 		days = append(days, quoteText(v))
 	}
-	if w.dialect == "sqlite" {
+	if w.dialect.Name == "sqlite" {
 		name = "strftime('%w', " + w.moment(f.col) + ")"
 	}
 	return name + " IN (" + strings.Join(days, ", ") + ")"
@@ -144,7 +144,7 @@ func placeOf(name, part string) string {
 // follow wraps the statement of a figure by period into that of its growth or its sum so
 // far.
 func (w *sqlWriter) follow(sql string) string {
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	at, v := q(w.pl.dims[0].as), q(w.pl.measures[0].as)
 	from := " FROM (" + sql + ") AS " + q("periods") + " WHERE " + at + " IS NOT NULL ORDER BY 1"
 	if w.pl.running {

@@ -29,7 +29,7 @@ const (
 // together, and which values its text columns hold.
 type profile struct {
 	source  string
-	dialect string
+	dialect *source.Dialect
 	version string
 	tables  []*table
 	values  map[string][]*value // by the stem of their first word
@@ -236,7 +236,7 @@ func newTable(p *profile, st source.Table) *table {
 // scan counts what is in a table's columns. What cannot be counted in time stays
 // unknown; the planner then knows less and declines more.
 func (t *table) scan(ctx context.Context, src source.Source) error {
-	sample := fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", t.from(), sampleRows, quoteName(t.p.dialect, "sample"))
+	sample := fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", t.from(), sampleRows, t.p.dialect.Quote("sample"))
 	if t.rows <= 1_000_000 {
 		err := t.scanColumns(ctx, src, t.from(), true)
 		if err == nil {
@@ -268,7 +268,7 @@ func unread(ctx context.Context, err error) bool {
 
 // extent reads the exact bounds of a date column, where that is quick.
 func (c *column) extent(ctx context.Context, src source.Source) {
-	q := quoteName(c.t.p.dialect, c.name)
+	q := c.t.p.dialect.Quote(c.name)
 	res, _, err := source.Collect(ctx, src, source.Query{
 		SQL:    "SELECT MIN(" + q + "), MAX(" + q + ") FROM " + c.t.from(),
 		Limits: source.Limits{Time: columnTime, Rows: 1},
@@ -285,7 +285,7 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 		part := t.cols[lo:min(lo+width, len(t.cols))]
 		sel := []string{"COUNT(*)"}
 		for _, c := range part {
-			q := quoteName(t.p.dialect, c.name)
+			q := t.p.dialect.Quote(c.name)
 			sel = append(sel, "COUNT("+q+")", "COUNT(DISTINCT "+q+")")
 			if c.ordered() {
 				sel = append(sel, "MIN("+q+")", "MAX("+q+")")
@@ -359,7 +359,8 @@ func (c *column) setEpoch(lo, hi any) {
 	a, ok1 := lo.(int64)
 	b, ok2 := hi.(int64)
 	named := slices.ContainsFunc(splitName(c.name), func(w string) bool { return epochNames[w] })
-	if !ok1 || !ok2 || !named || c.t.p.dialect != "sqlite" && c.t.p.dialect != "duckdb" && c.t.p.dialect != "postgres" {
+	if dialect := c.t.p.dialect.Name; !ok1 || !ok2 || !named || dialect != "sqlite" && dialect != "duckdb" &&
+		dialect != "postgres" {
 		return
 	}
 	const first, last = 631_152_000, 4_102_444_800
@@ -391,7 +392,7 @@ func (t *table) scanValues(ctx context.Context, src source.Source, from string) 
 		if !text || c.role == roleDate || c.distinct == 0 || c.distinct > valueLimit {
 			continue
 		}
-		q := quoteName(t.p.dialect, c.name)
+		q := t.p.dialect.Quote(c.name)
 		res, _, err := source.Collect(ctx, src, source.Query{
 			SQL:    "SELECT DISTINCT " + q + " FROM " + from + " WHERE " + q + " IS NOT NULL ORDER BY 1",
 			Limits: source.Limits{Time: columnTime, Rows: valueLimit},

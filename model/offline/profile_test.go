@@ -7,6 +7,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/sqlite"
 )
 
 // personal is a source whose version holds who asks; it counts how often its schema
@@ -16,7 +17,7 @@ type personal struct {
 	read int
 }
 
-func (p *personal) Dialect() string { return "sqlite" }
+func (p *personal) Dialect() *source.Dialect { return sqlite.Dialect }
 
 func (p *personal) Version(ctx context.Context) (string, error) {
 	who, _ := footnote.ActingPrincipal(ctx)

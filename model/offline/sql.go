@@ -5,30 +5,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// quoteName quotes an identifier of the catalogue.
-func quoteName(dialect, name string) string {
-	switch dialect {
-	case "mysql", "clickhouse":
-		return "`" + strings.NewReplacer("\\", "\\\\", "`", "``").Replace(name) + "`"
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
+	"github.com/footnotehq/footnote/source"
+)
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func (t *table) from() string {
-	if t.schema.Schema == "" {
-		return quoteName(t.p.dialect, t.name)
-	}
-	return quoteName(t.p.dialect, t.schema.Schema) + "." + quoteName(t.p.dialect, t.name)
-}
+func (t *table) from() string { return t.p.dialect.Table(t.schema) }
 
 // sqlWriter turns a plan into a statement of one dialect.
 type sqlWriter struct {
 	pl      *plan
-	dialect string
+	dialect *source.Dialect
 	wrapped bool // what is ordered are the columns of an inner statement
 	multi   bool // several tables: columns are written with their table
 	bare    bool // neither order nor limit: the statement stands within another
@@ -37,9 +25,9 @@ type sqlWriter struct {
 }
 
 func (w *sqlWriter) col(c *column) string {
-	name := quoteName(w.dialect, c.name)
+	name := w.dialect.Quote(c.name)
 	if w.multi {
-		name = quoteName(w.dialect, c.t.name) + "." + name
+		name = w.dialect.Quote(c.t.name) + "." + name
 	}
 	if c.epoch == 0 {
 		return name
@@ -49,15 +37,15 @@ func (w *sqlWriter) col(c *column) string {
 
 // fromEpoch is a count of seconds (per 1) or milliseconds (per 1000) since 1970 as a
 // time in UTC.
-func fromEpoch(dialect, x string, per int64) string {
+func fromEpoch(dialect *source.Dialect, x string, per int64) string {
 	switch {
-	case dialect == "duckdb" && per == 1:
+	case dialect.Name == "duckdb" && per == 1:
 		return "epoch_ms(" + x + " * 1000)"
-	case dialect == "duckdb":
+	case dialect.Name == "duckdb":
 		return "epoch_ms(" + x + ")"
-	case dialect == "postgres" && per == 1:
+	case dialect.Name == "postgres" && per == 1:
 		return "(to_timestamp(" + x + ") AT TIME ZONE 'UTC')"
-	case dialect == "postgres":
+	case dialect.Name == "postgres":
 		return "(to_timestamp(" + x + " / 1000.0) AT TIME ZONE 'UTC')"
 	case per == 1:
 		return "datetime(" + x + ", 'unixepoch')"
@@ -75,7 +63,7 @@ func (w *sqlWriter) label(t *table) string {
 
 // day is a date literal.
 func (w *sqlWriter) day(iso string) string {
-	if w.dialect == "sqlite" {
+	if w.dialect.Name == "sqlite" {
 		return quoteText(iso)
 	}
 	return "DATE " + quoteText(iso)
@@ -91,7 +79,7 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 		name, _ := w.part(w.moment(c), size)
 		return name
 	}
-	if w.dialect == "sqlite" {
+	if w.dialect.Name == "sqlite" {
 		switch size {
 		case "year":
 			return "strftime('%Y', " + q + ")"
@@ -105,7 +93,7 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 		return "date(" + q + ")"
 	}
 	q = w.moment(c)
-	if w.dialect == "postgres" {
+	if w.dialect.Name == "postgres" {
 		format := map[string]string{
 			"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD",
 		}[size]
@@ -130,7 +118,7 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 // moment is a date column as something that functions of dates take.
 func (w *sqlWriter) moment(c *column) string {
 	q := w.col(c)
-	if w.dialect == "sqlite" || c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
+	if w.dialect.Name == "sqlite" || c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
 		return q
 	}
 	return "CAST(" + q + " AS TIMESTAMP)"
@@ -141,13 +129,13 @@ func (w *sqlWriter) back(iso string, n int, unit string) string {
 	if unit == "quarter" {
 		n, unit = n*3, "month"
 	}
-	if w.dialect == "sqlite" {
+	if w.dialect.Name == "sqlite" {
 		if unit == "week" {
 			n, unit = n*7, "day"
 		}
 		return fmt.Sprintf("date('%s', '-%d %ss')", iso, n, unit)
 	}
-	if w.dialect == "postgres" {
+	if w.dialect.Name == "postgres" {
 		return fmt.Sprintf("DATE '%s' - INTERVAL '%d %s'", iso, n, unit)
 	}
 	return fmt.Sprintf("DATE '%s' - INTERVAL %d %s", iso, n, strings.ToUpper(unit))
@@ -246,7 +234,7 @@ func (w *sqlWriter) period(f filter) string {
 	}
 	if p.back > 0 {
 		if f.col.stamp {
-			if w.dialect == "sqlite" {
+			if w.dialect.Name == "sqlite" {
 				q = "date(" + q + ")"
 			} else {
 				q = "CAST(" + q + " AS DATE)"
@@ -300,11 +288,11 @@ func (w *sqlWriter) never(f filter) string {
 }
 
 // alias names a table of another schema by its own name.
-func alias(dialect string, t *table) string {
+func alias(dialect *source.Dialect, t *table) string {
 	if t.schema.Schema == "" {
 		return ""
 	}
-	return " AS " + quoteName(dialect, t.name)
+	return " AS " + dialect.Quote(t.name)
 }
 
 // joinTo adds the joins that lead from the base to a table.
@@ -345,14 +333,14 @@ func (w *sqlWriter) value(m measure) string {
 	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
 	case m.since != nil:
-		if w.dialect == "sqlite" {
+		if w.dialect.Name == "sqlite" {
 			return "julianday(" + w.col(m.col) + ") - julianday(" + w.col(m.since) + ")"
 		}
-		if w.dialect == "duckdb" && m.col.stamp && m.since.stamp {
+		if w.dialect.Name == "duckdb" && m.col.stamp && m.since.stamp {
 			// not the midnights between
 			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400"
 		}
-		if w.dialect == "postgres" {
+		if w.dialect.Name == "postgres" {
 			return "(EXTRACT(EPOCH FROM CAST(" + w.col(m.col) + " AS timestamp)) - EXTRACT(EPOCH FROM CAST(" +
 				w.col(m.since) + " AS timestamp))) / 86400"
 		}
@@ -376,10 +364,10 @@ func (w *sqlWriter) measure(m measure) string {
 		return "1.0 * COUNT(*) / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggAvg && m.per != nil:
 		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
-	case m.agg == aggMedian && w.dialect == "postgres":
+	case m.agg == aggMedian && w.dialect.Name == "postgres":
 		return "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + w.value(m) + ")"
 	}
-	if m.agg == aggMedian && w.dialect == "duckdb" {
+	if m.agg == aggMedian && w.dialect.Name == "duckdb" {
 		return "MEDIAN(CAST(" + w.value(m) + " AS DOUBLE))" // a decimal's median would be rounded
 	}
 	return strings.ToUpper(m.agg) + "(" + w.value(m) + ")"
@@ -420,7 +408,7 @@ func (w *sqlWriter) tables() []*table {
 }
 
 // sql is the statement of a plan.
-func (pl *plan) sql(dialect string) string {
+func (pl *plan) sql(dialect *source.Dialect) string {
 	w := &sqlWriter{pl: pl, dialect: dialect, joined: map[*table]bool{}}
 	tables := w.tables()
 	for _, t := range tables {
@@ -462,15 +450,15 @@ func (pl *plan) firstRow() bool {
 // would pass one of them off as the only one.
 func (w *sqlWriter) withEquals() string {
 	w.bare = true
-	inner, figure, best := w.groups(), quoteName(w.dialect, w.pl.measures[0].as), "MAX"
+	inner, figure, best := w.groups(), w.dialect.Quote(w.pl.measures[0].as), "MAX"
 	if w.pl.order > 0 {
 		best = "MIN"
 	}
 	once := "" // the figures of both readings are of one computation: sums of floats may differ in their last place
-	if w.dialect == "duckdb" || w.dialect == "postgres" || w.dialect == "sqlite" {
+	if w.dialect.Name == "duckdb" || w.dialect.Name == "postgres" || w.dialect.Name == "sqlite" {
 		once = "MATERIALIZED "
 	}
-	name := quoteName(w.dialect, "ranked")
+	name := w.dialect.Quote("ranked")
 	sql := "WITH " + name + " AS " + once + "(" + inner + ") SELECT * FROM " + name + " WHERE " + figure +
 		" = (SELECT " + best + "(" + figure + ") FROM " + name + ") ORDER BY 1"
 	for i := range w.pl.dims[1:] {
@@ -485,7 +473,7 @@ func (w *sqlWriter) groups() string {
 	switch {
 	case len(ms) == 1 && ms[0].agg == aggMedian && ms[0].per != nil:
 		return w.medianPer()
-	case w.dialect == "sqlite" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
+	case w.dialect.Name == "sqlite" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
 		return w.sqliteMedian()
 	}
 	return w.aggregate()
@@ -509,7 +497,7 @@ func (w *sqlWriter) source() string {
 // dims gives the expressions to select and to group by.
 func (w *sqlWriter) dims() (sel, group []string) {
 	for _, d := range w.pl.dims {
-		as := " AS " + quoteName(w.dialect, d.as)
+		as := " AS " + w.dialect.Quote(d.as)
 		switch {
 		case len(d.periods) > 0:
 			e := "CASE"
@@ -547,7 +535,7 @@ func (w *sqlWriter) dims() (sel, group []string) {
 func (w *sqlWriter) aggregate() string {
 	sel, group := w.dims()
 	for _, m := range w.pl.measures {
-		sel = append(sel, w.share(m)+" AS "+quoteName(w.dialect, m.as))
+		sel = append(sel, w.share(m)+" AS "+w.dialect.Quote(m.as))
 	}
 	sql := w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
 	if w.pl.growth || w.pl.running {
@@ -555,7 +543,7 @@ func (w *sqlWriter) aggregate() string {
 	}
 	if !w.bare && w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
 		// a line goes from left to right
-		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1"
+		return "SELECT * FROM (" + sql + ") AS " + w.dialect.Quote("ranked") + " ORDER BY 1"
 	}
 	return sql
 }
@@ -606,7 +594,7 @@ func (w *sqlWriter) order() string {
 	}
 	var keys []string
 	byMeasure := func(desc bool) {
-		k := quoteName(w.dialect, pl.measures[0].as)
+		k := w.dialect.Quote(pl.measures[0].as)
 		if desc {
 			k += " DESC"
 		}
@@ -616,7 +604,7 @@ func (w *sqlWriter) order() string {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
 	case cyclic(pl.dims[0].bucket) && w.wrapped:
-		keys = append(keys, placeOf(quoteName(w.dialect, pl.dims[0].as), pl.dims[0].bucket))
+		keys = append(keys, placeOf(w.dialect.Quote(pl.dims[0].as), pl.dims[0].bucket))
 	case cyclic(pl.dims[0].bucket):
 		_, key := w.part(w.moment(pl.dims[0].col), pl.dims[0].bucket)
 		keys = append(keys, key)
@@ -651,12 +639,12 @@ func (w *sqlWriter) list() string {
 	var sel []string
 	named := len(pl.base.label) > 1
 	if named {
-		sel = append(sel, w.label(pl.base)+" AS "+quoteName(w.dialect, "name"))
+		sel = append(sel, w.label(pl.base)+" AS "+w.dialect.Quote("name"))
 	}
 	for _, c := range pl.show {
 		e := w.col(c)
 		if c.epoch > 0 {
-			e += " AS " + quoteName(w.dialect, c.name)
+			e += " AS " + w.dialect.Quote(c.name)
 		}
 		sel = append(sel, e)
 	}

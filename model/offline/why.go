@@ -115,7 +115,7 @@ func (w *sqlWriter) change() string {
 	}
 	m := w.pl.measures[0]
 	in := func(p period) string { return w.period(filter{op: opPeriod, col: ch.date, period: p}) }
-	q := func(s string) string { return quoteName(w.dialect, s) }
+	q := func(s string) string { return w.dialect.Quote(s) }
 	from, to := w.within(m, in(ch.from)), w.within(m, in(ch.to))
 	sel, group := w.dims()
 	sel = append(sel, from+" AS "+q("before"), to+" AS "+q("after"), to+" - "+from+" AS "+q("change"))

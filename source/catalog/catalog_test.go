@@ -32,7 +32,7 @@ type file struct {
 	closed atomic.Bool
 }
 
-func (f *file) Dialect() string { return "sqlite" }
+func (f *file) Dialect() *source.Dialect { return &source.Dialect{Name: "sqlite"} }
 func (f *file) Schema(context.Context) (source.Schema, error) {
 	return source.Schema{Tables: []source.Table{{Name: "t", Rows: int64(len(f.text))}}}, nil
 }

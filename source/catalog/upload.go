@@ -241,7 +241,7 @@ func (c *Catalog) waitTurn(ctx context.Context, o owner) (done func(), err error
 }
 
 func (u *upload) describe(src source.Source, s source.Schema) {
-	u.about.Engine, u.about.Tables = src.Dialect(), len(s.Tables)
+	u.about.Engine, u.about.Tables = src.Dialect().Name, len(s.Tables)
 	for _, t := range s.Tables {
 		if t.Rows < 0 || u.about.Rows < 0 {
 			u.about.Rows = -1

@@ -76,7 +76,7 @@ const (
 
 // Options configure a Client. Only Dialect is required.
 type Options struct {
-	Dialect string
+	Dialect *source.Dialect
 	Profile Profile // default Serve
 	// Files must exist before every query; a missing one is reported as DatabaseUnavailable. The child may read
 	// them.

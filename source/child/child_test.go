@@ -133,7 +133,7 @@ func (f *fake) Query(ctx context.Context, q source.Query, each func([]any) error
 
 func newFake(t testing.TB, o Options) *Client {
 	t.Helper()
-	o.Dialect = "fake"
+	o.Dialect = &source.Dialect{Name: "fake"}
 	c := New("fake", fakeConfig{}, o)
 	t.Cleanup(func() { c.Close() })
 	return c

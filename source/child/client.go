@@ -46,7 +46,7 @@ func New(kind string, config any, opts Options) *Client {
 }
 
 // Dialect implements source.Source.
-func (c *Client) Dialect() string { return c.opts.Dialect }
+func (c *Client) Dialect() *source.Dialect { return c.opts.Dialect }
 
 // Limits returns the source's limits, without zero fields.
 func (c *Client) Limits() source.Limits { return c.opts.Limits }
@@ -216,7 +216,7 @@ func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any)
 	sum, err := c.ask(ctx, q, each)
 	if c.opts.Logger.Enabled(ctx, slog.LevelDebug) {
 		from := footnote.OriginOf(ctx)
-		c.opts.Logger.DebugContext(ctx, "statement", "engine", c.opts.Dialect, "run", from.Run, "request", from.Request,
+		c.opts.Logger.DebugContext(ctx, "statement", "engine", c.kind, "run", from.Run, "request", from.Request,
 			"rows", sum.Rows, "took_ms", sum.Elapsed.Milliseconds(), "failed", err != nil)
 	}
 	return sum, err

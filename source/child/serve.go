@@ -348,17 +348,17 @@ func (s *server) write(frames []byte) {
 
 // Local runs an engine in the server's own process, with the same counting of rows and time as in a child but
 // without confinement. It is for tests and for engines that need no confinement.
-func Local(dialect string, engine Engine, limits source.Limits) source.Source {
+func Local(dialect *source.Dialect, engine Engine, limits source.Limits) source.Source {
 	return &local{dialect: dialect, Engine: engine, limits: Options{Limits: limits}.withDefaults().Limits}
 }
 
 type local struct {
 	Engine
-	dialect string
+	dialect *source.Dialect
 	limits  source.Limits
 }
 
-func (l *local) Dialect() string { return l.dialect }
+func (l *local) Dialect() *source.Dialect { return l.dialect }
 
 func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	begun := time.Now()

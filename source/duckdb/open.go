@@ -26,6 +26,7 @@ import (
 	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb/dialect"
 )
 
 // Available reports whether this program was built with DuckDB.
@@ -106,8 +107,8 @@ func (s *Source) open(ctx context.Context) error {
 	}
 	o := s.opts
 	opts := child.Options{
-		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir,
-		Logger:  o.Logger,
+		Dialect: dialect.DuckDB, Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool,
+		TempDir: o.TempDir, Logger: o.Logger,
 		MaxFile: maxSpill, Read: system, Stamp: s.generation,
 		Version: func(context.Context) (string, error) { return s.version() },
 		Attach:  s.conditions,
@@ -213,7 +214,7 @@ func isDatabase(path string) (bool, error) {
 	}
 	ext := strings.ToLower(filepath.Ext(path))
 	switch {
-	case len(head) >= 12 && string(head[8:12]) == "DUCK":
+	case isDuckDB(head):
 		return true, nil
 	case strings.HasPrefix(string(head), "SQLite format 3"):
 		return false, unavailable("%s is an SQLite database: open it with sqlite:.", base)
@@ -524,7 +525,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 		return err
 	}
 	c := child.New(Kind, config{Load: &plan, Memory: s.opts.LoadMemory}, child.Options{
-		Dialect: "duckdb", Profile: child.Load, Files: read, Read: system, Write: []string{temp},
+		Dialect: dialect.DuckDB, Profile: child.Load, Files: read, Read: system, Write: []string{temp},
 		Pool: s.opts.LoadPool, Wait: s.opts.LoadWait, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
 		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: s.opts.LoadMemory},
 	})

@@ -82,7 +82,7 @@ const GrammarMemory = 512 << 20 * raceTimes
 func NewGrammar(pool *child.Pool, log *slog.Logger) *Grammar {
 	return &Grammar{
 		client: child.New(Kind, nil, child.Options{
-			Dialect: "postgres", Pool: pool, Logger: log, Idle: 24 * time.Hour,
+			Dialect: Dialect, Pool: pool, Logger: log, Idle: 24 * time.Hour,
 			Limits: source.Limits{Memory: GrammarMemory},
 		}),
 		turn: make(chan struct{}, 1),

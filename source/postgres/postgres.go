@@ -70,7 +70,7 @@ func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
 		}
 		return nil, err
 	}
-	s.engine, s.Source = e, child.Local("postgres", e, o.Limits)
+	s.engine, s.Source = e, child.Local(Dialect, e, o.Limits)
 	return s, nil
 }
 

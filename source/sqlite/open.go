@@ -77,7 +77,7 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	}
 	s := &Source{name: name, file: f, rules: rules}
 	s.Client = child.New(Kind, nil, child.Options{
-		Dialect: "sqlite", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
+		Dialect: Dialect, Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
 		Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger, MaxFile: maxTemp,
 		Stamp:   f.stamp,
 		Same:    f.same,

@@ -9,6 +9,7 @@ import (
 	_ "github.com/duckdb/duckdb-go/v2"
 
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/duckdb/dialect"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 )
 
@@ -24,7 +25,7 @@ func TestDuckDB(t *testing.T) {
 			t.Fatalf("%s: %v", q, err)
 		}
 	}
-	src := &tooltest.Source{DB: db, Name: "duckdb"}
+	src := &tooltest.Source{DB: db, SQL: dialect.DuckDB}
 	r, _, err := source.Collect(t.Context(), src, source.Query{
 		SQL: `SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY table_name, column_index`,
 	})

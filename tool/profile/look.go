@@ -6,12 +6,11 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/tool/internal/quote"
 )
 
 // Sample reads the first rows of a table, for a person browsing the data.
 func Sample(ctx context.Context, src source.Source, table source.Table, limit int) (footnote.Result, error) {
-	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", quote.Table(src.Dialect(), table), limit)
+	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", src.Dialect().Table(table), limit)
 	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Rows: limit}})
 	return result, err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
-	"github.com/footnotehq/footnote/tool/internal/quote"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -80,7 +79,7 @@ func (t stats) run(ctx context.Context, call tool.Call, in statsInput) (tool.Out
 type place struct {
 	name    string // name of the source
 	src     source.Source
-	dialect string
+	dialect *source.Dialect
 	table   source.Table
 	column  source.Column
 }
@@ -138,10 +137,10 @@ func (at place) statsContent(id string, r footnote.Result) string {
 }
 
 // as quotes the name of a result column: people would use names like count, min and max, which are functions.
-func (at place) as(name string) string { return " AS " + quote.Name(at.dialect, name) }
+func (at place) as(name string) string { return " AS " + at.dialect.Quote(name) }
 
 // value returns the column, qualified by its table: SQLite reads a bare quoted name that does not exist as a
 // string.
-func (at place) value() string { return "t." + quote.Name(at.dialect, at.column.Name) }
+func (at place) value() string { return "t." + at.dialect.Quote(at.column.Name) }
 
-func (at place) from() string { return " FROM " + quote.Table(at.dialect, at.table) + " AS t" }
+func (at place) from() string { return " FROM " + at.dialect.Table(at.table) + " AS t" }

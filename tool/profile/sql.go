@@ -49,7 +49,7 @@ func (at place) statsSQL() string {
 func (at place) numericSQL(v string) string {
 	only := "x IS NOT NULL"
 	odd := ""
-	if at.dialect == "sqlite" {
+	if at.dialect.Name == "sqlite" {
 		only = "typeof(x) IN ('integer', 'real')"
 		odd = ", count(CASE WHEN typeof(x) IN ('text', 'blob') THEN 1 END)" + at.as("not_numeric")
 	}
@@ -60,7 +60,7 @@ func (at place) numericSQL(v string) string {
 	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS " +
 		"o WHERE 2 * i BETWEEN c AND c + 2)"
 	stddev := "(SELECT sqrt(sum((x - mean) * (x - mean)) / nullif(count(*) - 1, 0)) FROM n CROSS JOIN a)"
-	switch at.dialect {
+	switch at.dialect.Name {
 	case "duckdb": // DuckDB's own functions need less memory
 		median, stddev = "(SELECT median(x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
 	case "postgres":
@@ -77,7 +77,7 @@ func (at place) numericSQL(v string) string {
 
 // days returns the number of calendar days from the first to the last date, if the dialect can compute it.
 func (at place) days() string {
-	switch at.dialect {
+	switch at.dialect.Name {
 	case "sqlite":
 		return ", CAST(julianday(date(max(x))) - julianday(date(min(x))) AS INTEGER)" + at.as("days")
 	case "duckdb":
@@ -103,11 +103,11 @@ func (at place) topSQL(limit int) string {
 // exactly.
 func (at place) histogramSQL(b buckets) string {
 	only := "x IS NOT NULL"
-	if at.dialect == "sqlite" {
+	if at.dialect.Name == "sqlite" {
 		only = "typeof(x) IN ('integer', 'real')"
 	}
 	x := "x"
-	if at.dialect == "postgres" {
+	if at.dialect.Name == "postgres" {
 		x = "CAST(x AS numeric)" // Postgres rounds only numeric to a number of digits
 	}
 	// 0.57 * 1000 is slightly less than 570, so round before assigning buckets.
@@ -125,7 +125,7 @@ func (at place) histogramSQL(b buckets) string {
 // monthSQL counts the dates per month or year. It returns "" for dialects where this is not implemented.
 func (at place) monthSQL(years bool) string {
 	var period string
-	switch at.dialect {
+	switch at.dialect.Name {
 	case "sqlite":
 		period = map[bool]string{true: "strftime('%Y', x)", false: "strftime('%Y-%m', x)"}[years]
 	case "duckdb":

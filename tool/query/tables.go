@@ -14,7 +14,6 @@ import (
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
-	"github.com/footnotehq/footnote/tool/internal/quote"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -96,7 +95,7 @@ func (t listTables) list(ctx context.Context, name, match string) (listedSource,
 	if err != nil {
 		return listedSource{}, fmt.Errorf("read the schema of %s: %w", name, err)
 	}
-	list := listedSource{Source: name, Dialect: src.Dialect(), Tables: []listedTable{}}
+	list := listedSource{Source: name, Dialect: src.Dialect().Name, Tables: []listedTable{}}
 	for _, table := range s.Tables {
 		if !strings.Contains(strings.ToLower(table.FullName()), strings.ToLower(match)) {
 			continue
@@ -269,7 +268,7 @@ func describe(name string, table source.Table) description {
 // count counts the rows, or takes the catalog's number if counting takes too long.
 func (t describeTable) count(ctx context.Context, src source.Source, table source.Table, d *description,
 	out *tool.Output) error {
-	sql := "SELECT count(*) AS row_count FROM " + quote.Table(src.Dialect(), table)
+	sql := "SELECT count(*) AS row_count FROM " + src.Dialect().Table(table)
 	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: countTime, Rows: 1}})
 	if _, ok := errors.AsType[*source.Error](err); ok {
 		if table.Rows >= 0 {
@@ -294,7 +293,7 @@ func (t describeTable) sample(ctx context.Context, src source.Source, table sour
 	if len(table.Columns) == 0 {
 		return nil
 	}
-	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", quote.Table(src.Dialect(), table), sampleRows)
+	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", src.Dialect().Table(table), sampleRows)
 	result, _, err := source.Collect(ctx, src, source.Query{
 		SQL:    sql,
 		Limits: source.Limits{Time: sampleTime, Rows: sampleRows},

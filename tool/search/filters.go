@@ -117,7 +117,7 @@ func (f filter) between(w *writer, column string, in filterInput) (string, error
 func (f filter) days(w *writer, column, from, to string) string {
 	mark := func(day string) string {
 		v := w.bind(f.column.Name, day)
-		if w.dialect == duckdb {
+		if w.dialect.Name == duckdb {
 			return "CAST(" + v + " AS DATE)"
 		}
 		return v

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/footnotehq/footnote/tool/internal/quote"
 )
 
 // maxPattern is SQLite's limit for a LIKE pattern, in bytes.
@@ -49,13 +47,13 @@ func (at target) like(w *writer, q words, filters []filterInput, org string, lim
 	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score,
 		"count(*) OVER () AS "+w.name(at.free("matches")))
 	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s LIMIT %d",
-		strings.Join(cols, ",\n  "), quote.Table(at.dialect, at.table), strings.Join(conds, "\n  AND "), score,
+		strings.Join(cols, ",\n  "), at.dialect.Table(at.table), strings.Join(conds, "\n  AND "), score,
 		w.name(at.key.Name), limit)), nil
 }
 
 // folded returns an expression with case removed, and in DuckDB also accents.
 func (w *writer) folded(expr string) string {
-	if w.dialect == duckdb {
+	if w.dialect.Name == duckdb {
 		return "strip_accents(lower(CAST(" + expr + " AS VARCHAR)))"
 	}
 	return "lower(" + expr + ")"
@@ -90,7 +88,7 @@ func (at target) has(w *writer, t term) (string, error) {
 		for _, c := range at.text {
 			column := w.name(c.Name)
 			cond := fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, column, mark)
-			if w.dialect == duckdb {
+			if w.dialect.Name == duckdb {
 				cond = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, w.folded(column), w.folded(mark))
 			}
 			conds = append(conds, "coalesce("+cond+", FALSE)")
@@ -103,7 +101,7 @@ func (at target) has(w *writer, t term) (string, error) {
 // words.
 func (w *writer) spellings(t string) []string {
 	ascii := !strings.ContainsFunc(t, func(r rune) bool { return r > 127 })
-	if w.dialect != sqlite || ascii {
+	if w.dialect.Name != sqlite || ascii {
 		return []string{t}
 	}
 	all := []string{t}
@@ -120,7 +118,7 @@ func (w *writer) spellings(t string) []string {
 // occurrences returns an expression that counts the terms in the columns.
 func (at target) occurrences(w *writer, q words) string {
 	divided := "/"
-	if w.dialect == duckdb {
+	if w.dialect.Name == duckdb {
 		divided = "//" // integer division; division by zero gives NULL, as in SQLite
 	}
 	var sums []string
@@ -150,7 +148,7 @@ func (at target) excerpt(w *writer, q words) string {
 	}
 	columns := append(first, last...)
 	greatest := "max"
-	if w.dialect == duckdb {
+	if w.dialect.Name == duckdb {
 		greatest = "greatest"
 	}
 	s := "CASE"

@@ -11,7 +11,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
-	"github.com/footnotehq/footnote/tool/internal/quote"
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
@@ -39,7 +38,7 @@ var (
 // target is a configured table, resolved in its source: every name in it comes from the catalog.
 type target struct {
 	Table
-	dialect string
+	dialect *source.Dialect
 	table   source.Table
 	key     source.Column
 	title   []source.Column
@@ -207,7 +206,7 @@ func (at *target) filter(f Filter) error {
 		return invalidSetting("filters.type", f.Type, "the type of the filter %s must be %s", f.Column,
 			strings.Join(typed.All, ", "))
 	}
-	if at.dialect == sqlite { // SQLite stores dates as text and booleans as 0 and 1, and has untyped columns
+	if at.dialect.Name == sqlite { // SQLite stores dates as text and booleans as 0 and 1, and has untyped columns
 		kinds = append(slices.Clone(kinds), footnote.KindUnknown)
 		switch f.Type {
 		case typed.Date:
@@ -239,19 +238,20 @@ func (at *target) filter(f Filter) error {
 
 // engine looks up what the source's engine needs, and refuses settings for other engines.
 func (at *target) engine(ctx context.Context, src source.Source, s source.Schema) error {
-	if at.dialect != postgres {
+	if at.dialect.Name != postgres {
 		if at.Language != "" {
 			return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source,
-				at.dialect)
+				at.dialect.Name)
 		}
 		if at.Vector != "" {
-			return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
+			return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source,
+				at.dialect.Name)
 		}
 	}
-	if at.dialect != sqlite && at.FTS != "" {
-		return invalidSetting("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect)
+	if at.dialect.Name != sqlite && at.FTS != "" {
+		return invalidSetting("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect.Name)
 	}
-	switch at.dialect {
+	switch at.dialect.Name {
 	case postgres:
 		return at.postgres(ctx, src)
 	case sqlite:
@@ -261,7 +261,7 @@ func (at *target) engine(ctx context.Context, src source.Source, s source.Schema
 		at.advice = "Words are found as they are written, also inside longer ones; accents do not matter."
 		return nil
 	}
-	return invalidSetting("source", at.Source, "tables of %s cannot be searched", at.dialect)
+	return invalidSetting("source", at.Source, "tables of %s cannot be searched", at.dialect.Name)
 }
 
 // postgres checks that the language exists, and whether it treats é like e.
@@ -331,7 +331,7 @@ func (at *target) sqlite(ctx context.Context, src source.Source, s source.Schema
 			at.ftsOrg = c.Name
 		}
 	}
-	name := quote.Name(sqlite, at.fts.Name)
+	name := at.dialect.Quote(at.fts.Name)
 	probe := fmt.Sprintf(`SELECT bm25(f.%[1]s) FROM %[1]s AS f WHERE f.%[1]s MATCH '"footnote"' LIMIT 0`, name)
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: probe}); err != nil {
 		return invalidSetting("fts", at.FTS, "it is no FTS5 table: %s", operatorText(err))

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/tool/internal/quote"
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
@@ -22,7 +21,7 @@ type statement struct {
 // order of occurrence, which is how SQLite numbers them. A mark contains NUL, which no name in a catalog does, so
 // nothing else looks like a mark.
 type writer struct {
-	dialect string
+	dialect *source.Dialect
 	values  []any
 	names   []string
 }
@@ -34,7 +33,7 @@ func (w *writer) bind(name string, v any) string {
 }
 
 // name quotes a name from the catalog.
-func (w *writer) name(name string) string { return quote.Name(w.dialect, name) }
+func (w *writer) name(name string) string { return w.dialect.Quote(name) }
 
 // finish numbers the values.
 func (w *writer) finish(text string) statement {
@@ -62,7 +61,7 @@ func (w *writer) finish(text string) statement {
 
 // text returns a column cast to text, with text comparison.
 func (w *writer) text(column string) string {
-	switch w.dialect {
+	switch w.dialect.Name {
 	case postgres:
 		return "CAST(" + column + " AS text)"
 	case duckdb:
@@ -76,7 +75,7 @@ func (w *writer) text(column string) string {
 // comparison alone would not use an index, the plain one is added.
 func (w *writer) belongs(column, org string) string {
 	v := w.bind("org", org)
-	switch w.dialect {
+	switch w.dialect.Name {
 	case postgres:
 		return fmt.Sprintf(`%[1]s = %[2]s AND %[1]s COLLATE "C" = %[2]s`, w.text(column), v)
 	case duckdb:
@@ -149,7 +148,7 @@ func (at target) free(name string) string {
 func (at target) statement(q words, filters []filterInput, org string, limit int) (statement, error) {
 	w := &writer{dialect: at.dialect}
 	switch {
-	case at.dialect == postgres:
+	case at.dialect.Name == postgres:
 		return at.tsearch(w, q, filters, org, limit)
 	case at.fts.Name != "":
 		return at.fts5(w, q, filters, org, limit)
@@ -182,7 +181,7 @@ func (at target) tsearch(w *writer, q words, filters []filterInput, org string, 
 	}
 	columns, key := strings.Join(cols, ", "), cols[0]
 	score, matches, snippet := w.name(at.free("score")), w.name(at.free("matches")), w.name(at.free("snippet"))
-	table, where := quote.Table(at.dialect, at.table),
+	table, where := at.dialect.Table(at.table),
 		strings.Join(append([]string{vector + " @@ " + query}, conds...), " AND ")
 	// count(*) OVER () carries all rows along, including their texts. With a stored vector, a second count is
 	// cheaper.
@@ -213,7 +212,7 @@ FROM "found" ORDER BY %[4]s DESC, %[9]s`,
 // fts5 writes the search for SQLite with an index.
 func (at target) fts5(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	fts := w.name(at.fts.Name)
-	from := fmt.Sprintf(`%s AS f JOIN %s AS t ON t.rowid = f.rowid`, fts, quote.Table(at.dialect, at.table))
+	from := fmt.Sprintf(`%s AS f JOIN %s AS t ON t.rowid = f.rowid`, fts, at.dialect.Table(at.table))
 	conds, err := at.conditions(w, "t.", filters, org)
 	if err != nil {
 		return statement{}, err

@@ -18,14 +18,15 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source"
+	lite "github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/tool"
 )
 
 // Source is a database under test. Set its fields before use.
 type Source struct {
 	DB      *sql.DB
-	Name    string // its dialect
-	Broken  error  // returned by Query, if set
+	SQL     *source.Dialect
+	Broken  error // returned by Query, if set
 	Tables  []source.Table
 	Queries []string // the statements that were run
 }
@@ -72,7 +73,7 @@ func open(t testing.TB, dsn string) *Source {
 	}
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
-	s := &Source{DB: db, Name: "sqlite"}
+	s := &Source{DB: db, SQL: lite.Dialect}
 	s.Tables = s.sqliteTables(t)
 	return s
 }
@@ -130,7 +131,7 @@ func Kind(declared string) string {
 	return footnote.KindUnknown
 }
 
-func (s *Source) Dialect() string { return s.Name }
+func (s *Source) Dialect() *source.Dialect { return s.SQL }
 
 func (s *Source) Schema(context.Context) (source.Schema, error) {
 	return source.Schema{Tables: s.Tables}, nil

@@ -1,0 +1,103 @@
+package engines_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/engines"
+)
+
+// list has an engine of files that it knows by content or name, one that takes any file, and one on a server.
+var list = engines.List{
+	{
+		Dialect: &source.Dialect{Name: "lite"}, Schemes: []string{"lite", "file"},
+		Sniff: func(path string, head []byte) engines.Fit {
+			switch {
+			case strings.HasPrefix(string(head), "LITE"):
+				return engines.FitsByContent
+			case filepath.Ext(path) == ".db":
+				return engines.FitsByName
+			}
+			return engines.NoFit
+		},
+	},
+	{
+		Dialect: &source.Dialect{Name: "any"}, Schemes: []string{"any"},
+		Sniff: func(_ string, head []byte) engines.Fit {
+			if strings.HasPrefix(string(head), "ANY") {
+				return engines.FitsByContent
+			}
+			return engines.FitsByDefault
+		},
+	},
+	{
+		Dialect: &source.Dialect{Name: "remote"}, Schemes: []string{"remote"}, OwnPolicies: true, Functions: true,
+		Hosts: func(string) []string { return []string{"db.example"} }, ChildMemory: 5,
+	},
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for address, want := range map[string]string{
+		"lite:a.csv": "lite", "file:///a": "lite", "any:a.db": "any", "remote://h/d": "remote",
+		file("a.csv", "LITE…"): "lite", file("b.db", "a,b"): "lite", file("c.db", "ANY…"): "any",
+		file("d.csv", "a,b"): "any", dir: "any", "missing.db": "lite", "missing.csv": "any", `C:\a.csv`: "any",
+	} {
+		if e, err := list.Find(address); err != nil || e.Dialect.Name != want {
+			t.Errorf("Find(%q) = %v, %v, want %s", address, e.Dialect, err, want)
+		}
+	}
+	for _, address := range []string{"mysql://me:hush@h/d", "jdbc:mysql://me:hush@h/d", "https://h/x.csv?hush"} {
+		scheme, _, _ := strings.Cut(address, ":")
+		if _, err := list.Find(address); err == nil || !strings.Contains(err.Error(), "the scheme "+scheme) ||
+			!strings.Contains(err.Error(), "lite:, file:, any:, remote: or a path") ||
+			strings.Contains(err.Error(), "hush") {
+			t.Errorf("Find(%q): %v", address, err)
+		}
+	}
+	if _, err := list[2:].Find("a.csv"); err == nil {
+		t.Error("an engine on a server opens a file")
+	}
+}
+
+func TestPath(t *testing.T) {
+	for address, want := range map[string]string{
+		"a b.db": "a b.db", "lite:a%20b.db?mode=ro": "a b.db", "file:///x/a.db": "/x/a.db", "any:dir/": "dir/",
+		"remote://me:hush@h/d": "", "mysql://h/d": "", "lite:%zz": "%zz",
+	} {
+		if got := list.Path(address); got != want {
+			t.Errorf("Path(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	filters, functions := map[string]string{"t": "all"}, []string{"public.f"}
+	for _, c := range []struct {
+		address   string
+		filters   map[string]string
+		functions []string
+		want      string // "": no error
+	}{
+		{"lite:a.db", filters, nil, ""},
+		{"remote://h/d", nil, functions, ""},
+		{"remote://h/d", filters, nil, "filters.shop: it is a remote database, which has policies of its own"},
+		{"lite:a.db", nil, functions, `functions has "shop=public.f", but lite databases have no such setting`},
+		{"mysql://h/d", nil, nil, "sources.shop: the scheme mysql is not supported"},
+	} {
+		err := list.Check("shop", c.address, c.filters, c.functions)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Check(%q) = %v, want %q", c.address, err, c.want)
+		}
+	}
+}
