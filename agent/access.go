@@ -65,7 +65,7 @@ func (e *Engine) maySee(p footnote.Principal, head footnote.Stream, log []footno
 // it is held with.
 func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {
 	o := s.opened
-	if !MaySee(e.opts.Access, p, o, s.openedLost) {
+	if !MaySee(e.opts.Access, p, o, s.openingUnreadable) {
 		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
 	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || o.Model != "" && !e.opts.Access.Model(p, o.Model) {

@@ -67,7 +67,7 @@ func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		access agent.Access
 		want   string
-	}{"allowed by role": {without("scripted"), "run_finished"}, "forbidden": {nobody{}, "run_stopped"}} {
+	}{"allowed by role": {without("scripted"), "run_finished"}, "forbidden": {denied{}, "run_stopped"}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model := agenttest.Script(agenttest.Say("ok"))
@@ -90,7 +90,7 @@ func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
 	}
 }
 
-// nobody may use any model.
-type nobody struct{ without }
+// denied may use any model.
+type denied struct{ without }
 
-func (nobody) Model(footnote.Principal, string) bool { return false }
+func (denied) Model(footnote.Principal, string) bool { return false }

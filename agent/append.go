@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	mostTitle = 200 // characters of a title
-	mostWords = 2_000
-	mostNotes = 1_000 // beyond the events that a conversation may have for its questions
-	noteTries = 5
+	maxTitle       = 200 // characters of a title
+	maxFeedback    = 2_000
+	maxExtraEvents = 1_000 // beyond the events that a conversation may have for its questions
+	raceTries      = 5
 )
 
 // errStale is why a title of ours is not written: somebody has chosen one.
@@ -37,34 +37,34 @@ func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation st
 		return 0, nil, err
 	}
 	defer leave()
-	return e.note(ctx, p, conversation, note{body: body, rows: rows})
+	return e.appendTo(ctx, p, conversation, addition{body: body, rows: rows})
 }
 
-// note is what Note is asked to write.
-type note struct {
+// addition is what Note is asked to write.
+type addition struct {
 	body   footnote.Body
 	rows   *footnote.Result
 	settle []footnote.Settle
 }
 
-func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string,
-	n note) (int64, footnote.Body, error) {
+func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversation string,
+	n addition) (int64, footnote.Body, error) {
 	head, found, err := e.find(ctx, &Turn{Principal: p, Conversation: conversation})
 	if err != nil {
 		return 0, nil, err
 	} else if !found {
 		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+mostNotes {
+	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+maxExtraEvents {
 		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events; it takes no more.",
 			head.Last)
 	}
 	if err := e.awaitElsewhere(ctx, conversation, elsewhereIn); err != nil {
 		return 0, nil, err
 	}
-	for range noteTries {
+	for range raceTries {
 		if r := e.running(conversation); r != nil {
-			seq, body, done, err := r.aside(ctx, p, n)
+			seq, body, done, err := r.appendBeside(ctx, p, n)
 			if done || err != nil {
 				return seq, body, err
 			}
@@ -75,7 +75,7 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 		}
 		var seq int64
 		var body footnote.Body
-		seq, body, err = e.noteQuietly(ctx, p, conversation, n)
+		seq, body, err = e.appendIdle(ctx, p, conversation, n)
 		if footnote.CodeOf(err) != footnote.Conflict {
 			return seq, body, err
 		}
@@ -83,10 +83,10 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 	return 0, nil, err
 }
 
-// aside writes a note between the events of a running run. It is not done when the
+// appendBeside writes a note between the events of a running run. It is not done when the
 // run is about to end.
-func (r *run) aside(ctx context.Context, p footnote.Principal,
-	n note) (seq int64, body footnote.Body, done bool, err error) {
+func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
+	n addition) (seq int64, body footnote.Body, done bool, err error) {
 	if err := r.w.trouble(); err != nil {
 		return 0, nil, false, err
 	}
@@ -95,10 +95,10 @@ func (r *run) aside(ctx context.Context, p footnote.Principal,
 		r.mu.Unlock()
 		return 0, nil, false, nil
 	}
-	body, blobs, err := r.s.noted(p, n)
+	body, blobs, err := r.s.completed(p, n)
 	if err == nil {
-		if seq, done = r.w.aside(n.settle, blobs, body); done {
-			r.note(seq, []footnote.Body{body})
+		if seq, done = r.w.putOutside(n.settle, blobs, body); done {
+			r.apply(seq, []footnote.Body{body})
 		}
 	}
 	r.mu.Unlock()
@@ -108,9 +108,9 @@ func (r *run) aside(ctx context.Context, p footnote.Principal,
 	return seq, body, true, r.w.stored(ctx)
 }
 
-// noteQuietly writes a note in a conversation that nothing is running in.
-func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversation string,
-	n note) (int64, footnote.Body, error) {
+// appendIdle writes a note in a conversation that nothing is running in.
+func (e *Engine) appendIdle(ctx context.Context, p footnote.Principal, conversation string,
+	n addition) (int64, footnote.Body, error) {
 	unlock, err := e.lock(ctx, conversation)
 	if err != nil {
 		return 0, nil, err
@@ -124,20 +124,20 @@ func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversa
 	if err != nil {
 		return 0, nil, err
 	}
-	body, blobs, err := s.noted(p, n)
+	body, blobs, err := s.completed(p, n)
 	if err != nil {
 		return 0, nil, err
 	}
-	err = e.append(ctx, footnote.Append{
+	err = e.appendAndShow(ctx, footnote.Append{
 		Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs, Settle: n.settle,
 	})
 	return head.Last + 1, body, err
 }
 
-// add appends an event to a conversation of which the newest event is last and in
+// appendAfter appends an event to a conversation of which the newest event is last and in
 // which nothing is running. Nothing is read for it; the error's code is Conflict when
 // the conversation is not like that any more.
-func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body,
+func (e *Engine) appendAfter(ctx context.Context, conversation string, last int64, body footnote.Body,
 	settle []footnote.Settle) error {
 	unlock, err := e.lock(ctx, conversation)
 	if err != nil {
@@ -147,14 +147,14 @@ func (e *Engine) add(ctx context.Context, conversation string, last int64, body 
 	if e.running(conversation) != nil {
 		return busy()
 	}
-	return e.append(ctx, footnote.Append{
+	return e.appendAndShow(ctx, footnote.Append{
 		Stream: conversation, After: last, Bodies: []footnote.Body{body}, Settle: settle,
 	})
 }
 
-// append writes an event that is not of a run, and shows it. The stream must be
+// appendAndShow writes an event that is not of a run, and shows it. The stream must be
 // locked.
-func (e *Engine) append(ctx context.Context, a footnote.Append) error {
+func (e *Engine) appendAndShow(ctx context.Context, a footnote.Append) error {
 	events, err := e.opts.Log.Append(ctx, a)
 	if err != nil {
 		return err
@@ -166,13 +166,13 @@ func (e *Engine) append(ctx context.Context, a footnote.Append) error {
 	return nil
 }
 
-// noted checks a note and completes its body.
-func (s *state) noted(p footnote.Principal, n note) (footnote.Body, map[footnote.Digest][]byte, error) {
+// completed checks a note and completes its body.
+func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[footnote.Digest][]byte, error) {
 	switch b := n.body.(type) {
 	case footnote.Titled:
 		b.Title = strings.Join(strings.Fields(strings.ToValidUTF8(b.Title, "\uFFFD")), " ")
-		if c := utf8.RuneCountInString(b.Title); c == 0 || c > mostTitle {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title has 1 to %d characters.", mostTitle)
+		if c := utf8.RuneCountInString(b.Title); c == 0 || c > maxTitle {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title has 1 to %d characters.", maxTitle)
 		}
 		if b.Auto && s.titled.Title != "" && !s.titled.Auto {
 			return nil, nil, errStale
@@ -180,8 +180,8 @@ func (s *state) noted(p footnote.Principal, n note) (footnote.Body, map[footnote
 		return b, nil, nil
 	case footnote.Feedback:
 		b.Words = strings.ToValidUTF8(b.Words, "\uFFFD")
-		if utf8.RuneCountInString(b.Words) > mostWords {
-			return nil, nil, footnote.Errorf(footnote.InputTooLong, "Feedback has at most %d characters.", mostWords)
+		if utf8.RuneCountInString(b.Words) > maxFeedback {
+			return nil, nil, footnote.Errorf(footnote.InputTooLong, "Feedback has at most %d characters.", maxFeedback)
 		}
 		if !slices.ContainsFunc(s.events, func(ev footnote.Event) bool {
 			_, answer := ev.Body.(footnote.Answered)

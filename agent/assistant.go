@@ -71,7 +71,7 @@ type Tier struct {
 
 // Limits bound a run. Zero fields take the defaults.
 type Limits struct {
-	Turns     int           // model calls with tools; default 10
+	Steps     int           // model calls with tools; default 10
 	MicroUSD  int64         // money; default 500,000 (0.50 USD)
 	Run       time.Duration // active time; default 240 s
 	Tool      time.Duration // one tool call; default 30 s
@@ -88,8 +88,8 @@ func (l Limits) withDefaults() Limits {
 			*d = v
 		}
 	}
-	if l.Turns <= 0 {
-		l.Turns = 10
+	if l.Steps <= 0 {
+		l.Steps = 10
 	}
 	if l.MicroUSD <= 0 {
 		l.MicroUSD = 500_000

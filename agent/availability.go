@@ -19,7 +19,7 @@ type availability struct {
 	mu        sync.Mutex               // guards below
 	available time.Duration            // in all
 	gap       time.Duration            // what that was when the log was last away
-	looked    time.Time                // when the newest look ended; zero: the log was away
+	checked   time.Time                // when the newest look ended; zero: the log was away
 	since     map[string]time.Duration // by run without a lease: the part of available that counts begins there
 }
 
@@ -30,32 +30,32 @@ func newAvailability(leaseTTL time.Duration) *availability {
 	return &availability{slow: leaseTTL / 3, enough: enough, gap: -enough}
 }
 
-// note records that a look for unfinished runs has ended.
-func (a *availability) note(begun time.Time, err error) {
+// record records that a look for unfinished runs has ended.
+func (a *availability) record(begun time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
 	if err != nil {
-		a.looked, a.gap = time.Time{}, a.available
+		a.checked, a.gap = time.Time{}, a.available
 		return
 	}
-	if !a.looked.IsZero() {
-		a.available += min(begun.Sub(a.looked), longestLook)
+	if !a.checked.IsZero() {
+		a.available += min(begun.Sub(a.checked), maxRecoverPause)
 	}
-	if a.looked = now; now.Sub(begun) > a.slow {
+	if a.checked = now; now.Sub(begun) > a.slow {
 		a.gap = a.available
 	}
 }
 
-// lost returns the streams without those whose engine may not have had the time to renew its
+// ownerless returns the streams without those whose engine may not have had the time to renew its
 // lease. They are all that the newest look has found.
-func (a *availability) lost(found []footnote.Stream) (lost []footnote.Stream) {
+func (a *availability) ownerless(found []footnote.Stream) (ownerless []footnote.Stream) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	since := map[string]time.Duration{}
 	for _, head := range found {
 		if head.RunState != "running" {
-			lost = append(lost, head)
+			ownerless = append(ownerless, head)
 			continue
 		}
 		begin, known := a.since[head.Run]
@@ -63,9 +63,9 @@ func (a *availability) lost(found []footnote.Stream) (lost []footnote.Stream) {
 			begin = max(a.gap, a.available-a.enough)
 		}
 		if since[head.Run] = begin; a.available-begin >= a.enough {
-			lost = append(lost, head)
+			ownerless = append(ownerless, head)
 		}
 	}
 	a.since = since
-	return lost
+	return ownerless
 }

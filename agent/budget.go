@@ -22,7 +22,7 @@ type Budget interface {
 	Admit(ctx context.Context, p footnote.Principal, conversation string) (done func(), err error)
 	// Reserve reserves what a call or a run may use. It may wait until others free what they
 	// have reserved. The error's code is BudgetExceeded when too little is left.
-	Reserve(ctx context.Context, p footnote.Principal, c Spending) (Hold, error)
+	Reserve(ctx context.Context, p footnote.Principal, c Spending) (Reservation, error)
 	// PerRun is the limit for one question, in millionths of a US dollar; 0: the
 	// assistant's limit.
 	PerRun(p footnote.Principal) int64
@@ -39,7 +39,7 @@ type Spending struct {
 	Run          string // empty: the call belongs to none
 	Tier         string
 	// Tokens are not weighted here.
-	Most   footnote.Amount
+	Max    footnote.Amount
 	Enough footnote.Amount // the least that is of use
 	Lost   footnote.Amount // what counts as used if the process dies
 	Wait   bool            // until others free what they have reserved
@@ -47,9 +47,9 @@ type Spending struct {
 	TTL    time.Duration
 }
 
-// Hold is a reservation. It is settled together with the events that record what was used. It
+// Reservation is a reservation. It is settled together with the events that record what was used. It
 // ends with a settlement that does not keep it, or when it is dropped.
-type Hold interface {
+type Reservation interface {
 	// Amount is what may be used. It is at most what was asked for.
 	Amount() footnote.Amount
 	// Reserved reports whether the store has a reservation, which has to end.
@@ -65,23 +65,23 @@ type Hold interface {
 
 // Pricer is a Model that can tell what a call may use.
 type Pricer interface {
-	// Most is the most that a call can use.
-	Most(req model.Request) (tokens int64, cost footnote.Cost)
-	// Least is what a call needs with an answer of req.MaxTokens, when its prompt has grown
+	// MaxUse is the most that a call can use.
+	MaxUse(req model.Request) (tokens int64, cost footnote.Cost)
+	// MinUse is what a call needs with an answer of req.MaxTokens, when its prompt has grown
 	// by a number of bytes.
-	Least(req model.Request, grown int) (tokens int64, cost footnote.Cost)
+	MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost)
 }
 
 // unknownTokens is the estimate for a call of a model that is no Pricer.
 const unknownTokens = 2_000
 
-// most is the most that a call can use within req.MaxCost.
-func (a *Assistant) most(req *model.Request) footnote.Amount {
+// maxUse is the most that a call can use within req.MaxCost.
+func (a *Assistant) maxUse(req *model.Request) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
 		return footnote.Amount{MicroUSD: req.MaxCost, Tokens: unknownTokens}
 	}
-	tokens, cost := p.Most(*req)
+	tokens, cost := p.MaxUse(*req)
 	return footnote.Amount{MicroUSD: min(cost.MicroUSD, req.MaxCost), Tokens: tokens}
 }
 
@@ -94,8 +94,8 @@ const (
 	shortResult   = 500   // characters of a tool's result, when the whole result costs too much
 )
 
-// least is the least that a call needs, or zero when the model is no Pricer.
-func (a *Assistant) least(req model.Request, answer, grown int) footnote.Amount {
+// minUse is the least that a call needs, or zero when the model is no Pricer.
+func (a *Assistant) minUse(req model.Request, answer, grown int) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
 		return footnote.Amount{}
@@ -103,7 +103,7 @@ func (a *Assistant) least(req model.Request, answer, grown int) footnote.Amount 
 	if req.MaxTokens == 0 || req.MaxTokens > answer {
 		req.MaxTokens = answer
 	}
-	tokens, cost := p.Least(req, grown)
+	tokens, cost := p.MinUse(req, grown)
 	return footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: tokens}
 }
 
@@ -119,19 +119,19 @@ func (e *Engine) permit(req *model.Request) {
 }
 
 // reserve reserves what a call outside a run can use, and limits the call to that.
-func (e *Engine) reserve(ctx context.Context, a *Assistant, req *model.Request, c Spending) (Hold, error) {
+func (e *Engine) reserve(ctx context.Context, a *Assistant, req *model.Request, c Spending) (Reservation, error) {
 	e.permit(req)
-	c.ID, c.Most, c.Enough = cmp.Or(c.ID, newReservation()), a.most(req), a.least(*req, leastAnswer, 0)
+	c.ID, c.Max, c.Enough = cmp.Or(c.ID, newReservation()), a.maxUse(req), a.minUse(*req, leastAnswer, 0)
 	c.Lost = c.Enough
 	h, err := e.opts.Budget.Reserve(ctx, req.Principal, c)
 	if err != nil {
 		return nil, err
 	}
 	got := h.Amount()
-	if got.MicroUSD < c.Most.MicroUSD {
+	if got.MicroUSD < c.Max.MicroUSD {
 		req.MaxCost = max(1, got.MicroUSD)
 	}
-	if got.Tokens < c.Most.Tokens {
+	if got.Tokens < c.Max.Tokens {
 		shorten(req, leastAnswer+got.Tokens-c.Enough.Tokens)
 	}
 	return h, nil
@@ -144,19 +144,19 @@ func shorten(req *model.Request, tokens int64) {
 	}
 }
 
-// purse is the money that a run has reserved, from before its first call to its end: a run
+// budget is the money that a run has reserved, from before its first call to its end: a run
 // that has paid for a step can also pay for an answer.
-type purse struct {
-	hold    Hold  // nil: nothing yet
-	unknown bool  // there may be a reservation that hold does not know of
-	calling bool  // it is reserved for a model call that has used nothing yet
-	short   bool  // it is less than that call could use
-	closing bool  // that call has to be the last one
-	back    int64 // reserved for the closing call, in millionths of a US dollar
+type budget struct {
+	reservation Reservation // nil: nothing yet
+	unknown     bool        // there may be a reservation that hold does not know of
+	calling     bool        // it is reserved for a model call that has used nothing yet
+	short       bool        // it is less than that call could use
+	closing     bool        // that call has to be the last one
+	closingCost int64       // reserved for the closing call, in millionths of a US dollar
 
-	mu       sync.Mutex // guards below and hold while tools run side by side; locked before that of the run
-	promised int64      // the prices of tools that are being called
-	unsure   int64      // the prices of calls that broke: they may have been made
+	mu         sync.Mutex // guards below and hold while tools run side by side; locked before that of the run
+	promised   int64      // the prices of tools that are being called
+	maybeSpent int64      // the prices of calls that broke: they may have been made
 }
 
 // newReservation returns the id of a reservation outside the one of a run. Who retries draws it once: an attempt whose
@@ -181,10 +181,10 @@ func (r *run) spending() Spending {
 // one; when it does not suffice for that either, the call reads shortened results.
 func (r *run) afford(req *model.Request) error {
 	r.e.permit(req)
-	r.purse.closing = false
+	r.budget.closing = false
 	err := r.reserveStep(req)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded && r.paid() && r.ctx.Err() == nil {
-		req.Messages, req.NoTools, r.purse.closing = r.shortHistory(), true, true
+		req.Messages, req.NoTools, r.budget.closing = r.shortHistory(), true, true
 		err = r.reserveStep(req)
 	}
 	return err
@@ -192,35 +192,35 @@ func (r *run) afford(req *model.Request) error {
 
 // need is what a model call of the run needs.
 type need struct {
-	step footnote.Amount // at least
-	back footnote.Amount // for the closing call after it; zero when it is the closing call itself
-	last footnote.Amount // at least, if it becomes the closing call
-	most footnote.Amount // with the closing call
+	step      footnote.Amount // at least
+	closing   footnote.Amount // for the closing call after it; zero when it is the closing call itself
+	asClosing footnote.Amount // at least, if it becomes the closing call
+	max       footnote.Amount // with the closing call
 }
 
 func (r *run) need(req *model.Request) need {
 	closed := *req
 	closed.NoTools = true
 	n := need{
-		step: r.a.least(*req, leastAnswer, 0),
-		last: r.a.least(closed, leastAnswer, 0),
-		most: r.a.most(req),
+		step:      r.a.minUse(*req, leastAnswer, 0),
+		asClosing: r.a.minUse(closed, leastAnswer, 0),
+		max:       r.a.maxUse(req),
 	}
 	if req.NoTools {
 		return n
 	}
-	if n.back = r.a.least(closed, closingAnswer, closingGrowth); n.back != (footnote.Amount{}) {
+	if n.closing = r.a.minUse(closed, closingAnswer, closingGrowth); n.closing != (footnote.Amount{}) {
 		// The closing call reads again what this one says: input costs a third of output at most.
-		n.most = footnote.Amount{
-			MicroUSD: n.most.MicroUSD + (n.most.MicroUSD+2)/3, Tokens: 2 * n.most.Tokens,
-		}.Add(n.back)
+		n.max = footnote.Amount{
+			MicroUSD: n.max.MicroUSD + (n.max.MicroUSD+2)/3, Tokens: 2 * n.max.Tokens,
+		}.Add(n.closing)
 	}
 	return n
 }
 
 // reserveStep is one attempt of afford.
 func (r *run) reserveStep(req *model.Request) error {
-	if r.purse.hold != nil && r.purse.hold.Reserved() {
+	if r.budget.reservation != nil && r.budget.reservation.Reserved() {
 		if err := r.w.flush(); err != nil { // the store has to know what the run has spent
 			return err
 		}
@@ -229,41 +229,41 @@ func (r *run) reserveStep(req *model.Request) error {
 	req.MaxCost = max(1, left)
 	n := r.need(req)
 	c := r.spending()
-	c.Enough, c.Lost, c.Most = n.step.Add(n.back), n.step, n.most
+	c.Enough, c.Lost, c.Max = n.step.Add(n.closing), n.step, n.max
 	if c.Paid {
-		c.Enough = n.last
+		c.Enough = n.asClosing
 	}
 	if c.Enough.MicroUSD > left {
 		return footnote.Errorf(footnote.BudgetExceeded,
 			"What is left of the money for this question does not pay for an answer.")
 	}
-	c.Most.MicroUSD = min(c.Most.MicroUSD, max(1, left))
+	c.Max.MicroUSD = min(c.Max.MicroUSD, max(1, left))
 	h, err := r.reserve(c)
 	if err != nil {
-		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
+		r.budget.unknown = r.budget.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return dayOver{err}
 	}
 	got := h.Amount()
-	scarce := got.Tokens < c.Most.Tokens
-	r.purse.hold, r.purse.calling, r.purse.short = h, true, scarce || got.MicroUSD < c.Most.MicroUSD
-	if got.MicroUSD >= c.Most.MicroUSD {
+	scarce := got.Tokens < c.Max.Tokens
+	r.budget.reservation, r.budget.calling, r.budget.short = h, true, scarce || got.MicroUSD < c.Max.MicroUSD
+	if got.MicroUSD >= c.Max.MicroUSD {
 		got.MicroUSD = max(1, left)
 	}
-	r.purse.divide(req, n, got, scarce)
+	r.budget.divide(req, n, got, scarce)
 	return nil
 }
 
 // divide limits a call to its part of what was granted. When that is too little for a closing
 // call after it, the call becomes the closing one. Tokens are limited only when they are scarce.
-func (p *purse) divide(req *model.Request, n need, got footnote.Amount, scarce bool) {
-	both := n.step.Add(n.back)
+func (p *budget) divide(req *model.Request, n need, got footnote.Amount, scarce bool) {
+	both := n.step.Add(n.closing)
 	if !req.NoTools && (got.MicroUSD < both.MicroUSD || scarce && got.Tokens < both.Tokens) {
 		req.NoTools, p.closing = true, true
-		n.step, n.back = n.last, footnote.Amount{}
+		n.step, n.closing = n.asClosing, footnote.Amount{}
 	}
-	p.back = n.back.MicroUSD
-	spare := got.Sub(n.step).Sub(n.back)
-	if n.back == (footnote.Amount{}) {
+	p.closingCost = n.closing.MicroUSD
+	spare := got.Sub(n.step).Sub(n.closing)
+	if n.closing == (footnote.Amount{}) {
 		req.MaxCost = got.MicroUSD
 	} else {
 		req.MaxCost = n.step.MicroUSD + spare.MicroUSD*3/4
@@ -289,39 +289,39 @@ func (r *run) shortHistory() []model.Message {
 }
 
 // used is the settlement of a model call of the run.
-func (p *purse) used(u footnote.Usage, c footnote.Cost) []footnote.Settle {
+func (p *budget) used(u footnote.Usage, c footnote.Cost) []footnote.Settle {
 	p.calling = false
-	return p.hold.Settle(u, c, true)
+	return p.reservation.Settle(u, c, true)
 }
 
 // release ends the reservation of the run when none of its calls is under way any more. Calls
 // of tools that broke may have been made: their price counts, and an event records it.
 func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
-	p := &r.purse
-	cost := footnote.Cost{MicroUSD: p.unsure}
-	if p.unsure > 0 {
+	p := &r.budget
+	cost := footnote.Cost{MicroUSD: p.maybeSpent}
+	if p.maybeSpent > 0 {
 		bodies = append(bodies, footnote.StepFailed{
 			Step: r.s.steps + 1, Attempt: 1, Code: footnote.Internal, Cost: cost, Lost: true,
 		})
 	}
-	if p.hold != nil {
-		settle = p.hold.Settle(footnote.Usage{}, cost, false)
+	if p.reservation != nil {
+		settle = p.reservation.Settle(footnote.Usage{}, cost, false)
 	}
-	if p.unknown && (p.hold == nil || !p.hold.Reserved()) {
+	if p.unknown && (p.reservation == nil || !p.reservation.Reserved()) {
 		p := r.turn.Principal
 		settle = append(settle, footnote.Settle{ID: reservationOf(r.id), Org: p.Org, User: p.User, Stream: r.stream})
 	}
-	p.calling, p.unsure = false, 0
+	p.calling, p.maybeSpent = false, 0
 	return bodies, settle
 }
 
-// mostOverdue is how many reservations one settleOverdue settles.
-const mostOverdue = 100
+// maxOverdue is how many reservations one settleOverdue settles.
+const maxOverdue = 100
 
 // settleOverdue settles the reservations that have expired and that no recovery of a run has
 // settled: those of calls outside runs, and of conversations that were deleted.
 func (e *Engine) settleOverdue(ctx context.Context) error {
-	overdue, err := e.opts.Log.Overdue(ctx, mostOverdue)
+	overdue, err := e.opts.Log.Overdue(ctx, maxOverdue)
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (e *Engine) settleOverdue(ctx context.Context) error {
 			}
 			continue
 		}
-		u, settle := lostUse(r, 1)
+		u, settle := estimatedUse(r, 1)
 		b := footnote.Spent{
 			Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true, Conversation: r.Stream,
 		}
@@ -351,8 +351,8 @@ func (noBudget) Admit(context.Context, footnote.Principal, string) (func(), erro
 	return func() {}, nil
 }
 
-func (noBudget) Reserve(_ context.Context, _ footnote.Principal, c Spending) (Hold, error) {
-	return noHold(c.Most), nil
+func (noBudget) Reserve(_ context.Context, _ footnote.Principal, c Spending) (Reservation, error) {
+	return noReservation(c.Max), nil
 }
 
 func (noBudget) PerRun(footnote.Principal) int64 { return 0 }
@@ -361,17 +361,17 @@ func (noBudget) ToolPrice(string) int64 { return 0 }
 
 func (noBudget) Weight(string) int64 { return 1 }
 
-type noHold footnote.Amount
+type noReservation footnote.Amount
 
-func (h noHold) Amount() footnote.Amount { return footnote.Amount(h) }
+func (h noReservation) Amount() footnote.Amount { return footnote.Amount(h) }
 
-func (noHold) Reserved() bool { return false }
+func (noReservation) Reserved() bool { return false }
 
-func (noHold) Settle(footnote.Usage, footnote.Cost, bool) []footnote.Settle { return nil }
+func (noReservation) Settle(footnote.Usage, footnote.Cost, bool) []footnote.Settle { return nil }
 
-func (noHold) Freed() {}
+func (noReservation) Freed() {}
 
-func (noHold) Drop() {}
+func (noReservation) Drop() {}
 
 // dayOver is the error of a run whose user has reached a limit.
 type dayOver struct{ error }

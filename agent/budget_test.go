@@ -20,8 +20,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// purse lets a few model calls through.
-type purse struct {
+// budget lets a few model calls through.
+type budget struct {
 	left    int
 	settled int
 	over    int // runs
@@ -29,27 +29,27 @@ type purse struct {
 
 var errEmpty = footnote.Errorf(footnote.BudgetExceeded, "Nothing is left for today.")
 
-func (p *purse) Admit(context.Context, footnote.Principal, string) (func(), error) {
+func (p *budget) Admit(context.Context, footnote.Principal, string) (func(), error) {
 	if p.left == 0 {
 		return nil, errEmpty
 	}
 	return func() { p.over++ }, nil
 }
 
-func (p *purse) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
+func (p *budget) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	if p.left == 0 {
 		return nil, errEmpty
 	}
 	p.left--
-	return held{p, c.Most}, nil
+	return held{p, c.Max}, nil
 }
 
-func (p *purse) PerRun(footnote.Principal) int64 { return 0 }
-func (p *purse) ToolPrice(string) int64          { return 0 }
-func (p *purse) Weight(string) int64             { return 1 }
+func (p *budget) PerRun(footnote.Principal) int64 { return 0 }
+func (p *budget) ToolPrice(string) int64          { return 0 }
+func (p *budget) Weight(string) int64             { return 1 }
 
 type held struct {
-	p    *purse
+	p    *budget
 	most footnote.Amount
 }
 
@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 		{"enough", 2, 2, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			money := &purse{left: c.left}
+			money := &budget{left: c.left}
 			tl := agenttest.NewTool(tool.Spec{
 				Name:     "query",
 				ReadOnly: true,
@@ -197,11 +197,11 @@ func TestWhatCompleteUses(t *testing.T) {
 
 // lending is a budget that lets one user wait for money, and counts what was dropped.
 type lending struct {
-	*purse
+	*budget
 	dropped atomic.Int64
 }
 
-func (l *lending) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Hold, error) {
+func (l *lending) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	if p.User == "poor" && c.Wait {
 		select {
 		case <-time.After(20 * time.Second):
@@ -210,7 +210,7 @@ func (l *lending) Reserve(ctx context.Context, p footnote.Principal, c agent.Spe
 			return nil, context.Cause(ctx)
 		}
 	}
-	return loan{held{l.purse, c.Most}, l}, nil
+	return loan{held{l.budget, c.Max}, l}, nil
 }
 
 type loan struct {
@@ -225,7 +225,7 @@ func TestWaitingForMoneyTakesNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := func(context.Context, model.Request, model.Live) (model.Reply, error) { return say("x"), nil }
 		r := newRig(t, nil, nil, use(modelFunc(quick)), func(_ *agent.Assistant, o *agent.Options) {
-			o.Budget = &lending{purse: &purse{}}
+			o.Budget = &lending{budget: &budget{}}
 		})
 		for range 12 {
 			go func() {
@@ -253,7 +253,7 @@ func TestASideJobWithoutAPlaceGivesItsMoneyBack(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			return say("x"), nil
 		}
-		money := &lending{purse: &purse{}}
+		money := &lending{budget: &budget{}}
 		r := newRig(t, nil, nil, use(modelFunc(slow)), func(_ *agent.Assistant, o *agent.Options) { o.Budget = money })
 		for range 4 {
 			go func() { _, _, _ = r.engine.Complete(t.Context(), alice, "p") }()

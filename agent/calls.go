@@ -31,27 +31,27 @@ type plan struct {
 // ours, side by side where they only read, and parks the run when others wait.
 func (r *run) settle() (parked bool, err error) {
 	for {
-		if err := r.vet(); err != nil {
+		if err := r.checkCalls(); err != nil {
 			return false, err
 		}
 		kept, err := r.keepForPage()
 		if err != nil {
 			return false, err
 		}
-		mine, parked, err := r.next(kept)
+		mine, parked, err := r.park(kept)
 		if err != nil || len(mine) == 0 {
 			return parked, err
 		}
-		if err := r.exec(mine); err != nil {
+		if err := r.runCalls(mine); err != nil {
 			return false, err
 		}
 	}
 }
 
-// vet lets the tools of the client's side look at calls that wait for the client, once,
+// checkCalls lets the tools of the client's side look at calls that wait for the client, once,
 // in the order in which the model made them. Only then does the run park: a client that
 // waits for that sees no call which is refused.
-func (r *run) vet() error {
+func (r *run) checkCalls() error {
 	type waiting struct {
 		tool tool.Checked
 		call tool.Call
@@ -61,7 +61,7 @@ func (r *run) vet() error {
 	for _, c := range r.s.open() {
 		if p := r.plan(c); p.wait && p.spec.Side == tool.Client {
 			if tool, ok := p.tool.(tool.Checked); ok {
-				calls = append(calls, waiting{tool, r.s.tell(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)})
+				calls = append(calls, waiting{tool, r.s.toolCall(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)})
 			}
 		}
 	}
@@ -69,15 +69,15 @@ func (r *run) vet() error {
 	var before []tool.Call
 	for _, w := range calls {
 		r.mu.Lock()
-		words, done := r.vetted[w.call.ID]
+		words, done := r.checkedCalls[w.call.ID]
 		r.mu.Unlock()
 		if !done {
 			var err error
-			if words, err = r.checked(w.tool, w.call, before); err != nil {
+			if words, err = r.checkCall(w.tool, w.call, before); err != nil {
 				return err
 			}
 			r.mu.Lock()
-			put(&r.vetted, w.call.ID, words)
+			put(&r.checkedCalls, w.call.ID, words)
 			r.mu.Unlock()
 		}
 		if words == "" {
@@ -87,18 +87,18 @@ func (r *run) vet() error {
 	return nil
 }
 
-// checked is Check, retried while the store is away.
-func (r *run) checked(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
+// checkCall is Check, retried while the store is away.
+func (r *run) checkCall(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
 	err = r.retryWhileAway(r.ctx, func() (err error) {
-		words, err = r.checkedOnce(tool, call, before)
+		words, err = r.checkCallOnce(tool, call, before)
 		return err
 	})
 	return words, err
 }
 
-// checkedOnce is Check, under the time limit of tools. One that takes longer refuses the
+// checkCallOnce is Check, under the time limit of tools. One that takes longer refuses the
 // call, as does one that breaks.
-func (r *run) checkedOnce(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
+func (r *run) checkCallOnce(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.Limits.Tool, errToolTime)
 	defer cancel()
 	defer func() {
@@ -143,21 +143,21 @@ func (r *run) plan(c openCall) plan {
 		p.refusal = mayHaveRun
 	}
 	if r.s.started.Unattended && (p.ask || p.wait) {
-		p.refusal, p.ask, p.wait, p.mayHaveRun = nobody(p), false, false, false
+		p.refusal, p.ask, p.wait, p.mayHaveRun = unattended(p), false, false, false
 	}
-	r.check(&p)
+	r.refuseInvalid(&p)
 	return p
 }
 
-// check refuses a call whose input is not what the tool takes, or which the check of all calls of the step refused.
-func (r *run) check(p *plan) {
+// refuseInvalid refuses a call whose input is not what the tool takes, or which the check of all calls of the step refused.
+func (r *run) refuseInvalid(p *plan) {
 	c := p.call
 	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
 		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
 			p.refusal, p.ask, p.wait = err.Error(), false, false
 		}
 	}
-	if words := r.vetted[c.ID]; words != "" && p.refusal == "" {
+	if words := r.checkedCalls[c.ID]; words != "" && p.refusal == "" {
 		p.refusal, p.ask, p.wait = words, false, false
 	}
 }
@@ -176,9 +176,9 @@ func declined(reason string) string {
 	return "The user declined this call."
 }
 
-// nobody is what the model reads of a call that somebody outside must act on, when
+// unattended is what the model reads of a call that somebody outside must act on, when
 // there is nobody.
-func nobody(p plan) string {
+func unattended(p plan) string {
 	switch {
 	case p.spec.Kind == tool.Question:
 		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
@@ -245,14 +245,14 @@ func (r *run) refuse(calls []openCall, words string) {
 	}
 }
 
-// exec deals with calls in order; neighbours that only read run side by side.
-func (r *run) exec(plans []plan) error {
+// runCalls deals with calls in order; neighbours that only read run side by side.
+func (r *run) runCalls(plans []plan) error {
 	for len(plans) > 0 {
 		n := 1
-		for plans[0].free() && n < len(plans) && plans[n].free() {
+		for plans[0].concurrent() && n < len(plans) && plans[n].concurrent() {
 			n++
 		}
-		if err := r.group(plans[:n]); err != nil {
+		if err := r.runGroup(plans[:n]); err != nil {
 			return err
 		}
 		plans = plans[n:]
@@ -260,8 +260,8 @@ func (r *run) exec(plans []plan) error {
 	return nil
 }
 
-// free reports whether a call may be dealt with beside others.
-func (p plan) free() bool { return !p.ask && (p.refusal != "" || p.spec.ReadOnly) }
+// concurrent reports whether a call may be dealt with beside others.
+func (p plan) concurrent() bool { return !p.ask && (p.refusal != "" || p.spec.ReadOnly) }
 
 // outcome is what came of one call.
 type outcome struct {
@@ -272,8 +272,8 @@ type outcome struct {
 	err    error
 }
 
-// group runs calls side by side and puts their results in the order of the calls.
-func (r *run) group(plans []plan) error {
+// runGroup runs calls side by side and puts their results in the order of the calls.
+func (r *run) runGroup(plans []plan) error {
 	if plans[0].ask {
 		c := plans[0].call
 		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID})
@@ -282,7 +282,7 @@ func (r *run) group(plans []plan) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx) // nothing is begun after the end
 	}
-	if !plans[0].free() {
+	if !plans[0].concurrent() {
 		// The record of the call comes before what it changes outside.
 		if err := r.w.flush(); err != nil {
 			return err
@@ -311,7 +311,7 @@ func (r *run) group(plans []plan) error {
 		o := <-outcomes[i]
 		switch {
 		case o.err == nil:
-			r.keep(o) // also beside one that failed: it happened
+			r.keepResult(o) // also beside one that failed: it happened
 		case failed == nil:
 			failed = o.err
 		}
@@ -319,10 +319,10 @@ func (r *run) group(plans []plan) error {
 	return failed
 }
 
-// keep puts a result and remembers its rows for the footnotes.
-func (r *run) keep(o outcome) {
+// keepResult puts a result and remembers its rows for the footnotes.
+func (r *run) keepResult(o outcome) {
 	if o.price > 0 {
-		r.keepPriced(o)
+		r.keepPricedResult(o)
 	} else {
 		r.put(o.blobs, o.result)
 	}
@@ -333,16 +333,16 @@ func (r *run) keep(o outcome) {
 	}
 }
 
-// keepPriced puts the result of a call with a price, and settles that. The prices of the
+// keepPricedResult puts the result of a call with a price, and settles that. The prices of the
 // calls that are still under way stay promised: they count if the process dies.
-func (r *run) keepPriced(o outcome) {
-	p := &r.purse
+func (r *run) keepPricedResult(o outcome) {
+	p := &r.budget
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.promised -= o.price
-	settle := p.hold.Settle(footnote.Usage{}, o.result.Cost, true)
+	settle := p.reservation.Settle(footnote.Usage{}, o.result.Cost, true)
 	for i := range settle {
-		settle[i].Lost.MicroUSD = p.promised + p.unsure
+		settle[i].Lost.MicroUSD = p.promised + p.maybeSpent
 	}
 	r.settled(settle, o.blobs, o.result)
 }

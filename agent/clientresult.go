@@ -26,7 +26,7 @@ func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 	if !found {
 		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	for range noteTries {
+	for range raceTries {
 		ticket, patience, err := e.receiveHere(ctx, head.ID, t)
 		if !errors.Is(err, errNotNow) {
 			return ticket, err
@@ -51,7 +51,7 @@ func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
 		return Ticket{}, 0, err
 	}
 	defer unlock()
-	for range noteTries {
+	for range raceTries {
 		r, err := e.recipient(ctx, stream, t)
 		if err != nil {
 			return Ticket{}, 0, err
@@ -196,15 +196,15 @@ func (r *run) accept(ctx context.Context, t Turn) (map[string]tool.Output, error
 func (r *run) store(ctx context.Context, fresh Turn) error {
 	blobs, bodies := r.answers(fresh)
 	if r.idle == notIdle {
-		r.note(r.w.put(blobs, bodies...), bodies)
+		r.apply(r.w.put(blobs, bodies...), bodies)
 		return nil
 	}
-	r.purse.unknown = true // see keepForPage
-	r.note(r.w.next, bodies)
+	r.budget.unknown = true // see keepForPage
+	r.apply(r.w.next, bodies)
 	resumes := len(r.s.waiting()) == 0
 	if resumes {
 		resumed := footnote.RunResumed{Attempt: r.s.resumes + 1, Reason: "answered"}
-		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
+		r.apply(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
 		bodies = append(bodies, resumed)
 	}
 	err := r.first(ctx, footnote.Append{Blobs: blobs, Bodies: bodies, Release: !resumes})
@@ -373,7 +373,7 @@ func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(too
 			continue
 		}
 		if tool := a.checked(c.Name); tool != nil {
-			list = append(list, clientResult{tool, s.tell(c, c.Name, fresh.Principal, stream, s.run), an})
+			list = append(list, clientResult{tool, s.toolCall(c, c.Name, fresh.Principal, stream, s.run), an})
 		}
 	}
 	return list
@@ -543,7 +543,7 @@ func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest
 	}
 	if o := a.Accepted; o != nil {
 		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
-		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
+		if len(o.Detail) <= maxDetail && json.Valid(o.Detail) {
 			res.Detail = o.Detail
 		}
 		return res, nil
@@ -568,9 +568,9 @@ func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest
 // shortened returns the text of a client's answer as the model reads it.
 func shortened(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= maxTold {
+	if len(s) <= maxResultText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxTold], "") +
-		fmt.Sprintf("\n… (truncated: these are the first %d of %d bytes)", maxTold, len(s))
+	return strings.ToValidUTF8(s[:maxResultText], "") +
+		fmt.Sprintf("\n… (truncated: these are the first %d of %d bytes)", maxResultText, len(s))
 }

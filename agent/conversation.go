@@ -101,7 +101,7 @@ func (k clientKey) String() string { return k.org + "\x00" + k.user + "\x00" + k
 
 // launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
 func (e *Engine) launch(r *run) {
-	e.tell(r)
+	e.relay(r)
 	e.mu.Lock()
 	e.runs[r.stream] = r
 	e.mu.Unlock()

@@ -23,7 +23,7 @@ func (r *run) overBudget() footnote.Body {
 
 // left is the money that the run may still spend. Calls lost with a process do not count here:
 // otherwise the run could not go on.
-func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lost.MicroUSD) }
+func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lostCost.MicroUSD) }
 
 func (r *run) outOfMoney() footnote.Body {
 	if r.s.answer == "" {
@@ -133,12 +133,12 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 		r.s.cost = r.s.cost.Add(b.(footnote.StepFailed).Cost)
 	}
 	bodies = append(append(bodies, lost...), r.sums(terminal))
-	r.note(r.w.end(settle, bodies...), bodies)
+	r.apply(r.w.end(settle, bodies...), bodies)
 }
 
 // unanswered returns the statements of a call that is open when the run ends. r.mu must be held.
 func (r *run) unanswered(c openCall) []footnote.Statement {
-	if ran, ok := r.undone[c.ID]; ok {
+	if ran, ok := r.cutShort[c.ID]; ok {
 		return ran
 	}
 	p := r.plan(c)

@@ -64,9 +64,9 @@ type Options struct {
 	Standing func(ctx context.Context, key string) error
 	// Shared is the log's side of several engines; nil: no other engine uses the log.
 	Shared Shared
-	// Tell tells other engines what a reader of a run sees, until the run is over or
+	// Relay tells other engines what a reader of a run sees, until the run is over or
 	// ctx is done; attempt is how often the run went on. Nil: nobody is told.
-	Tell func(ctx context.Context, run string, attempt int, rd *hub.Reader)
+	Relay func(ctx context.Context, run string, attempt int, rd *hub.Reader)
 	// Refused is told about a question that a limit refused before its run began; nil: nobody is told.
 	Refused  func(t Turn, err error)
 	Before   []BeforeTool
@@ -134,17 +134,17 @@ type Log interface {
 // Engine runs the assistants' conversations. Its methods may be called from
 // several goroutines.
 type Engine struct {
-	opts   Options
-	byName map[string]*Assistant
-	infos  []AssistantInfo
-	frozen map[*Assistant]json.RawMessage // the definitions of its tools
-	ctx    context.Context                // parent of all runs
-	cancel context.CancelCauseFunc
-	own    sync.WaitGroup // what runs as long as the engine
-	work   sync.WaitGroup // runs, and what begins them; see enter
-	tools  sync.WaitGroup // calls of tools, also of those that ignore their context
-	side   chan struct{}  // places for Complete
-	recall recall
+	opts      Options
+	byName    map[string]*Assistant
+	infos     []AssistantInfo
+	frozen    map[*Assistant]json.RawMessage // the definitions of its tools
+	ctx       context.Context                // parent of all runs
+	cancel    context.CancelCauseFunc
+	own       sync.WaitGroup // what runs as long as the engine
+	work      sync.WaitGroup // runs, and what begins them; see enter
+	tools     sync.WaitGroup // calls of tools, also of those that ignore their context
+	sideCalls chan struct{}  // places for Complete
+	recall    recall
 
 	availability *availability // of a log that is shared
 
@@ -193,15 +193,15 @@ func New(opts Options) (*Engine, error) {
 		opts.Validate = func(string, []byte) error { return nil }
 	}
 	e := &Engine{
-		opts:    opts,
-		byName:  map[string]*Assistant{},
-		frozen:  map[*Assistant]json.RawMessage{},
-		side:    make(chan struct{}, sideJobs),
-		runs:    map[string]*run{},
-		opening: map[clientKey]*run{},
-		orphans: map[string]orphan{},
-		locks:   map[string]*streamLock{},
-		recall:  recall{ttl: opts.Recall, now: opts.Now},
+		opts:      opts,
+		byName:    map[string]*Assistant{},
+		frozen:    map[*Assistant]json.RawMessage{},
+		sideCalls: make(chan struct{}, maxSideCalls),
+		runs:      map[string]*run{},
+		opening:   map[clientKey]*run{},
+		orphans:   map[string]orphan{},
+		locks:     map[string]*streamLock{},
+		recall:    recall{ttl: opts.Recall, now: opts.Now},
 
 		availability: newAvailability(opts.LeaseTTL),
 	}
@@ -217,13 +217,13 @@ func New(opts Options) (*Engine, error) {
 		return nil, errors.New("an engine needs at least one assistant")
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
-	e.own.Go(e.tend)
+	e.own.Go(e.recoverLoop)
 	e.own.Go(e.keepLeases)
 	if opts.Standing != nil {
-		e.own.Go(e.guard)
+		e.own.Go(e.watchKeys)
 	}
 	if opts.Shared != nil {
-		e.own.Go(e.heed)
+		e.own.Go(e.watchStops)
 	}
 	return e, nil
 }
@@ -244,8 +244,8 @@ func (e *Engine) enter() (leave func(), err error) {
 	return e.work.Done, nil
 }
 
-// strayTime is how long Drain waits for tools that ignore that their run is over.
-const strayTime = 5 * time.Second
+// toolsTime is how long Drain waits for tools that ignore that their run is over.
+const toolsTime = 5 * time.Second
 
 // Drain refuses new turns and waits for the running ones. When ctx ends it cancels
 // them with ErrShutdown, and still waits: no run outlives it. Tools that go on
@@ -262,7 +262,7 @@ func (e *Engine) Drain(ctx context.Context) {
 	e.cancel(ErrShutdown)
 	<-idle // runs end by their own deadlines once they are cancelled
 	e.own.Wait()
-	stray := time.NewTimer(strayTime)
+	stray := time.NewTimer(toolsTime)
 	defer stray.Stop()
 	select {
 	case <-waited(&e.tools):

@@ -151,8 +151,8 @@ func (a *answerReader) add(dst, piece []byte) []byte {
 	return dst
 }
 
-// mostKey is how much of a key is kept: more than the one that is looked for.
-const mostKey = 16
+// maxKey is how much of a key is kept: more than the one that is looked for.
+const maxKey = 16
 
 // skip reads one token that is not of the answer, or nothing when it is not whole.
 func (a *answerReader) skip(in []byte) int {
@@ -166,7 +166,7 @@ func (a *answerReader) skip(in []byte) int {
 			return 2
 		case c == '"':
 			a.state = between
-		case len(a.name) < mostKey:
+		case len(a.name) < maxKey:
 			a.name = append(a.name, c)
 		}
 		return 1

@@ -139,7 +139,7 @@ func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
 			r := newRig(t, nil, []tool.Tool{
 				finalTool(),
 			}, use(pieces(tool.FinalAnswer, input, cuts...)), func(a *agent.Assistant, _ *agent.Options) {
-				a.Limits.Turns = 1
+				a.Limits.Steps = 1
 			})
 			ticket := r.submit(agent.Turn{Text: "go"})
 			text, _, _ := shown(t, r, ticket)

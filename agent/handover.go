@@ -25,13 +25,13 @@ type Shared interface {
 // How an engine that shares its log keeps in touch with the others. A run whose
 // owner died goes on after sharedTTL and one look at the log, at most.
 const (
-	sharedTTL     = 6 * time.Second
-	soleTTL       = 30 * time.Second
-	soleLook      = 5 * time.Second
-	shortestLook  = time.Second
-	longestLook   = 2 * time.Second
-	heedStops     = 500 * time.Millisecond
-	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
+	sharedTTL        = 6 * time.Second
+	soleTTL          = 30 * time.Second
+	soleRecoverPause = 5 * time.Second
+	minRecoverPause  = time.Second
+	maxRecoverPause  = 2 * time.Second
+	stopsEvery       = 500 * time.Millisecond
+	pollElsewhere    = 200 * time.Millisecond // between looks at a run that another engine drives
 	// how long a note waits for such a run to park or to end; an answer, also for a tool
 	elsewhereIn = 10 * time.Second
 )
@@ -39,9 +39,9 @@ const (
 // msgTakenOver is what readers are told of a run that another engine has taken over.
 const msgTakenOver = "Another server goes on with this answer. Load the conversation again to follow it."
 
-// leaves reports whether a run that a shutdown ended is left to another engine, which
+// isHandedOver reports whether a run that a shutdown ended is left to another engine, which
 // goes on with it, because somebody will still read it.
-func (r *run) leaves(terminal footnote.Body) bool {
+func (r *run) isHandedOver(terminal footnote.Body) bool {
 	end, ok := terminal.(footnote.RunStopped)
 	return ok && end.By == byShutdown && r.e.opts.Shared != nil && r.s.started.OnDisconnect != Cancel
 }
@@ -55,8 +55,8 @@ func (r *run) handOver() {
 	if r.w.flush() != nil {
 		return // nothing is ours any more, or the store is away
 	}
-	if r.purse.calling {
-		r.purse.hold.Drop() // otherwise it is kept for who goes on
+	if r.budget.calling {
+		r.budget.reservation.Drop() // otherwise it is kept for who goes on
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -108,9 +108,9 @@ func (e *Engine) renew() {
 // renewals of many runs take longer than a lease lasts.
 const renewAtOnce = 8
 
-// heed stops the runs that somebody asked another engine to stop.
-func (e *Engine) heed() {
-	tick := time.NewTicker(heedStops)
+// watchStops stops the runs that somebody asked another engine to stop.
+func (e *Engine) watchStops() {
+	tick := time.NewTicker(stopsEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -118,13 +118,13 @@ func (e *Engine) heed() {
 			return
 		case <-tick.C:
 			if len(e.live()) > 0 {
-				e.heedOnce()
+				e.followStops()
 			}
 		}
 	}
 }
 
-func (e *Engine) heedOnce() {
+func (e *Engine) followStops() {
 	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
 	defer cancel()
 	asked, err := e.opts.Shared.StopsAsked(ctx, e.opts.Owner)
@@ -181,7 +181,7 @@ func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience tim
 			return busy()
 		}
 		select {
-		case <-time.After(lookElsewhere):
+		case <-time.After(pollElsewhere):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -14,17 +14,17 @@ import (
 // it reports, and nothing else: each block that was started is ended, because no
 // reader gets past one that is not.
 type live struct {
-	r       *run
-	step    int
-	attempt int
-	over    bool // the call has returned
-	said    bool // text was shown
-	begun   bool // anything was shown
-	blocks  map[int]hub.Block
-	isText  map[int]bool
-	finals  map[int]*final  // calls that give the final answer: shown as its text
-	ids     map[int]string  // call ids that were given out, by block
-	shown   map[string]bool // call ids that were given out in this step
+	r         *run
+	step      int
+	attempt   int
+	over      bool // the call has returned
+	textShown bool // text was shown
+	begun     bool // anything was shown
+	blocks    map[int]hub.Block
+	isText    map[int]bool
+	finals    map[int]*final  // calls that give the final answer: shown as its text
+	ids       map[int]string  // call ids that were given out, by block
+	shown     map[string]bool // call ids that were given out in this step
 }
 
 func (l *live) Start(index int, kind, id, name string) {
@@ -89,7 +89,7 @@ func (l *live) Delta(index int, escaped []byte) {
 		escaped = f.text
 	}
 	if b, ok := l.blocks[index]; ok {
-		l.said = l.said || l.isText[index] && len(escaped) > 0
+		l.textShown = l.textShown || l.isText[index] && len(escaped) > 0
 		b.Grow(escaped)
 	}
 }

@@ -137,7 +137,7 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	// Another engine may be quicker, if only with a title, or give a client's name to a
 	// conversation of its own: nothing is asked before that is known.
 	r.mu.Lock()
-	r.note(r.w.next, bodies)
+	r.apply(r.w.next, bodies)
 	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
 	r.mu.Unlock()
 	if err != nil {
@@ -162,11 +162,11 @@ const (
 func (r *run) context(more string) string {
 	var lines []string
 	today := dateBegins + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + dateEnds
-	if !slices.ContainsFunc(r.s.said, func(m said) bool { return strings.Contains(m.Context, today) }) {
+	if !slices.ContainsFunc(r.s.messages, func(m userMessage) bool { return strings.Contains(m.Context, today) }) {
 		lines = append(lines, today)
 	}
-	for _, a := range r.s.asides[max(0, len(r.s.asides)-mostAsides):] {
-		lines = append(lines, a.words())
+	for _, a := range r.s.userQueries[max(0, len(r.s.userQueries)-maxUserQueries):] {
+		lines = append(lines, a.describe())
 	}
 	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))
 }
@@ -183,15 +183,15 @@ func withoutDate(context string) string {
 // mostAsides is how many of the user's own queries the model is told about, and
 // asideSQL how many bytes of each.
 const (
-	mostAsides = 5
-	asideSQL   = 2_000
+	maxUserQueries = 5
+	userQuerySQL   = 2_000
 )
 
-// words tells the model of a query that the user ran.
-func (a aside) words() string {
+// describe tells the model of a query that the user ran.
+func (a userQuery) describe() string {
 	sql := a.Result.SQL
-	if len(sql) > asideSQL {
-		sql = strings.ToValidUTF8(sql[:asideSQL], "") + " …"
+	if len(sql) > userQuerySQL {
+		sql = strings.ToValidUTF8(sql[:userQuerySQL], "") + " …"
 	}
 	said := "Meanwhile the user ran a query"
 	if a.Replaces != "" {
@@ -201,18 +201,18 @@ func (a aside) words() string {
 		strings.Join(strings.Fields(sql), " "))
 }
 
-// tell lets other engines know what happens in a run that is about to be launched.
-func (e *Engine) tell(r *run) {
-	if r.untell = func() {}; e.opts.Tell == nil {
+// relay lets other engines know what happens in a run that is about to be launched.
+func (e *Engine) relay(r *run) {
+	if r.stopRelay = func() {}; e.opts.Relay == nil {
 		return
 	}
 	var ctx context.Context
-	ctx, r.untell = context.WithCancel(context.Background())
+	ctx, r.stopRelay = context.WithCancel(context.Background())
 	rd, _ := e.opts.Hub.Subscribe(r.stream, r.w.seen())
 	attempt := r.s.resumes
 	e.work.Go(func() {
 		defer rd.Close()
-		e.opts.Tell(ctx, r.id, attempt, rd)
+		e.opts.Relay(ctx, r.id, attempt, rd)
 	})
 }
 

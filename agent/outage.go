@@ -127,7 +127,7 @@ func (r *run) retryWhileAway(ctx context.Context, do func() error) error {
 }
 
 // reserve reserves for the run. All attempts are for one reservation: they have its id.
-func (r *run) reserve(c Spending) (h Hold, err error) {
+func (r *run) reserve(c Spending) (h Reservation, err error) {
 	err = r.retryWhileAway(r.ctx, func() (err error) {
 		h, err = r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
 		return err
@@ -138,7 +138,7 @@ func (r *run) reserve(c Spending) (h Hold, err error) {
 // waitUntilOver waits for a run that takes no more answers. While the store is away that may
 // take long: then it returns the store's error at once.
 func (r *run) waitUntilOver(ctx context.Context) error {
-	look := time.NewTicker(lookElsewhere)
+	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
 	for {
 		if err := r.w.trouble(); err != nil {

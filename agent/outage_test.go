@@ -649,8 +649,8 @@ func (*halting) PerRun(footnote.Principal) int64 { return 0 }
 func (h *halting) ToolPrice(string) int64        { return h.price }
 func (*halting) Weight(string) int64             { return 1 }
 
-func (h *halting) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
-	return held{&purse{}, c.Most}, h.use("reserve")
+func (h *halting) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
+	return held{&budget{}, c.Max}, h.use("reserve")
 }
 
 // TestOutageWhileReserving: a store that goes away while a run reserves money or reads, and not
@@ -682,12 +682,12 @@ type answerless struct {
 	asked []string // the ids of all attempts
 }
 
-func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
+func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	b.asked = append(b.asked, c.ID)
 	if n := len(b.asked); n > 1 && n < 5 {
 		return nil, errAway
 	}
-	return held{&purse{}, c.Most}, nil
+	return held{&budget{}, c.Max}, nil
 }
 
 // TestOutageWhileReservingForASummary: all attempts to reserve for one summary are for one reservation, so that none is

@@ -9,12 +9,12 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// next lists the open calls that the run itself must deal with, in order. When
+// park lists the open calls that the run itself must deal with, in order. When
 // there are none but others wait for somebody outside, it parks the run. The look
 // and the end of taking answers are one: an answer is delivered either before, to
 // this run, or after, to the parked one. With kept, the parked run keeps what it has
 // reserved.
-func (r *run) next(kept bool) (mine []plan, parked bool, err error) {
+func (r *run) park(kept bool) (mine []plan, parked bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if cause := context.Cause(r.ctx); cause != nil && !errors.Is(cause, ErrShutdown) {
@@ -39,7 +39,7 @@ func (r *run) next(kept bool) (mine []plan, parked bool, err error) {
 		bodies, settle = r.release()
 	}
 	bodies = append(bodies, body)
-	r.note(r.w.end(settle, bodies...), bodies)
+	r.apply(r.w.end(settle, bodies...), bodies)
 	return nil, true, nil
 }
 
@@ -59,16 +59,16 @@ func (s *state) waiting() []openCall {
 // answers by itself: it has paid for a step, and needs the rest for its answer. It does not
 // when a person is waited for, who may take long.
 func (r *run) keepForPage() (kept bool, err error) {
-	p := &r.purse
-	if p.hold == nil || !p.hold.Reserved() || p.unsure > 0 || !r.awaitsPage() {
+	p := &r.budget
+	if p.reservation == nil || !p.reservation.Reserved() || p.maybeSpent > 0 || !r.awaitsPage() {
 		return false, nil
 	}
 	if err := r.w.flush(); err != nil { // what was spent counts, whatever becomes of the reservation
 		return false, err
 	}
 	c := r.spending()
-	c.Most = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
-	c.Enough, c.Wait, c.TTL = c.Most, false, pageTTL
+	c.Max = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
+	c.Enough, c.Wait, c.TTL = c.Max, false, pageTTL
 	h, err := r.reserve(c)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded {
 		return false, nil
@@ -76,7 +76,7 @@ func (r *run) keepForPage() (kept bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.hold = h
+	p.reservation = h
 	return true, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Bounds of what is kept of conversations that were active a moment ago.
 const (
-	mostRecalled  = 256
+	maxRecalled   = 256
 	recallEvents  = 2_000  // of one conversation
 	recalledTotal = 50_000 // events of all
 )
@@ -48,7 +48,7 @@ func (c *recall) put(stream string, events []footnote.Event) {
 		}
 	}
 	for id := range c.m { // any: they are all fresh
-		if len(c.m) < mostRecalled && c.total+n <= recalledTotal {
+		if len(c.m) < maxRecalled && c.total+n <= recalledTotal {
 			break
 		}
 		c.drop(id)

@@ -13,9 +13,9 @@ import (
 	"github.com/footnotehq/footnote/model/history"
 )
 
-// tend looks for runs to recover until the engine stops.
-func (e *Engine) tend() {
-	tick := time.NewTimer(e.look())
+// recoverLoop looks for runs to recover until the engine stops.
+func (e *Engine) recoverLoop() {
+	tick := time.NewTimer(e.recoverPause())
 	defer tick.Stop()
 	for {
 		select {
@@ -28,18 +28,18 @@ func (e *Engine) tend() {
 				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
 			}
 			cancel()
-			tick.Reset(e.look()) // only now: a slow log gets a pause, too; see availability
+			tick.Reset(e.recoverPause()) // only now: a slow log gets a pause, too; see availability
 		}
 	}
 }
 
-// look is the time to the next look for runs to recover. Engines that share a log
+// recoverPause is the time to the next look for runs to recover. Engines that share a log
 // look at different times, so that they rarely want the same run at once.
-func (e *Engine) look() time.Duration {
+func (e *Engine) recoverPause() time.Duration {
 	if e.opts.Shared == nil {
-		return soleLook
+		return soleRecoverPause
 	}
-	return shortestLook + mathrand.N(longestLook-shortestLook)
+	return minRecoverPause + mathrand.N(maxRecoverPause-minRecoverPause)
 }
 
 // Recover goes on with the runs whose owner has died, and with parked ones whose
@@ -51,12 +51,12 @@ func (e *Engine) Recover(ctx context.Context) error {
 	if err == nil && len(heads) > 0 && e.opts.Shared != nil {
 		err = e.opts.Shared.Ping(ctx)
 	}
-	e.availability.note(begun, err)
+	e.availability.record(begun, err)
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
 	if e.opts.Shared != nil {
-		heads = e.availability.lost(heads)
+		heads = e.availability.ownerless(heads)
 	}
 	e.recoverAll(ctx, heads)
 	if e.opts.Shared != nil {
@@ -75,8 +75,8 @@ func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
 	}
 }
 
-// mostRecoveries is how often a run may take its process down with it.
-const mostRecoveries = 3
+// maxRecoveries is how often a run may take its process down with it.
+const maxRecoveries = 3
 
 // recover goes on with one run, or ends it when nobody wants it any more. One that waits
 // goes on waiting.
@@ -118,7 +118,7 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	if err != nil {
 		return err
 	}
-	if e.withdrawn(ctx, s.started.Key) {
+	if e.revoked(ctx, s.started.Key) {
 		_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: byRevoked})
 		return err
 	}
@@ -131,7 +131,7 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 		err = e.mayGoOn(p, s)
 	}
 	orphan := head.RunState == "running"
-	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
+	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= maxRecoveries) {
 		return e.interrupt(ctx, head) // also when its user may no longer use the assistant, a source or the model
 	}
 	if !orphan {
@@ -189,15 +189,15 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 	bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
 	r.recovered = recovered
-	lost, settle, err := e.lost(ctx, head.ID, s, true)
+	lost, settle, err := e.estimateLost(ctx, head.ID, s, true)
 	if err != nil {
 		r.drop()
 		return err
 	}
-	r.purse.unknown = len(settle) > 0
+	r.budget.unknown = len(settle) > 0
 	bodies = append(lost, bodies...)
 	r.mu.Lock()
-	r.note(head.Last+1, bodies)
+	r.apply(head.Last+1, bodies)
 	err = r.first(ctx, footnote.Append{Bodies: bodies, Settle: settle})
 	r.mu.Unlock()
 	if err != nil {
@@ -208,9 +208,9 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 	return nil
 }
 
-// lost returns the events, and their settlement, for the calls of a run whose process died.
+// estimateLost returns the events, and their settlement, for the calls of a run whose process died.
 // What they used is estimated. With goesOn, the run keeps its reservation.
-func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool) (
+func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, goesOn bool) (
 	bodies []footnote.Body, settle []footnote.Settle, err error,
 ) {
 	reserved, err := e.opts.Log.Reserved(ctx, stream)
@@ -221,7 +221,7 @@ func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool)
 		if r.Run != s.run || s.run == "" {
 			continue // a call outside the run, which may still be under way
 		}
-		u, spent := lostUse(r, e.opts.Budget.Weight(s.opened.Tier))
+		u, spent := estimatedUse(r, e.opts.Budget.Weight(s.opened.Tier))
 		spent.Keep = goesOn && r.ID == reservationOf(s.run)
 		if settle = append(settle, spent); r.Lost != (footnote.Amount{}) {
 			bodies = append(bodies, footnote.StepFailed{
@@ -233,9 +233,9 @@ func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool)
 	return bodies, settle, nil
 }
 
-// lostUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
+// estimatedUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
 // them.
-func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
+func estimatedUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
 	tokens := r.Lost.Tokens / max(1, weight)
 	amount := footnote.Amount{MicroUSD: r.Lost.MicroUSD, Tokens: tokens * max(1, weight)}
 	answer := min(tokens, leastAnswer)

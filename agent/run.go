@@ -36,18 +36,18 @@ type run struct {
 	recovered bool // it goes on after its owner died
 	alerted   bool // the operator was told that the log is torn
 	done      chan struct{}
-	untell    context.CancelFunc // stops telling other engines what happens
+	stopRelay context.CancelFunc // stops telling other engines what happens
 	trace     string             // what the log keeps for the Tracer
 	followed  func(RunEnd)
-	purse     purse
+	budget    budget
 	outage    *outage
 	gaveUp    error // why the loop ended without an end of the run: the store was away for too long
 
-	mu     sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
-	rows   map[string]footnote.Result // rows of this run's results, by id
-	s      *state
-	vetted map[string]string               // calls that a Checked tool has checked: why they are refused, or empty
-	undone map[string][]footnote.Statement // of calls that broke, by id
+	mu           sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
+	rows         map[string]footnote.Result // rows of this run's results, by id
+	s            *state
+	checkedCalls map[string]string               // calls that a Checked tool has checked: why they are refused, or empty
+	cutShort     map[string][]footnote.Statement // of calls that broke, by id
 	// closed is set when the run takes no more answers: it has parked or ended.
 	closed bool
 }
@@ -126,18 +126,18 @@ func (r *run) first(ctx context.Context, a footnote.Append) error {
 func (r *run) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(r.w.put(blobs, bodies...), bodies)
+	r.apply(r.w.put(blobs, bodies...), bodies)
 }
 
 // settled is put for events with settlements.
 func (r *run) settled(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(r.w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle}, true), bodies)
+	r.apply(r.w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle}, true), bodies)
 }
 
-// note applies events that were queued from seq on. r.mu must be held.
-func (r *run) note(seq int64, bodies []footnote.Body) {
+// apply applies events that were queued from seq on. r.mu must be held.
+func (r *run) apply(seq int64, bodies []footnote.Body) {
 	for i, b := range bodies {
 		r.s.apply(footnote.Event{Stream: r.stream, Seq: seq + int64(i), Run: r.id, Body: b})
 	}
@@ -158,10 +158,10 @@ func (r *run) openCalls() []openCall {
 // execute drives the run to its end, or until it is parked.
 func (r *run) execute() {
 	defer close(r.done)
-	defer r.untell()
+	defer r.stopRelay()
 	terminal, answered := r.loop()
 	switch {
-	case r.leaves(terminal):
+	case r.isHandedOver(terminal):
 		r.handOver()
 		terminal = nil
 	case terminal != nil:
@@ -172,8 +172,8 @@ func (r *run) execute() {
 		err = r.gaveUp
 		r.topic.Fail(err)
 	}
-	if r.purse.hold != nil {
-		r.purse.hold.Freed()
+	if r.budget.reservation != nil {
+		r.budget.reservation.Freed()
 	}
 	r.mu.Lock()
 	r.closed = true
@@ -214,9 +214,9 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	if r.final() {
 		return r.ended(model.EndTurn, &model.Reply{})
 	}
-	var t turns
+	var t retries
 	for {
-		last := r.s.steps >= r.a.Limits.Turns
+		last := r.s.steps >= r.a.Limits.Steps
 		reply, err := r.step(last)
 		if err != nil {
 			return r.broken(err)
@@ -226,7 +226,7 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 			return r.ended(model.Refusal, reply)
 		case last:
 			return r.ended("max_turns", reply)
-		case r.purse.closing:
+		case r.budget.closing:
 			return r.ended("budget", reply)
 		}
 		parked, more, err := r.follow(&reply.Message, &t)
@@ -246,15 +246,15 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	}
 }
 
-// turns counts what a loop may do only a few times.
-type turns struct {
+// retries counts what a loop may do only a few times.
+type retries struct {
 	nudged       bool
 	pauses, cuts int
 }
 
 // follow handles a message that is not the last one. more says that the model is to be called
 // again.
-func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
+func (r *run) follow(m *footnote.AssistantMessage, t *retries) (parked, more bool, err error) {
 	calls := r.openCalls()
 	cut := m.StopReason == model.MaxTokens || m.StopReason == model.ContextExceeded
 	switch {

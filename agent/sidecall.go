@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	sideJobs = 4                // calls of Complete side by side; others wait
-	sideTime = 60 * time.Second // for one of them, waiting included
-	sideSize = 10               // times the longest message: its prompt quotes a conversation
+	maxSideCalls = 4                // calls of Complete side by side; others wait
+	sideCallTime = 60 * time.Second // for one of them, waiting included
+	sideCallSize = 10               // times the longest message: its prompt quotes a conversation
 )
 
 // Complete makes one model call without tools for a side job, such as writing a statement. It stores only what the call
@@ -34,7 +34,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 	if err != nil {
 		return "", footnote.Spent{}, err
 	}
-	if n, most := utf8.RuneCountInString(prompt), sideSize*a.Limits.InputSize; n > most {
+	if n, most := utf8.RuneCountInString(prompt), sideCallSize*a.Limits.InputSize; n > most {
 		return "", footnote.Spent{},
 			footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
 	}
@@ -43,7 +43,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Spent{}, err
 	}
 	defer leave()
-	m, hold, err := e.aside(ctx, a, "", Spending{Wait: true}, model.Request{
+	m, hold, err := e.sideCall(ctx, a, "", Spending{Wait: true}, model.Request{
 		Principal: p,
 		Model:     tier.Model,
 		Messages:  []model.Message{{Role: "user", Content: textContent(prompt)}},
@@ -69,7 +69,7 @@ const (
 )
 
 // spent stores what a side job has used, whether or not its caller still waits.
-func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent, hold Hold) error {
+func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent, hold Reservation) error {
 	if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
 		hold.Drop()
 		return nil
@@ -107,28 +107,28 @@ func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.S
 	return err
 }
 
-// aside reserves, waits for its turn, makes one model call beside the runs, and returns it with what was reserved for
+// sideCall reserves, waits for its turn, makes one model call beside the runs, and returns it with what was reserved for
 // it. What a failed call used is stored, and returned in a message without content. Purpose is what the call is for:
 // ForTitle, ForSummary, or empty when the caller tells the audit itself.
-func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spending,
-	req model.Request) (footnote.AssistantMessage, Hold, error) {
-	ctx, cancel := e.sideContext(ctx)
+func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c Spending,
+	req model.Request) (footnote.AssistantMessage, Reservation, error) {
+	ctx, cancel := e.sideCallContext(ctx)
 	defer cancel()
 	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
-	c.TTL = cmp.Or(c.TTL, sideTime) + graceTTL
+	c.TTL = cmp.Or(c.TTL, sideCallTime) + graceTTL
 	hold, err := e.reserve(ctx, a, &req, c) // first: who waits for money takes no place from those who have it
 	if err != nil {
 		return footnote.AssistantMessage{}, nil, err
 	}
 	select {
-	case e.side <- struct{}{}:
-		defer func() { <-e.side }()
+	case e.sideCalls <- struct{}{}:
+		defer func() { <-e.sideCalls }()
 	case <-ctx.Done():
 		hold.Drop()
-		return footnote.AssistantMessage{}, nil, sideError(ctx, nil)
+		return footnote.AssistantMessage{}, nil, sideCallError(ctx, nil)
 	}
 	begun := e.opts.Now()
-	reply, err := e.call(ctx, a, &req, deaf{})
+	reply, err := e.call(ctx, a, &req, noLive{})
 	took := e.opts.Now().Sub(begun)
 	if err != nil {
 		se := stepError(err)
@@ -140,7 +140,7 @@ func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spen
 		if lost := e.spent(ctx, req.Principal, spent, hold); lost != nil {
 			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
 		}
-		return footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, nil, sideError(ctx, err)
+		return footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, nil, sideCallError(ctx, err)
 	}
 	m := reply.Message
 	m.Millis = took.Milliseconds()
@@ -148,16 +148,16 @@ func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spen
 	return m, hold, nil
 }
 
-// sideContext ends with the caller, with the engine, or when the time is over.
-func (e *Engine) sideContext(ctx context.Context) (context.Context, context.CancelFunc) {
+// sideCallContext ends with the caller, with the engine, or when the time is over.
+func (e *Engine) sideCallContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	detach := context.AfterFunc(e.ctx, func() { stop(context.Cause(e.ctx)) })
-	ctx, cancel := context.WithTimeoutCause(ctx, sideTime, errRunTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, sideCallTime, errRunTime)
 	return ctx, func() { cancel(); detach(); stop(nil) }
 }
 
-// sideError classifies why a side job gave nothing.
-func sideError(ctx context.Context, err error) error {
+// sideCallError classifies why a side job gave nothing.
+func sideCallError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRunTime):
 		return &footnote.Error{Code: footnote.AgentTimeout, Message: "The answer took too long.", Err: err}
@@ -173,11 +173,11 @@ func sideError(ctx context.Context, err error) error {
 	}
 }
 
-// deaf is a Live that nobody listens to.
-type deaf struct{}
+// noLive is a Live that nobody listens to.
+type noLive struct{}
 
-func (deaf) Start(int, string, string, string)          {}
-func (deaf) Delta(int, []byte)                          {}
-func (deaf) Stop(int)                                   {}
-func (deaf) Flush()                                     {}
-func (deaf) Retrying(int, footnote.Code, time.Duration) {}
+func (noLive) Start(int, string, string, string)          {}
+func (noLive) Delta(int, []byte)                          {}
+func (noLive) Stop(int)                                   {}
+func (noLive) Flush()                                     {}
+func (noLive) Retrying(int, footnote.Code, time.Duration) {}

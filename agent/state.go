@@ -18,49 +18,49 @@ import (
 
 // state is what a log says about its conversation: a fold over its events.
 type state struct {
-	events     []footnote.Event
-	opened     footnote.Opened
-	openedLost bool   // the event cannot be read
-	run        string // the run that has not ended
-	lastRun    string // the newest run, ended or not
-	started    footnote.RunStarted
-	parked     bool
-	resumes    int
-	recoveries int // how often its owner died
-	steps      int
-	usage      footnote.Usage
-	cost       footnote.Cost
-	lost       footnote.Cost // the part of cost that was reserved when a process died
-	active     time.Duration // of the run before since; see spent
-	since      time.Time     // when it last began or went on, if that was stored
-	seen       time.Time     // of the newest event
-	calls      []openCall
-	approvals  map[string]footnote.ApprovalGiven // by call id
-	asked      map[string]bool                   // call ids whose approval was asked for
-	results    map[string]footnote.ToolResult    // by call id
-	always     map[string]int64                  // tools that are approved for good, and since which event
-	stored     []footnote.StoredResult           // those that count
-	storedAt   []int64                           // the event of each
-	asides     []aside                           // what people ran since the newest message
-	ids        map[string]bool                   // call ids used so far
-	ordinal    int                               // tool calls and people's queries so far
-	said       []said                            // the messages that count
-	answer     string                            // the newest text of the run
-	chart      json.RawMessage                   // the newest chart of the run
-	titled     footnote.Titled
-	answers    int  // Answered events so far
-	damaged    bool // some events cannot be read
+	events            []footnote.Event
+	opened            footnote.Opened
+	openingUnreadable bool   // the event cannot be read
+	run               string // the run that has not ended
+	lastRun           string // the newest run, ended or not
+	started           footnote.RunStarted
+	parked            bool
+	resumes           int
+	recoveries        int // how often its owner died
+	steps             int
+	usage             footnote.Usage
+	cost              footnote.Cost
+	lostCost          footnote.Cost // the part of cost that was reserved when a process died
+	active            time.Duration // of the run before since; see spent
+	since             time.Time     // when it last began or went on, if that was stored
+	seen              time.Time     // of the newest event
+	calls             []openCall
+	approvals         map[string]footnote.ApprovalGiven // by call id
+	asked             map[string]bool                   // call ids whose approval was asked for
+	results           map[string]footnote.ToolResult    // by call id
+	always            map[string]int64                  // tools that are approved for good, and since which event
+	stored            []footnote.StoredResult           // those that count
+	storedAt          []int64                           // the event of each
+	userQueries       []userQuery                       // what people ran since the newest message
+	ids               map[string]bool                   // call ids used so far
+	ordinal           int                               // tool calls and people's queries so far
+	messages          []userMessage                     // the messages that count
+	answer            string                            // the newest text of the run
+	chart             json.RawMessage                   // the newest chart of the run
+	titled            footnote.Titled
+	answers           int  // Answered events so far
+	damaged           bool // some events cannot be read
 }
 
-// said is a message of a person, or of ours in a person's place: then it has no
+// userMessage is a message of a person, or of ours in a person's place: then it has no
 // text.
-type said struct {
+type userMessage struct {
 	seq int64
 	footnote.UserMessage
 }
 
-// aside is a query that a person ran.
-type aside struct {
+// userQuery is a query that a person ran.
+type userQuery struct {
 	seq int64
 	footnote.QueryRun
 }
@@ -87,7 +87,7 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.Opened:
 		s.opened = b
 	case footnote.UserMessage:
-		s.said, s.asides = append(s.said, said{ev.Seq, b}), nil
+		s.messages, s.userQueries = append(s.messages, userMessage{ev.Seq, b}), nil
 	case footnote.Rewound:
 		s.rewind(b.ToSeq)
 	case footnote.Segmented:
@@ -99,7 +99,7 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.QueryRun:
 		s.ordinal++
 		s.keep(ev.Seq, b.Result)
-		s.asides = append(s.asides, aside{ev.Seq, b})
+		s.userQueries = append(s.userQueries, userQuery{ev.Seq, b})
 	case footnote.RunStarted:
 		s.begin(ev.Run, b)
 	case footnote.RunResumed:
@@ -112,7 +112,7 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.StepFailed:
 		s.usage, s.cost = s.usage.Add(b.Usage), s.cost.Add(b.Cost)
 		if b.Lost {
-			s.lost = s.lost.Add(b.Cost)
+			s.lostCost = s.lostCost.Add(b.Cost)
 		}
 	case footnote.AssistantMessage:
 		s.replied(b)
@@ -133,14 +133,14 @@ func (s *state) apply(ev footnote.Event) {
 func (s *state) begin(run string, b footnote.RunStarted) {
 	s.run, s.started, s.parked, s.resumes, s.recoveries = run, b, false, 0, 0
 	s.lastRun = run
-	s.steps, s.usage, s.cost, s.lost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
+	s.steps, s.usage, s.cost, s.lostCost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
 	s.answer, s.chart, s.calls = "", nil, nil
 }
 
 // unreadable takes what is known of an event that cannot be read: its kind.
 func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	s.damaged = true
-	s.openedLost = s.openedLost || ev.Seq == 1 // the first event of a conversation
+	s.openingUnreadable = s.openingUnreadable || ev.Seq == 1 // the first event of a conversation
 	switch {
 	case b.Kind == "run_started":
 		s.begin(ev.Run, unknownStart)
@@ -251,18 +251,18 @@ func (s *state) keep(seq int64, r footnote.StoredResult) {
 // and standing approvals. Ids stay taken, and the calls that were answered stay
 // answered: the numbers of results only ever grow, and a late answer is a late one.
 func (s *state) rewind(to int64) {
-	n := len(s.said)
-	for n > 0 && s.said[n-1].seq > to {
+	n := len(s.messages)
+	for n > 0 && s.messages[n-1].seq > to {
 		n--
 	}
-	s.said = s.said[:n:n]
+	s.messages = s.messages[:n:n]
 	n = len(s.stored)
 	for n > 0 && s.storedAt[n-1] > to {
 		n--
 	}
 	// A new array: tools may still hold the old one.
 	s.stored, s.storedAt = s.stored[:n:n], s.storedAt[:n:n]
-	s.asides = slices.DeleteFunc(slices.Clone(s.asides), func(a aside) bool { return a.seq > to })
+	s.userQueries = slices.DeleteFunc(slices.Clone(s.userQueries), func(a userQuery) bool { return a.seq > to })
 	maps.DeleteFunc(s.always, func(_ string, since int64) bool { return since > to })
 }
 
@@ -277,8 +277,8 @@ func (s *state) question() string {
 // questions is how many messages with words count.
 func (s *state) questions() int {
 	n := 0
-	for i := range s.said {
-		if s.said[i].Text != "" {
+	for i := range s.messages {
+		if s.messages[i].Text != "" {
 			n++
 		}
 	}
@@ -287,7 +287,7 @@ func (s *state) questions() int {
 
 // where is where the newest message that says it was asked.
 func (s *state) where() json.RawMessage {
-	for _, m := range slices.Backward(s.said) {
+	for _, m := range slices.Backward(s.messages) {
 		if m.Where != nil {
 			return m.Where
 		}
@@ -297,9 +297,9 @@ func (s *state) where() json.RawMessage {
 
 // message is the message with words that a person said: the one with sequence seq,
 // or the newest for 0; nil when there is none that counts.
-func (s *state) message(seq int64) *said {
-	for i := len(s.said) - 1; i >= 0; i-- {
-		if m := &s.said[i]; m.Text != "" && (seq == 0 || m.seq == seq) {
+func (s *state) message(seq int64) *userMessage {
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		if m := &s.messages[i]; m.Text != "" && (seq == 0 || m.seq == seq) {
 			return m
 		}
 	}

@@ -87,7 +87,7 @@ func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Sta
 func (s *state) unapproved(call string) bool { return s.asked[call] && !s.approvals[call].Approved }
 
 // statements returns those of the call, which was made.
-func (c *making) statements() []footnote.Statement {
+func (c *execution) statements() []footnote.Statement {
 	ran := c.ran.All()
 	for i := range ran {
 		if ran[i].Outcome == "" {

@@ -23,12 +23,12 @@ const maxAttempts = 3
 // A run waits in step while the model speaks. Large values are not kept on the stack here,
 // because that would double its size.
 func (r *run) step(last bool) (*model.Reply, error) {
-	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}}
+	s := &modelCall{r: r, n: r.s.steps + 1, shown: map[string]bool{}}
 	for attempt := 1; ; attempt++ {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
-		if !r.purse.calling { // otherwise it was reserved for an attempt that came to nothing
+		if !r.budget.calling { // otherwise it was reserved for an attempt that came to nothing
 			s.req = r.request(last)
 			if err := r.afford(&s.req); err != nil {
 				return nil, err
@@ -39,7 +39,7 @@ func (r *run) step(last bool) (*model.Reply, error) {
 		reply, err := r.e.call(r.ctx, r.a, &s.req, live)
 		live.end()
 		if err == nil {
-			s.said(reply, live)
+			s.succeeded(reply, live)
 			return reply, nil
 		}
 		if err := s.retry(err, live); err != nil {
@@ -71,8 +71,8 @@ func (r *run) history() []history.Message {
 	return messages
 }
 
-// stepping is a step that is being made.
-type stepping struct {
+// modelCall is a step that is being made.
+type modelCall struct {
 	r     *run
 	n     int // the step's number within the run
 	req   model.Request
@@ -80,36 +80,36 @@ type stepping struct {
 	shown map[string]bool // call ids of all attempts
 }
 
-// said puts the message of a call.
-func (s *stepping) said(reply *model.Reply, live *live) {
+// succeeded puts the message of a call.
+func (s *modelCall) succeeded(reply *model.Reply, live *live) {
 	m := &reply.Message
 	took := s.r.e.opts.Now().Sub(s.begun)
 	m.Millis = took.Milliseconds()
 	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
-	s.r.message(s.n, reply, live, s.r.purse.used(m.Usage, m.Cost))
+	s.r.message(s.n, reply, live, s.r.budget.used(m.Usage, m.Cost))
 }
 
 // retry records a call that failed and waits until it can be made again. It returns why it
 // cannot.
-func (s *stepping) retry(err error, live *live) error {
+func (s *modelCall) retry(err error, live *live) error {
 	r, se := s.r, stepError(err)
 	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
 	r.e.opts.Metrics.StepFailed(se.Code)
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
 		// What was said until then is the answer, as if the model had ended there.
 		reply := halted(s.req.Model, se)
-		r.message(s.n, &reply, live, r.purse.used(se.Usage, se.Cost))
+		r.message(s.n, &reply, live, r.budget.used(se.Usage, se.Cost))
 		return err
 	}
-	s.broke(live, se)
+	s.failed(live, se)
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if se.Code == footnote.BudgetExceeded && r.purse.short {
+	if se.Code == footnote.BudgetExceeded && r.budget.short {
 		return dayOver{err} // a limit was reached, not that of the question
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
-	if !se.Again || live.said || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
+	if !se.Again || live.textShown || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
 		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id,
 			"step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
 		return err
@@ -150,14 +150,14 @@ func stepError(err error) *model.StepError {
 	return &model.StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
 }
 
-// broke records a model call that failed after something was shown or used.
-func (s *stepping) broke(l *live, se *model.StepError) {
+// failed records a model call that failed after something was shown or used.
+func (s *modelCall) failed(l *live, se *model.StepError) {
 	r := s.r
 	if !l.begun && se.Cost.MicroUSD == 0 && se.Usage == (footnote.Usage{}) {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
-	r.settled(r.purse.used(se.Usage, se.Cost), nil,
+	r.settled(r.budget.used(se.Usage, se.Cost), nil,
 		footnote.StepFailed{
 			Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
 		})
@@ -195,9 +195,9 @@ func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Sett
 	defer r.mu.Unlock()
 	bodies := []footnote.Body{*m}
 	if len(toolCalls(m.Blocks)) > 0 {
-		r.note(r.w.later(settle, bodies...), bodies)
+		r.apply(r.w.later(settle, bodies...), bodies)
 	} else {
-		r.note(r.w.hold(settle, bodies...), bodies)
+		r.apply(r.w.hold(settle, bodies...), bodies)
 	}
 }
 

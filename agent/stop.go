@@ -11,7 +11,7 @@ import (
 // not exist, is left as it is. One that another engine drives is asked to end, which
 // is not waited for.
 func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
-	for tries := noteTries; ; tries-- {
+	for tries := raceTries; ; tries-- {
 		if err := e.stopOnce(ctx, conversation, by); !e.raced(err) || tries == 0 {
 			return err
 		}
@@ -79,7 +79,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		// It has ended, or another one has begun, since the head was read.
 		return head, footnote.Errorf(footnote.Conflict, "The conversation has moved on.")
 	}
-	bodies, settle, err := e.lost(ctx, head.ID, s, false)
+	bodies, settle, err := e.estimateLost(ctx, head.ID, s, false)
 	if err != nil {
 		return head, err
 	}
@@ -123,15 +123,15 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 // How often runs are looked at whose keys may have been revoked, and how long the
 // answer may take.
 const (
-	guardEvery = 2 * time.Second
-	guardTime  = 5 * time.Second
+	keysEvery = 2 * time.Second
+	keyTime   = 5 * time.Second
 )
 
-// guard ends runs whose API keys were revoked, until the engine stops. A request that
+// watchKeys ends runs whose API keys were revoked, until the engine stops. A request that
 // is open ends with its key by itself; a run may have none, or have been taken over
 // from another engine.
-func (e *Engine) guard() {
-	tick := time.NewTicker(guardEvery)
+func (e *Engine) watchKeys() {
+	tick := time.NewTicker(keysEvery)
 	defer tick.Stop()
 	keys := map[string]string{}
 	for {
@@ -140,7 +140,7 @@ func (e *Engine) guard() {
 			return
 		case <-tick.C:
 			e.endRevoked()
-			keys = e.endWaiting(keys)
+			keys = e.endParked(keys)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (e *Engine) endRevoked() {
 		}
 	}
 	for key, runs := range byKey {
-		if !e.withdrawn(e.ctx, key) {
+		if !e.revoked(e.ctx, key) {
 			continue
 		}
 		for _, r := range runs {
@@ -166,12 +166,12 @@ func (e *Engine) endRevoked() {
 	}
 }
 
-// endWaiting does so for the runs that wait, which no engine drives: each engine looks
+// endParked does so for the runs that wait, which no engine drives: each engine looks
 // at all of them whose users have lost a key, and the first one ends them. Keys are those
 // that such runs came with, so that a log is read once for each and not at each look: who
 // has changed a key goes on to wait with the new one.
-func (e *Engine) endWaiting(keys map[string]string) (now map[string]string) {
-	ctx, cancel := context.WithTimeout(e.ctx, guardTime)
+func (e *Engine) endParked(keys map[string]string) (now map[string]string) {
+	ctx, cancel := context.WithTimeout(e.ctx, keyTime)
 	defer cancel()
 	heads, err := e.opts.Log.Withdrawn(ctx, e.opts.Now(), 1000)
 	if err != nil {
@@ -191,19 +191,19 @@ func (e *Engine) endWaiting(keys map[string]string) (now map[string]string) {
 			key = s.started.Key
 		}
 		now[head.Run] = key
-		if e.withdrawn(ctx, key) {
+		if e.revoked(ctx, key) {
 			e.recoverAll(ctx, []footnote.Stream{head})
 		}
 	}
 	return now
 }
 
-// withdrawn reports whether the key that a run came with no longer stands.
-func (e *Engine) withdrawn(ctx context.Context, key string) bool {
+// revoked reports whether the key that a run came with no longer stands.
+func (e *Engine) revoked(ctx context.Context, key string) bool {
 	if key == "" || e.opts.Standing == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, guardTime)
+	ctx, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
 	return footnote.CodeOf(e.opts.Standing(ctx, key)) == footnote.Unauthorized
 }

@@ -215,7 +215,7 @@ func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream
 
 // goOn starts a run in a conversation that exists.
 func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
-	for tries := noteTries; ; tries-- {
+	for tries := raceTries; ; tries-- {
 		again := *t
 		ticket, raced, err := e.goOnce(ctx, a, head.ID, &again)
 		if !raced || tries == 0 {

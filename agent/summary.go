@@ -60,20 +60,20 @@ func (r *run) segment() error {
 // affordSegment reserves what the first step needs when its history begins at from, with a
 // summary of what was before that is as long as it may be.
 func (r *run) affordSegment(events, before []footnote.Event, from int64) error {
-	words := strings.Repeat("x", min(summaryBytes, len(tell(history.Messages(before)))))
+	words := strings.Repeat("x", min(summaryBytes, len(transcript(history.Messages(before)))))
 	seg := footnote.Segmented{FromSeq: from, Summary: words + "\n\n" + r.carried(before)}
 	req := r.request(false)
 	req.Messages = history.Messages(append(slices.Clip(events), footnote.Event{Body: seg}))
 	r.e.permit(&req)
 	err := r.reserveStep(&req)
-	r.purse.calling, r.purse.closing = false, false // step asks again, for what it will really send
+	r.budget.calling, r.budget.closing = false, false // step asks again, for what it will really send
 	return err
 }
 
 // cut is the message of the user from which on at most so many messages are left, or
 // the newest; 0 when nothing is before it.
 func (r *run) cut(events []footnote.Event, most int) (from int64) {
-	for _, m := range slices.Backward(r.s.said) {
+	for _, m := range slices.Backward(r.s.messages) {
 		if m.Text == "" {
 			continue // words of ours, which stand between a call and its answer
 		}
@@ -97,7 +97,7 @@ func indexOf(events []footnote.Event, seq int64) int {
 // is none.
 func (r *run) summarise(messages []history.Message,
 	seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
-	told := tell(messages)
+	told := transcript(messages)
 	if !r.a.Summaries {
 		return tail(told, summaryBytes), nil, nil
 	}
@@ -108,9 +108,9 @@ func (r *run) summarise(messages []history.Message,
 		Messages: []model.Message{{Role: "user", Content: textContent(summaryPrompt(tail(told, summaryText)))}},
 	}
 	var m footnote.AssistantMessage
-	var hold Hold
+	var hold Reservation
 	err = r.retryWhileAway(r.ctx, func() error {
-		m, hold, err = r.e.aside(r.ctx, r.a, footnote.ForSummary, c, req)
+		m, hold, err = r.e.sideCall(r.ctx, r.a, footnote.ForSummary, c, req)
 		return err
 	})
 	if err != nil {
@@ -159,8 +159,8 @@ func (r *run) carried(before []footnote.Event) string {
 	return strings.Join(kept, "\n")
 }
 
-// tell is a history as text, each piece of it bounded.
-func tell(messages []history.Message) string {
+// transcript is a history as text, each piece of it bounded.
+func transcript(messages []history.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		for _, block := range history.Blocks(m) {

@@ -167,11 +167,11 @@ func TestRecalledEventsAreTheLogs(t *testing.T) {
 // it may.
 type perMessage struct{ asked []string }
 
-func (*perMessage) Most(req model.Request) (int64, footnote.Cost) {
+func (*perMessage) MaxUse(req model.Request) (int64, footnote.Cost) {
 	return 10, footnote.Cost{MicroUSD: int64(100*len(req.Messages) + 50)}
 }
 
-func (*perMessage) Least(req model.Request, grown int) (int64, footnote.Cost) {
+func (*perMessage) MinUse(req model.Request, grown int) (int64, footnote.Cost) {
 	return 10, footnote.Cost{MicroUSD: int64(100*len(req.Messages) + grown/300)}
 }
 

@@ -47,7 +47,7 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 		"words, in the language of the question, " +
 		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) +
 		"\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
-	m, hold, err := e.aside(ctx, a, footnote.ForTitle, Spending{
+	m, hold, err := e.sideCall(ctx, a, footnote.ForTitle, Spending{
 		Conversation: stream,
 		Tier:         counts,
 		TTL:          titleTime,
@@ -70,7 +70,7 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 // entitle gives a conversation, whose newest event was last when the model was asked,
 // the title that it has said.
 func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64,
-	m footnote.AssistantMessage, hold Hold) error {
+	m footnote.AssistantMessage, hold Reservation) error {
 	title := title(strings.Trim(firstLine(Text(m.Blocks)), " \t\"'“”„«»*#."))
 	if title == "" {
 		return errors.New("the model gave no title")
@@ -82,8 +82,8 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	defer leave()
 	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost, Model: m.Model, Millis: m.Millis}
 	settle := hold.Settle(m.Usage, m.Cost, false)
-	if err = e.add(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
-		_, _, err = e.note(ctx, p, stream, note{body: titled, settle: settle}) // something has happened meanwhile
+	if err = e.appendAfter(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
+		_, _, err = e.appendTo(ctx, p, stream, addition{body: titled, settle: settle}) // something has happened meanwhile
 	}
 	return err
 }

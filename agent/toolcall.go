@@ -34,12 +34,12 @@ const (
 // mostContent is how much of a result a model ever reads, and mostDetail how much
 // is kept beside it for a page, in bytes.
 const (
-	mostContent = 1 << 20
-	mostDetail  = 256 << 10
+	maxContent = 1 << 20
+	maxDetail  = 256 << 10
 )
 
-// making is a call that is being made.
-type making struct {
+// execution is a call that is being made.
+type execution struct {
 	plan
 	ran *footnote.Statements // what sources have noted of its statements
 	out tool.Output          // what the tool gave, before hooks changed it
@@ -56,7 +56,7 @@ func (r *run) call(p plan) (o outcome) {
 	if r.ctx.Err() != nil {
 		return outcome{err: context.Cause(r.ctx)} // it waited for its turn beside others
 	}
-	c, begun := &making{plan: p}, r.e.opts.Now()
+	c, begun := &execution{plan: p}, r.e.opts.Now()
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream,
@@ -64,7 +64,7 @@ func (r *run) call(p plan) (o outcome) {
 			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
 		}
 		if o.err != nil && c.ran != nil {
-			r.lost(p.call.ID, c.statements())
+			r.keepStatements(p.call.ID, c.statements())
 		}
 	}()
 	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
@@ -75,7 +75,7 @@ func (r *run) call(p plan) (o outcome) {
 	settled := false
 	defer func() {
 		if !settled && cost > 0 {
-			r.purse.broke(cost)
+			r.budget.callBroke(cost)
 		}
 	}()
 	var ctx context.Context
@@ -123,37 +123,37 @@ func (r *run) price(p plan) (int64, error) {
 	if cost <= 0 {
 		return 0, nil
 	}
-	r.purse.mu.Lock() // before r.mu, as in keepPriced
-	defer r.purse.mu.Unlock()
+	r.budget.mu.Lock() // before r.mu, as in keepPriced
+	defer r.budget.mu.Unlock()
 	r.mu.Lock()
 	left, c := r.left(), r.spending()
 	r.mu.Unlock()
-	promised := r.purse.promised + r.purse.unsure + cost
-	if promised+r.purse.back > left {
+	promised := r.budget.promised + r.budget.maybeSpent + cost
+	if promised+r.budget.closingCost > left {
 		return 0, footnote.Errorf(footnote.BudgetExceeded,
 			"What is left of the money for this question does not pay for it.")
 	}
 	if err := r.w.flush(); err != nil { // the store has to know what the run has spent
 		return 0, err
 	}
-	c.Most.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.purse.back, promised, false
-	c.Enough = c.Most
+	c.Max.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.budget.closingCost, promised, false
+	c.Enough = c.Max
 	h, err := r.reserve(c)
 	if err != nil {
-		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
+		r.budget.unknown = r.budget.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return 0, err
 	}
-	r.purse.hold = h
-	r.purse.promised += cost
+	r.budget.reservation = h
+	r.budget.promised += cost
 	return cost, nil
 }
 
-// broke records the price of a call that broke and may have been made.
-func (p *purse) broke(price int64) {
+// callBroke records the price of a call that broke and may have been made.
+func (p *budget) callBroke(price int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.promised -= price
-	p.unsure += price
+	p.maybeSpent += price
 }
 
 // unpaid is the outcome of a call that costs more than is left.
@@ -168,7 +168,7 @@ func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 
 // callWhileAway is hooked for a store that may go away. A call that only reads is retried; for
 // any other the model is told that it may have run.
-func (r *run) callWhileAway(ctx context.Context, m *making) (out tool.Output, err error) {
+func (r *run) callWhileAway(ctx context.Context, m *execution) (out tool.Output, err error) {
 	if !m.spec.ReadOnly {
 		if out, err = r.hooked(ctx, m); away(err) {
 			r.e.opts.Logger.Warn("the store went away during a call",
@@ -188,9 +188,9 @@ func (r *run) callWhileAway(ctx context.Context, m *making) (out tool.Output, er
 const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
 // hooked runs a tool between its hooks.
-func (r *run) hooked(ctx context.Context, m *making) (tool.Output, error) {
+func (r *run) hooked(ctx context.Context, m *execution) (tool.Output, error) {
 	r.mu.Lock()
-	c := r.s.tell(m.call, m.spec.Name, r.turn.Principal, r.stream, r.id)
+	c := r.s.toolCall(m.call, m.spec.Name, r.turn.Principal, r.stream, r.id)
 	r.mu.Unlock()
 	for _, before := range r.e.opts.Before {
 		refusal, err := before(ctx, &c)
@@ -216,8 +216,8 @@ func (r *run) hooked(ctx context.Context, m *making) (tool.Output, error) {
 	return out, nil
 }
 
-// tell is a call as its tool is told of it.
-func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) tool.Call {
+// toolCall is a call as its tool is told of it.
+func (s *state) toolCall(c openCall, name string, p footnote.Principal, stream, run string) tool.Call {
 	return tool.Call{
 		ID: c.ID, Name: name, Input: c.Input, Principal: p, Conversation: stream, Run: run, Where: s.where(),
 		Sources: s.opened.Sources, ResultID: resultID(c), Results: s.stored[:len(s.stored):len(s.stored)],
@@ -227,7 +227,7 @@ func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run 
 
 // limited runs a tool under its time limit. A tool that panics or does not stop in
 // time has failed; the run goes on.
-func (r *run) limited(ctx context.Context, m *making, c tool.Call) (tool.Output, error) {
+func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Output, error) {
 	limit := m.spec.Timeout
 	if limit <= 0 {
 		limit = r.a.Limits.Tool
@@ -316,7 +316,7 @@ func (r *run) fill(res *footnote.ToolResult, p plan, out tool.Output, took time.
 		r.e.opts.Logger.Error("tool gave a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
 		res.Chart = nil
 	}
-	if len(out.Detail) <= mostDetail && json.Valid(out.Detail) {
+	if len(out.Detail) <= maxDetail && json.Valid(out.Detail) {
 		res.Detail = out.Detail
 	} else if out.Detail != nil {
 		r.e.opts.Logger.Warn("a tool's detail is dropped",
@@ -328,20 +328,20 @@ func (r *run) fill(res *footnote.ToolResult, p plan, out tool.Output, took time.
 // its reader would not see, and not endless.
 func bounded(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= mostContent {
+	if len(s) <= maxContent {
 		return s
 	}
 	const end = "\n… (cut here: the result is too long)"
-	return strings.ToValidUTF8(s[:mostContent-len(end)], "") + end
+	return strings.ToValidUTF8(s[:maxContent-len(end)], "") + end
 }
 
-// lost keeps the statements of a call that broke for the result with which the end of
+// keepStatements keeps the statements of a call that broke for the result with which the end of
 // the run closes it.
-func (r *run) lost(call string, ran []footnote.Statement) {
+func (r *run) keepStatements(call string, ran []footnote.Statement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.undone == nil {
-		r.undone = map[string][]footnote.Statement{}
+	if r.cutShort == nil {
+		r.cutShort = map[string][]footnote.Statement{}
 	}
-	r.undone[call] = ran
+	r.cutShort[call] = ran
 }

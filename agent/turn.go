@@ -106,11 +106,11 @@ type Ticket struct {
 
 // Bounds of a turn that no setting changes.
 const (
-	mostImported  = 5_000   // turns of a client's own history
-	mostImportedB = 4 << 20 // bytes of it
-	mostContext   = 1 << 20 // bytes of what a door adds to a message
-	mostMessageID = 128     // bytes
-	mostWhere     = 64 << 10
+	maxImported      = 5_000   // turns of a client's own history
+	maxImportedBytes = 4 << 20 // bytes of it
+	maxContext       = 1 << 20 // bytes of what a door adds to a message
+	maxMessageID     = 128     // bytes
+	maxWhere         = 64 << 10
 )
 
 // message says what is wrong with a message for the assistant, and puts where it is
@@ -130,12 +130,12 @@ func (a *Assistant) message(t *Turn) error {
 
 // message says what is wrong with a message.
 func (l *Limits) message(t *Turn) error {
-	if len(t.Where) > mostWhere {
+	if len(t.Where) > maxWhere {
 		return footnote.Errorf(footnote.TooLarge, "What a message says of where it is asked has at most %d bytes.",
-			mostWhere)
+			maxWhere)
 	}
-	if len(t.MessageID) > mostMessageID {
-		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", mostMessageID)
+	if len(t.MessageID) > maxMessageID {
+		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", maxMessageID)
 	}
 	if t.Regenerate {
 		if t.Text != "" || t.Context != "" || len(t.History) > 0 {
@@ -157,7 +157,7 @@ func (l *Limits) message(t *Turn) error {
 	for _, h := range t.History {
 		size += len(h.Text)
 	}
-	if len(t.History) > mostImported || size > mostImportedB || len(t.Context) > mostContext {
+	if len(t.History) > maxImported || size > maxImportedBytes || len(t.Context) > maxContext {
 		return footnote.Errorf(footnote.TooLarge, "The message brings too much history or context with it.")
 	}
 	return nil
@@ -174,7 +174,7 @@ const (
 	maxColumns        = 2_000   // of a result
 	maxRows           = 10_000  // the same as for a query that the server runs
 	maxRowBytes       = 5 << 20 // of a result's rows, as they are stored
-	maxTold           = 50_000  // of a text answer, as the model reads it
+	maxResultText     = 50_000  // of a text answer, as the model reads it
 	maxColumnName     = 10_000
 	maxKind           = 40 // of a column's kind
 	maxRowCount       = 1_000_000_000_000
@@ -205,9 +205,9 @@ func answerBounds(a tool.Answer) error {
 	switch {
 	case len(a.CallID) > maxCallID:
 		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", maxCallID)
-	case len(a.Content) > mostContent:
+	case len(a.Content) > maxContent:
 		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are allowed.",
-			a.CallID, len(a.Content), mostContent)
+			a.CallID, len(a.Content), maxContent)
 	case len(a.SQL) > maxSQL:
 		return sqlTooLong(a, len(a.SQL))
 	case badRowCount(a.RowCount):

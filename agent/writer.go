@@ -80,9 +80,9 @@ func (w *writer) overdue() {
 	}
 }
 
-// aside is put for events that are not of the run. It does nothing while something
+// putOutside is put for events that are not of the run. It does nothing while something
 // is held, which must stay together with what follows it.
-func (w *writer) aside(settle []footnote.Settle, blobs map[footnote.Digest][]byte,
+func (w *writer) putOutside(settle []footnote.Settle, blobs map[footnote.Digest][]byte,
 	bodies ...footnote.Body) (seq int64, ok bool) {
 	w.mu.Lock()
 	held := len(w.queue) > 0 && w.queue[len(w.queue)-1].held
@@ -289,7 +289,7 @@ func (w *writer) flush() error {
 // stored is flush for those who do not wait while the log is away: what they have put
 // is written all the same once it is back.
 func (w *writer) stored(ctx context.Context) error {
-	look := time.NewTicker(lookElsewhere)
+	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
 	for {
 		if err := w.trouble(); err != nil {

@@ -174,10 +174,10 @@ func (l *Ledger) running(ctx context.Context, who person) (int64, error) {
 
 // Reserve implements agent.Budget. Without a limit nothing is reserved: what is spent
 // is counted all the same.
-func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Hold, error) {
-	h := &hold{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Most}
+func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Reservation, error) {
+	h := &hold{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Max}
 	ceilings := l.opts.Allow(p).ceilings(c.Conversation)
-	if len(ceilings) == 0 || c.Most.MicroUSD <= 0 && c.Most.Tokens <= 0 {
+	if len(ceilings) == 0 || c.Max.MicroUSD <= 0 && c.Max.Tokens <= 0 {
 		return h, nil
 	}
 	weighted := func(a footnote.Amount) footnote.Amount {
@@ -185,7 +185,7 @@ func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spen
 	}
 	wish := footnote.Reserve{
 		ID: c.ID, Org: p.Org, User: p.User, Stream: c.Conversation, Run: c.Run, Ceilings: ceilings, TTL: c.TTL,
-		Most: weighted(c.Most), Enough: weighted(c.Enough), Lost: weighted(c.Lost),
+		Most: weighted(c.Max), Enough: weighted(c.Enough), Lost: weighted(c.Lost),
 	}
 	try := func() (footnote.Reservation, error) { return l.opts.Store.Reserve(ctx, wish) }
 	var r footnote.Reservation

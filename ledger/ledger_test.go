@@ -21,7 +21,7 @@ var (
 
 // call is a model call of 1,000 tokens and a cent.
 func call(id, tier string) agent.Spending {
-	return agent.Spending{ID: id, Tier: tier, Most: footnote.Amount{Tokens: 1_000, MicroUSD: 10_000}, TTL: time.Hour}
+	return agent.Spending{ID: id, Tier: tier, Max: footnote.Amount{Tokens: 1_000, MicroUSD: 10_000}, TTL: time.Hour}
 }
 
 // allow gives everybody the same.
@@ -37,7 +37,7 @@ func TestDay(t *testing.T) {
 		Multipliers: map[string]int64{"pro": 5},
 		Allow:       allow(ledger.Allowance{TokensPerDay: 10_000}),
 	})
-	hold := func(p footnote.Principal, c agent.Spending) agent.Hold {
+	hold := func(p footnote.Principal, c agent.Spending) agent.Reservation {
 		t.Helper()
 		h, err := l.Reserve(t.Context(), p, c)
 		if err != nil {

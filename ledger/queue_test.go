@@ -30,11 +30,11 @@ type steps struct {
 	took        time.Duration
 }
 
-func (m *steps) Most(model.Request) (int64, footnote.Cost) {
+func (m *steps) MaxUse(model.Request) (int64, footnote.Cost) {
 	return 1_000, footnote.Cost{MicroUSD: m.most}
 }
 
-func (m *steps) Least(model.Request, int) (int64, footnote.Cost) {
+func (m *steps) MinUse(model.Request, int) (int64, footnote.Cost) {
 	return 100, footnote.Cost{MicroUSD: m.least}
 }
 
@@ -292,7 +292,7 @@ func TestQueue(t *testing.T) {
 		}
 		begun = time.Now()
 		_, err = l.Reserve(t.Context(), ada, agent.Spending{ID: "big", Run: "big", Wait: true, TTL: time.Hour,
-			Most: footnote.Amount{MicroUSD: 20_000}, Enough: footnote.Amount{MicroUSD: 16_000}})
+			Max: footnote.Amount{MicroUSD: 20_000}, Enough: footnote.Amount{MicroUSD: 16_000}})
 		e, ok = errors.AsType[*footnote.Error](err)
 		if !ok || time.Since(begun) != 0 || e.RetryAfter != 0 ||
 			e.Message != "The limit of 0.015 USD a day for you is too small for this answer, even unused. "+

@@ -33,11 +33,11 @@ type dear struct {
 	hang chan struct{} // a call waits for it; nil: none does
 }
 
-func (d *dear) Most(model.Request) (int64, footnote.Cost) {
+func (d *dear) MaxUse(model.Request) (int64, footnote.Cost) {
 	return 1_000, footnote.Cost{MicroUSD: d.most}
 }
 
-func (d *dear) Least(model.Request, int) (int64, footnote.Cost) {
+func (d *dear) MinUse(model.Request, int) (int64, footnote.Cost) {
 	return 500, footnote.Cost{MicroUSD: d.most / 3}
 }
 

@@ -175,7 +175,7 @@ func (a *app) drive(ctx context.Context, ended func()) (err error) {
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
 		Access:  a.allowed(),
-		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.publish(),
+		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Relay: a.publish(),
 		Recall: a.cfg.Recall, Now: clock(a.store),
 		Refused: a.refused,
 	})

@@ -57,7 +57,7 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 func (a *app) limits() agent.Limits {
 	c := a.cfg
 	return agent.Limits{
-		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout,
+		Steps: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout,
 		Park:      c.ParkTimeout,
 		InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
 	}

@@ -85,7 +85,7 @@ func serve(t *testing.T) string {
 		Log: log, Hub: live, Logger: logger, Resolve: resolve,
 		Assistants: []*agent.Assistant{{
 			Name: "analyst", Model: model, ModelName: "claude-sonnet-5-5", Tools: tools(),
-			Limits: agent.Limits{Turns: 6},
+			Limits: agent.Limits{Steps: 6},
 			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 				return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
 			},

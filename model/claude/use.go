@@ -8,10 +8,10 @@ import (
 // maxToolOverhead is an upper bound for the tokens that the vendor adds to a prompt with tools.
 const maxToolOverhead = 1_000
 
-// Most returns an upper bound for the usage of a call: its full output limit, and its prompt as if all of it
+// MaxUse returns an upper bound for the usage of a call: its full output limit, and its prompt as if all of it
 // were written to the cache, priced for the most expensive model that may be tried. It assumes two bytes per
 // token of the prompt; the actual number is above three.
-func (m *Model) Most(req model.Request) (tokens int64, cost footnote.Cost) {
+func (m *Model) MaxUse(req model.Request) (tokens int64, cost footnote.Cost) {
 	lasting, size := len(req.System)+len(req.Tools), 0
 	for _, msg := range req.Messages {
 		size += len(msg.Content)
@@ -52,9 +52,9 @@ func (m *Model) prompt(req *model.Request, grown int) footnote.Usage {
 	return u
 }
 
-// Least returns what must be left for a call to be made at all, for the most expensive model that may be
+// MinUse returns what must be left for a call to be made at all, for the most expensive model that may be
 // tried: its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
-func (m *Model) Least(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
+func (m *Model) MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
 	u := m.prompt(&req, grown)
 	for _, model := range m.candidates(&req) {
 		req.MaxCost = 0
