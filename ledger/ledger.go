@@ -362,7 +362,7 @@ var whose = map[string]string{
 	"usd_per_day": "a day for this server",
 }
 
-// hold implements agent.Hold.
+// hold implements agent.Reservation.
 type hold struct {
 	l      *Ledger
 	id     string // of the reservation; empty: there is none
