@@ -260,13 +260,13 @@ func (a *app) allowed() agent.Access {
 
 // folderError explains why the data folder cannot be used, and how to fix it.
 func folderError(folder string, err error) error {
-	what := "cannot be made: this user may not write where it is to be. Make it beforehand, or choose another with " +
+	what := "cannot be created: this user may not write there. Create it first, or choose another with " +
 		"--data."
 	switch info, serr := os.Stat(folder); {
 	case serr == nil && info.IsDir():
-		what = "cannot be written to. Give this user the right to, or choose another with --data."
+		what = "is not writable for this user. Change its permissions, or choose another with --data."
 	case serr == nil || errors.Is(err, syscall.ENOTDIR):
-		what = "cannot be made: there is a file in its place. Choose another with --data."
+		what = "cannot be created: there is a file of that name. Choose another with --data."
 	}
 	return &footnote.Error{
 		Code:    footnote.StorageUnavailable,

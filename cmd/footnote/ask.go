@@ -24,25 +24,25 @@ const askFolder = "terminal"
 
 type askCmd struct {
 	Question []string `arg:"" help:"The question."`
-	Continue bool     `short:"c" help:"Go on with the last conversation of the terminal."`
+	Continue bool     `short:"c" help:"Continue the terminal's last conversation."`
 	JSON     bool     `name:"json" help:"Print one JSON object instead."`
 }
 
 // Help is shown by footnote ask --help.
 func (askCmd) Help() string {
-	return `Without a source, the demo shop is asked:
+	return `Without a source, it asks the demo shop:
 
   footnote ask "Which city has the most customers?"
   footnote ask --source sales.csv "total revenue by month"
   footnote ask --continue "only 2024"
 
-Without a key the built-in offline planner answers. To connect a model:
+Without a key, the built-in offline planner answers. To connect a model:
 
   export ANTHROPIC_API_KEY=…
   export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model   (a local one)
 
-Exit codes: 0 answered, also after a query that had to be corrected; 1 failed, or none of the
-queries worked; 2 usage; 3 the model refused, or the queries were refused; 4 a limit ended it.`
+Exit codes: 0 answered, possibly after correcting a query; 1 failed, or no query worked; 2 usage;
+3 the model refused, or all queries were refused; 4 a limit was reached.`
 }
 
 // Run executes the command.
@@ -313,13 +313,13 @@ func (g *gathered) finished(b footnote.RunFinished) {
 	g.Usage.CostUSD, g.Usage.Millis = b.Cost.USD(), b.Millis
 	switch b.Reason {
 	case model.MaxTokens, model.ContextExceeded:
-		g.Outcome, g.Reason = limited, "the answer was cut off at the model's limit of length"
+		g.Outcome, g.Reason = limited, "the answer was cut off at the model's length limit"
 	case "max_turns":
 		g.Outcome, g.Reason = limited,
-			"the limit of model calls for one question (max_turns) was reached; this is the best answer until then"
+			"the limit of model calls for one question (max_turns) was reached; this is the best answer so far"
 	case "budget":
 		g.Outcome, g.Reason = limited,
-			"the limit of money for one question (max_budget_usd) was reached; this is the best answer until then"
+			"the limit of money for one question (max_budget_usd) was reached; this is the best answer so far"
 	case model.Refusal:
 		g.Outcome, g.Reason = refused, "the model refused to answer"
 	default:

@@ -50,10 +50,10 @@ func caches(c config.Config) bool {
 func checkCache(ctx context.Context, c config.Config, online bool) check {
 	switch {
 	case !caches(c):
-		return check{"cache", stateOK, "off: each call of a tool runs its statement"}
+		return check{"cache", stateOK, "off: each tool call runs its statement"}
 	case c.Redis == "":
 		return check{
-			"cache", stateOK, fmt.Sprintf("in memory, %d MB and %d results at most, for %v", c.Cache.Bytes>>20,
+			"cache", stateOK, fmt.Sprintf("in memory, up to %d MB and %d results, for %v", c.Cache.Bytes>>20,
 				c.Cache.Entries, c.Cache.TTL),
 		}
 	}
@@ -69,7 +69,7 @@ func checkCache(ctx context.Context, c config.Config, online bool) check {
 	defer cancel()
 	if _, err := backend.Get(ctx, "doctor"); err != nil {
 		return check{
-			"cache", stateWarn, "Redis does not answer, so each call of a tool runs its statement: " +
+			"cache", stateWarn, "Redis does not answer, so each tool call runs its statement: " +
 				config.Redact(err.Error()),
 		}
 	}
@@ -138,7 +138,7 @@ func (a *app) cacheConfig() string { return fmt.Sprintf("%s %+v", version, a.cfg
 func (a *app) ownTools(tools []tool.Tool) ([]tool.Tool, error) {
 	for _, c := range a.cfg.Tools.Own {
 		if slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == c.Name }) {
-			return nil, fmt.Errorf("tools.own: there is a tool %s already", c.Name)
+			return nil, fmt.Errorf("tools.own: a tool named %s exists already", c.Name)
 		}
 		if _, ok := a.cfg.Sources[c.Source]; !ok {
 			return nil, fmt.Errorf("tools.own: %s is for the source %q, which is not configured", c.Name, c.Source)
@@ -194,7 +194,7 @@ func (a *app) forget(ctx context.Context, conversation string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := a.cache.Forget(ctx, conversation); err != nil {
-		a.log.WarnContext(ctx, "cached rows of a deleted conversation stay until their time is over", "conversation",
+		a.log.WarnContext(ctx, "cached rows of a deleted conversation stay until they expire", "conversation",
 			conversation, "err", err)
 	}
 }

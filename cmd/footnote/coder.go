@@ -114,7 +114,7 @@ func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
 			if !found {
 				return agent.Policy{},
 					&exit{
-						exitUsage, fmt.Errorf("coder.%s has %q, which is no tool of the coder; they are %s", setting,
+						exitUsage, fmt.Errorf("coder.%s has %q, which is not a tool of the coder; its tools are %s", setting,
 							glob, strings.Join(known, ", ")),
 					}
 			}

@@ -65,7 +65,7 @@ func personal(err error) error {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		begin := map[string]string{
 			source.Refused: "The statement was refused: ",
-			source.Limited: "The statement ran into a limit: ",
+			source.Limited: "The statement reached a limit: ",
 		}[bad.Kind]
 		if begin == "" {
 			begin = "The statement failed: "
@@ -99,7 +99,7 @@ func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceI
 				return err
 			}
 			if err != nil && limited.Err() != nil {
-				err = footnote.Errorf(footnote.DatabaseUnavailable, "The source does not answer.")
+				err = footnote.Errorf(footnote.DatabaseUnavailable, "The source is unavailable.")
 			}
 			list[i] = describe(e.Name, src, s, err)
 			return nil
@@ -300,7 +300,7 @@ func (d data) Query(ctx context.Context, p footnote.Principal,
 	return res, sum.Elapsed, personal(err)
 }
 
-var errQueryTime = errors.New("the time for the statement is over")
+var errQueryTime = errors.New("the statement timed out")
 
 // Suggest implements httpapi.Data. Without a name it covers all sources of the principal that can be read now, and
 // skips the others.

@@ -21,14 +21,14 @@ import (
 
 type doctorCmd struct {
 	Online bool `help:"Also ask the model's server, the issuer of tokens, and databases on other machines."`
-	Log    bool `help:"Read all conversations, too, and check that nothing in them is missing, doubled or torn."`
+	Log    bool `help:"Also read all conversations and check that nothing in them is missing, duplicated or damaged."`
 }
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
-	return `Exit code 1 when a check fails, 2 when a setting is wrong.
-Databases on this machine are opened: files, and servers at a Unix socket, a loopback address or
-localhost. Those on other machines are contacted only with --online, as are the model's server
+	return `Exit code 1 if a check fails, 2 if a setting is wrong.
+It opens databases on this machine: files, and servers at a Unix socket, a loopback address or
+localhost. Only with --online does it contact databases on other machines, the model's server
 and the issuer of tokens. Without it, no other host name is looked up.
 
   footnote doctor --source shop.db
@@ -79,7 +79,7 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 	printChecks(std.out, checks)
 	for _, k := range checks {
 		if k.state == stateFail {
-			return &exit{exitFailed, errors.New("something needs mending; see the table")}
+			return &exit{exitFailed, errors.New("some checks failed; see the table")}
 		}
 	}
 	return nil

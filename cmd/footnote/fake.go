@@ -16,9 +16,9 @@ type fakeCmd struct {
 	Listen     string        `default:"127.0.0.1:8790" help:"Address and port."`
 	Scenario   string        `default:"auto" help:"A built-in scenario (${scenarios}) or a YAML file."`
 	SQL        string        `name:"sql" help:"Statement that the analyst scenario runs."`
-	Deltas     int           `help:"Pieces of text, for the text and timed scenarios."`
-	Gap        time.Duration `help:"Time from one piece to the next."`
-	Compatible bool          `help:"Play a server of another vendor, with its quirks."`
+	Deltas     int           `help:"Number of text pieces, for the text and timed scenarios."`
+	Gap        time.Duration `help:"Time between pieces."`
+	Compatible bool          `help:"Imitate another vendor's server, with its quirks."`
 	Lax        bool          `help:"Accept everything without reading it, for measuring."`
 	Key        string        `help:"The only key that is accepted."`
 }
@@ -30,7 +30,7 @@ func (fakeCmd) Help() string {
   footnote fake-model --scenario analyst --sql "SELECT count(*) FROM orders" &
   ANTHROPIC_BASE_URL=http://127.0.0.1:8790 FOOTNOTE_MODEL=claude-sonnet-5-5 footnote ask "How many orders?"
 
-Ctrl+C prints what it was asked.`
+Ctrl+C prints the requests it received.`
 }
 
 // Run executes the command.

@@ -16,16 +16,16 @@ import (
 
 type forgetCmd struct {
 	Org  string `required:"" help:"The organisation." placeholder:"ORG"`
-	User string `required:"" help:"The user of it whose data are deleted." placeholder:"USER"`
+	User string `required:"" help:"User whose data is deleted." placeholder:"USER"`
 }
 
 // Help is shown by footnote forget --help.
 func (forgetCmd) Help() string {
-	return `Deletes what a user has left here, for good: conversations with their events, results and
-workspaces, drawings with their history, uploads, and the journal of trades in market.store. End the user's keys
-first, or more may come. It is done in the data folder, whose server must not run, or in the database of
---store, where servers may; uploads and workspaces are those of this machine. What was used stays known, in
-numbers, as does that there were keys; the audit and backups are files of yours.
+	return `Permanently deletes a user's conversations with their events, results and workspaces, drawings with
+their history, uploads, and the trade journal in market.store. Revoke the user's keys first, or new
+data may arrive. Stop a server that uses the data folder; with --store, servers may run. Uploads and
+workspaces are deleted on this machine only. Usage in numbers and revoked keys stay, as do the audit
+and backups, which are your files.
 
   footnote forget --org acme --user ada`
 }
@@ -43,7 +43,7 @@ func (cmd *forgetCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	defer func() { err = errors.Join(err, a.close(ctx)) }()
 	gone, err := a.forgetPerson(ctx, footnote.Principal{Org: cmd.Org, User: cmd.User})
 	fmt.Fprintf(std.out,
-		"deleted of %s/%s: %s\nnot deleted: what was used, in numbers; keys, which are ended with footnote keys "+
+		"deleted of %s/%s: %s\nnot deleted: usage in numbers; keys, which you revoke with footnote keys "+
 			"revoke; the audit; backups\n", cmd.Org, cmd.User, gone)
 	return err
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // notForgotten is the end of the command's output.
-const notForgotten = "not deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the " +
+const notForgotten = "not deleted: usage in numbers; keys, which you revoke with footnote keys revoke; the " +
 	"audit; backups\n"
 
 // TestForget checks that the command deletes one user's data and nothing of anybody else's.

@@ -68,7 +68,7 @@ func (g *generator) forSource(
 		}
 		if len(names) == 0 {
 			return "", "", footnote.Errorf(footnote.InvalidRequest,
-				"There is no source to write a statement for; send a schema.")
+				"There is no source to write a statement for. Send a schema.")
 		}
 		if len(names) > 1 {
 			return "", "", footnote.Errorf(footnote.InvalidRequest,
@@ -140,7 +140,7 @@ func (g *generator) ask(
 		if _, ok := errors.AsType[*source.Error](err); !ok || n == attempts {
 			return "", personal(err)
 		}
-		prompt += fmt.Sprintf("\n\nThis statement was not accepted:\n%s\n\nThe reason: %v\nWrite a correct one.", sql,
+		prompt += fmt.Sprintf("\n\nThis statement was refused:\n%s\n\nThe reason: %v\nWrite a correct one.", sql,
 			err)
 	}
 }

@@ -26,24 +26,24 @@ import (
 )
 
 type keysCmd struct {
-	Create createKeyCmd `cmd:"" help:"Make a key and print it: it is shown this once."`
-	List   listKeysCmd  `cmd:"" help:"List the keys that were made."`
-	Revoke revokeKeyCmd `cmd:"" help:"End a key: within seconds, for all servers."`
+	Create createKeyCmd `cmd:"" help:"Create a key and print it, only this once."`
+	List   listKeysCmd  `cmd:"" help:"List the keys."`
+	Revoke revokeKeyCmd `cmd:"" help:"Revoke a key on all servers, within seconds."`
 }
 
 type createKeyCmd struct {
-	Org     string            `required:"" help:"Organisation that the key stands for." placeholder:"ORG"`
-	User    string            `required:"" help:"User that the key stands for." placeholder:"USER"`
-	Role    []string          `help:"A role; may be given several times. admin sees what others use." placeholder:"ROLE" sep:"none"`
-	Attr    map[string]string `help:"An attribute of the user, for rules; may be given several times." placeholder:"NAME=VALUE" mapsep:"none"`
-	Expires string            `help:"When it ends: a date, or how long from now, such as 90d or 12h." placeholder:"WHEN"`
+	Org     string            `required:"" help:"Organisation of the key." placeholder:"ORG"`
+	User    string            `required:"" help:"User of the key." placeholder:"USER"`
+	Role    []string          `help:"A role; repeat for several. admin sees what others use." placeholder:"ROLE" sep:"none"`
+	Attr    map[string]string `help:"An attribute of the user, for rules; repeat for several." placeholder:"NAME=VALUE" mapsep:"none"`
+	Expires string            `help:"When the key expires: a date, or a time from now such as 90d or 12h." placeholder:"WHEN"`
 }
 
 // Help is shown by footnote keys create --help.
 func (createKeyCmd) Help() string {
-	return `The key goes to standard output, words about it to standard error. The server keeps a digest
-and cannot show it again. A running server takes new keys at once; one that was started without
-any asks for keys after its next start.
+	return `The key goes to standard output, everything else to standard error. The server keeps only a digest
+and cannot show the key again. A running server accepts new keys at once. A server that was started
+without any keys requires them after its next start.
 
   footnote keys create --org acme --user ada --role admin --expires 90d`
 }
@@ -106,12 +106,12 @@ func lasts(expires time.Time) string {
 }
 
 type listKeysCmd struct {
-	Org string `help:"Only those of this organisation." placeholder:"ORG"`
+	Org string `help:"Only keys of this organisation." placeholder:"ORG"`
 }
 
 // Help is shown by footnote keys list --help.
 func (listKeysCmd) Help() string {
-	return `Keys of api_keys stand in the configuration and are not listed.
+	return `Lists the keys in the store, not those in the configuration (api_keys).
 
   footnote keys list --org acme`
 }
@@ -171,8 +171,8 @@ type revokeKeyCmd struct {
 
 // Help is shown by footnote keys revoke --help.
 func (revokeKeyCmd) Help() string {
-	return `Every server refuses the key and the sessions that began with it within three seconds, and ends
-the streams that are open. What was written with it stays.
+	return `Within three seconds, every server refuses the key and the sessions that began with it, and ends
+their open streams. Data created with the key stays.
 
   footnote keys revoke 7kq2vhd4m3xj6wzt`
 }

@@ -76,7 +76,7 @@ func checkLimits(c config.Config) check {
 	case len(parts) == 0 && c.Listen != "" && len(c.APIKeys) > 0:
 		return check{
 			"limits", stateWarn,
-			fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing bounds what a key may cost in "+
+			fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing limits what a key may cost in "+
 				"a day. See limits.default", c.MaxBudgetUSD),
 		}
 	case len(parts) == 0:

@@ -75,14 +75,14 @@ type cli struct {
 	Serve     serveCmd    `cmd:"" help:"Serve the HTTP doors."`
 	Demo      demoCmd     `cmd:"" help:"Create the demo shop and serve it."`
 	Ask       askCmd      `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
-	Query     queryCmd    `cmd:"" help:"Run one statement exactly as the analyst would."`
+	Query     queryCmd    `cmd:"" help:"Run one SQL statement as the analyst would."`
 	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
-	Keys      keysCmd     `cmd:"" help:"Make, list and revoke API keys."`
+	Keys      keysCmd     `cmd:"" help:"Create, list and revoke API keys."`
 	Export    exportCmd   `cmd:"" help:"Write all conversations to a file."`
-	Import    importCmd   `cmd:"" help:"Take conversations from a file: an export, or messages of the Messages API."`
-	Forget    forgetCmd   `cmd:"" help:"Delete what a user has left: conversations, results, drawings, files."`
+	Import    importCmd   `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`
+	Forget    forgetCmd   `cmd:"" help:"Delete everything of a user: conversations, results, drawings, files."`
 	Market    marketCmd   `cmd:"" help:"Load market data for charts."`
-	Migrate   migrateCmd  `cmd:"" help:"Bring the stored conversations to this version."`
+	Migrate   migrateCmd  `cmd:"" help:"Upgrade the stored conversations to this version."`
 	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
 	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
 	SeedDemo  seedDemoCmd `cmd:"" name:"seed-demo" help:"Write the demo shop database to a file."`
@@ -91,10 +91,10 @@ type cli struct {
 
 // settings are the flags of every command.
 type settings struct {
-	Config  string            `help:"Configuration file (default: footnote.yaml, where there is one)." placeholder:"FILE"`
+	Config  string            `help:"Configuration file (default: footnote.yaml, if it exists)." placeholder:"FILE"`
 	Data    string            `help:"Folder for conversations and loaded files." placeholder:"DIR"`
 	Store   string            `help:"Postgres database for the conversations, instead of a file in the data folder." placeholder:"URL"`
-	Source  []string          `help:"A source: a configured one's name, name=url-or-path or just a path. May be given several times." placeholder:"SOURCE" sep:"none"`
+	Source  []string          `help:"A source: the name of a configured one, name=url-or-path, or a path. Repeat for several." placeholder:"SOURCE" sep:"none"`
 	Model   string            `help:"Model to ask; offline needs no key." placeholder:"MODEL"`
 	Setting map[string]string `name:"set" help:"Any setting by its name, such as max_turns=5." placeholder:"NAME=VALUE"`
 }

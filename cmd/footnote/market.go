@@ -87,7 +87,7 @@ func checkMarket(ctx context.Context, c config.Config, online bool) []check {
 	}
 	if !config.PostgresURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
-			return []check{{"market", stateWarn, where + " is not there yet; load it with footnote market import"}}
+			return []check{{"market", stateWarn, where + " does not exist yet; load data with footnote market import"}}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)

@@ -19,25 +19,25 @@ type marketCmd struct {
 }
 
 type marketImportCmd struct {
-	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"What the file holds: candles, calendar, headlines, cot or trades."`
+	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"Kind of data: candles, calendar, headlines, cot or trades."`
 	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
-	Symbol    string `help:"Symbol of the candles, and of other rows that name none." placeholder:"SYMBOL"`
-	Timeframe string `help:"How long the candles are: 1m, 5m, 15m, 30m, 1h, 4h, 1D, 1W or 1M." placeholder:"TIME"`
-	Name      string `help:"What the symbol is called." placeholder:"NAME"`
-	Digits    int    `help:"Digits of its prices after the point; default: what they were, or as many as the file has." default:"-1"`
+	Symbol    string `help:"Symbol of the candles, and of other rows without one." placeholder:"SYMBOL"`
+	Timeframe string `help:"Timeframe of the candles: 1m, 5m, 15m, 30m, 1h, 4h, 1D, 1W or 1M." placeholder:"TIME"`
+	Name      string `help:"Full name of the symbol." placeholder:"NAME"`
+	Digits    int    `help:"Decimals of its prices; default: as before, or as in the file." default:"-1"`
 	Org       string `help:"Whose trades they are." placeholder:"ORG" default:"local"`
 	User      string `help:"Whose trades they are." placeholder:"USER" default:"local"`
-	Currency  string `help:"Currency of the results of trades that name none." placeholder:"CUR"`
-	Zone      string `help:"Time zone of times that have none, such as Europe/London." default:"UTC" placeholder:"ZONE"`
-	Synthetic bool   `help:"The data is invented: every answer says so."`
-	SkipBad   bool   `help:"Load the good rows of a file that has bad ones."`
+	Currency  string `help:"Currency of trades without one." placeholder:"CUR"`
+	Zone      string `help:"Time zone of times without one, such as Europe/London." default:"UTC" placeholder:"ZONE"`
+	Synthetic bool   `help:"The data is synthetic; every answer says so."`
+	SkipBad   bool   `help:"Load the good rows and skip the bad ones."`
 }
 
 // Help is shown by footnote market import --help.
 func (marketImportCmd) Help() string {
-	return `Into the database of market.store. One file is loaded whole or not at all: bad rows are listed with their
-lines and reasons, and then nothing is loaded (exit code 1), or with --skip-bad the others are.
-What is there already is replaced. A server may run meanwhile.
+	return `Loads one file into the database of market.store. If the file has bad rows, they are listed with line
+and reason, and nothing is loaded (exit code 1); --skip-bad loads the others. Existing rows are
+replaced. A server may run meanwhile.
 
   footnote market import candles eurusd.csv --symbol EURUSD --timeframe 1m --set market.store=market.db
   footnote market import trades journal.csv --org acme --user ann --zone Europe/London
@@ -63,7 +63,7 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 	}
 	zone, err := time.LoadLocation(cmd.Zone)
 	if err != nil || cmd.Zone == "Local" {
-		return &exit{exitUsage, fmt.Errorf("--zone is %q, which is no time zone such as Europe/London", cmd.Zone)}
+		return &exit{exitUsage, fmt.Errorf("--zone is %q, which is not a time zone such as Europe/London", cmd.Zone)}
 	}
 	in, closeIn, err := cmd.open(std.in)
 	if err != nil {
@@ -82,7 +82,7 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		Org:    cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad,
 		Currency: cmd.Currency,
 		Unread: func(columns []string) {
-			fmt.Fprintf(std.err, "columns that are not read: %s\n", strings.Join(columns, ", "))
+			fmt.Fprintf(std.err, "ignored columns: %s\n", strings.Join(columns, ", "))
 		},
 		Waiting:  func() { fmt.Fprintln(std.err, "waiting for the market database: another import is running") },
 		Progress: func(rows int) { fmt.Fprintf(std.err, "%d rows%s\n", rows, in.share()) },
@@ -90,7 +90,7 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 			if bad++; bad <= maxBadRows {
 				fmt.Fprintf(std.err, "line %d: %s\n", line, reason)
 			} else if bad == maxBadRows+1 {
-				fmt.Fprintln(std.err, "more bad rows are counted only")
+				fmt.Fprintln(std.err, "further bad rows are only counted")
 			}
 		},
 	})

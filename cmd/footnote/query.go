@@ -22,7 +22,7 @@ type queryCmd struct {
 
 // Help is shown by footnote query --help.
 func (queryCmd) Help() string {
-	return `The statement goes through the same gate and limits as the analyst's.
+	return `The statement passes the same gate and limits as the analyst's.
 
   footnote query --source shop.db "select count(*) from orders"
   footnote query --source shop.db --json "select city, count(*) from customers group by city"
@@ -41,7 +41,7 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 	}
 	if len(c.Sources) != 1 {
 		return &exit{
-			exitUsage, fmt.Errorf("query needs exactly one source; %d are named. Use --source", len(c.Sources)),
+			exitUsage, fmt.Errorf("query needs exactly one source, not %d. Name it with --source", len(c.Sources)),
 		}
 	}
 	log := logger(std.err, c, "warn")

@@ -53,7 +53,7 @@ func checkRetention(c config.Config) check {
 	case err != nil:
 		return check{"retention", stateFail, err.Error()}
 	case len(rules) == 0:
-		return check{"retention", stateOK, "none: conversations are kept for ever"}
+		return check{"retention", stateOK, "none: conversations are kept forever"}
 	}
 	var parts []string
 	for _, org := range slices.Sorted(maps.Keys(rules)) {

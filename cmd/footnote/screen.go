@@ -147,7 +147,7 @@ func (s *screen) newline() {
 func (s *screen) delta(d footnote.Delta) {
 	switch {
 	case d.Op == footnote.StepRetrying:
-		s.progress(fmt.Sprintf("the model is not available (%s); trying again in %s", d.Code,
+		s.progress(fmt.Sprintf("the model is unavailable (%s); retrying in %s", d.Code,
 			d.Wait.Round(100*time.Millisecond)))
 	case d.Kind != model.TextBlock:
 	case d.Op == footnote.BlockStarted:

@@ -32,7 +32,7 @@ type serveCmd struct {
 
 // Help is shown by footnote serve --help.
 func (serveCmd) Help() string {
-	return `Without keys only programs on this machine can call.
+	return `Without keys, only programs on this machine can call.
 
   footnote serve --source shop=shop.db
   curl -N http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \
@@ -149,10 +149,10 @@ func (a *app) announce(stdout io.Writer, address string) {
 		a.log.Info("data is sent to", services...)
 	}
 	if a.cfg.Auth.Required {
-		a.log.Info("callers need a key: of footnote keys, or of api_keys")
+		a.log.Info("callers need a key, from footnote keys or api_keys")
 	}
 	if len(a.sources) == 0 {
-		a.log.Warn("there are no sources: nothing can be asked about. Name one with --source or FOOTNOTE_SOURCES")
+		a.log.Warn("there are no sources to ask about. Name one with --source or FOOTNOTE_SOURCES")
 	}
 }
 
@@ -198,7 +198,7 @@ func (a *app) shutdown(server *http.Server, conns *unusedConns, api *httpapi.Ser
 	a.hub.Close()
 	switch err := <-closed; {
 	case errors.Is(err, context.DeadlineExceeded):
-		a.log.Warn("clients were cut off that took too long", "after", readerGrace.String())
+		a.log.Warn("disconnected clients that took too long", "after", readerGrace.String())
 		return server.Close()
 	case err != nil:
 		return errors.Join(fmt.Errorf("end the connections: %w", err), server.Close())
@@ -307,7 +307,7 @@ func (a *app) about() httpapi.About {
 	about.Features.Coder = a.workspaces != nil
 	if about.Offline {
 		about.OfflineHint = "No model is connected: the offline planner answers questions about the data by fixed " +
-			"rules. Set ANTHROPIC_API_KEY and start again to connect one."
+			"rules. To connect one, set ANTHROPIC_API_KEY and start again."
 	}
 	return about
 }
@@ -342,7 +342,7 @@ func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 
 func (a *app) gauges(follow *audit.Audit) error {
 	return errors.Join(
-		a.metrics.Gauge("footnote_audit_lag_events", "Events the audit is behind the log.", follow.Lag),
+		a.metrics.Gauge("footnote_audit_lag_events", "Number of events that the audit lags behind the log.", follow.Lag),
 		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 {
 			return int64(a.hub.Readers())
 		}),

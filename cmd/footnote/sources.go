@@ -62,7 +62,7 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 			return nil, err
 		}
 		if _, twice := named[name]; twice {
-			return nil, fmt.Errorf("two sources are named %s; give one another name with --source name=path", name)
+			return nil, fmt.Errorf("two sources are named %s; rename one with --source name=path", name)
 		}
 		named[name] = where
 	}

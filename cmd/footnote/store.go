@@ -111,7 +111,7 @@ func openToRead(ctx context.Context, c config.Config, folder string) (store.Stor
 }
 
 type migrateCmd struct {
-	Compact bool `help:"Rewrite the file of the data folder, too: it becomes as small as it can be, and gives space back from then on."`
+	Compact bool `help:"Also rewrite the file in the data folder, so that it shrinks now and returns freed space from then on."`
 }
 
 // Help is shown by footnote migrate --help.
@@ -146,7 +146,7 @@ func (cmd migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 		fmt.Fprintf(std.out, "the database is up to date (schema %d)\n", to)
 		return nil
 	}
-	fmt.Fprintf(std.out, "the database went from schema %d to %d\n", from, to)
+	fmt.Fprintf(std.out, "upgraded the database from schema %d to %d\n", from, to)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func checkStore(ctx context.Context, c config.Config, online bool) []check {
 	case state.Have < state.Want:
 		checks = append(checks, check{
 			"store", stateWarn, fmt.Sprintf(
-				"schema %d of %d: footnote migrate or the next start of the server brings it up to date", state.Have,
+				"schema %d of %d: footnote migrate or the next server start upgrades it", state.Have,
 				state.Want),
 		})
 	default:
@@ -195,7 +195,7 @@ func checkFile(ctx context.Context, path string) check {
 	case state.Have < state.Want:
 		return check{
 			"store", stateWarn, fmt.Sprintf(
-				"in %s, schema %d of %d: footnote migrate or the next start of the server brings it up to date", path,
+				"in %s, schema %d of %d: footnote migrate or the next server start upgrades it", path,
 				state.Have, state.Want),
 		}
 	case !state.Compacts:

@@ -61,7 +61,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 			n.Missing)
 	}
 	if n.Running > 0 {
-		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n",
+		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they continue in both places\n",
 			n.Running)
 	}
 	return nil
@@ -104,10 +104,10 @@ func progress(w io.Writer) transfer.Progress {
 
 type importCmd struct {
 	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
-	Format    string `enum:"export,messages" default:"export" help:"export: what footnote export has written. messages: a conversation a line, with messages of the Messages API."`
+	Format    string `enum:"export,messages" default:"export" help:"export: a file from footnote export. messages: one conversation per line, with messages of the Messages API."`
 	Org       string `help:"Whose messages they are." placeholder:"ORG" default:"local"`
 	User      string `help:"Whose messages they are." placeholder:"USER" default:"local"`
-	Assistant string `help:"With whom messages are held from now on; default: the first one." placeholder:"NAME"`
+	Assistant string `help:"Assistant that continues the messages; default: the first one." placeholder:"NAME"`
 }
 
 // Help is shown by footnote import --help.
@@ -168,7 +168,7 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 	}
 	if len(frame.Sources) == 0 {
 		fmt.Fprintln(std.err,
-			"there are no sources: the conversations will have none to ask about. Name them as for footnote serve")
+			"there are no sources, so the conversations will have none. Name them as for footnote serve")
 	}
 	bad := 0
 	n, err := transfer.Messages(ctx, a.store.(store.Movable), in, frame, func(line int, why error) {

@@ -14,7 +14,7 @@ import (
 )
 
 type verifyCmd struct {
-	Conversation string `arg:"" optional:"" help:"Id of the conversation; default: the last one of the terminal."`
+	Conversation string `arg:"" optional:"" help:"Id of the conversation; default: the terminal's last one."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -71,7 +71,7 @@ func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	for _, v := range found.Answers {
 		if len(v.Problems) > 0 {
-			return errors.Join(err, &exit{exitFailed, errors.New("some footnotes do not hold")})
+			return errors.Join(err, &exit{exitFailed, errors.New("some footnotes are wrong")})
 		}
 	}
 	return err

@@ -204,7 +204,7 @@ func TestShutdownWithConnections(t *testing.T) {
 			if code := p.wait(t, patience); code != 0 {
 				t.Errorf("exit code %d\n%s", code, p.stderr)
 			}
-			const cut = "clients were cut off that took too long"
+			const cut = "disconnected clients that took too long"
 			if waited := strings.Contains(p.stderr.String(), cut); waited != c.waits {
 				t.Errorf("the server waited until it cut clients off: %t, want %t\n%s", waited, c.waits, p.stderr)
 			}
