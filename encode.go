@@ -3,7 +3,9 @@ package footnote
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -127,6 +129,26 @@ func (o *object) message(b *AssistantMessage) {
 	}
 	o.text("stop_reason", b.StopReason)
 	o.sums(b.Usage, b.Cost)
+	o.optNumber("millis", b.Millis)
+	if len(b.Tools) > 0 {
+		o.key("tools")
+		o.dst = append(o.dst, '{')
+		for _, name := range slices.Sorted(maps.Keys(b.Tools)) {
+			o.tool(name, b.Tools[name])
+		}
+		o.dst = append(o.dst, '}')
+	}
+}
+
+func (o *object) tool(name string, t CalledTool) {
+	if o.dst[len(o.dst)-1] != '{' {
+		o.dst = append(o.dst, ',')
+	}
+	o.dst = appendString(o.dst, name)
+	o.dst = append(o.dst, ':', '{')
+	o.optText("label", t.Label)
+	o.optText("family", t.Family)
+	o.dst = append(o.dst, '}')
 }
 
 func (o *object) result(b *ToolResult) {

@@ -62,6 +62,9 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 		footnote.AssistantMessage{Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"a\"}`)}},
 		footnote.AssistantMessage{Blocks: []json.RawMessage{json.RawMessage("{\"type\":\"text\",\"text\":\"\n\"}")}},
 		footnote.AssistantMessage{Blocks: []json.RawMessage{{}}},
+		footnote.AssistantMessage{Millis: 7, Tools: map[string]footnote.CalledTool{
+			"b": {Label: odd, Family: "f"}, odd: {Label: "l"}, "a": {Family: "f"},
+		}},
 		footnote.ToolResult{}, footnote.ToolResult{Chart: json.RawMessage{}, Detail: json.RawMessage(`{`)},
 		footnote.ToolResult{CallID: odd, Name: "n", Content: odd, IsError: true, Fault: "f", Millis: -3, CacheHit: true,
 			Chart:  json.RawMessage(`{"a": 1}`),

@@ -71,6 +71,14 @@ type AssistantMessage struct {
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
 	Millis     int64             `json:"millis,omitempty"` // duration of the call's last attempt
+	// Tools describes the tools that the blocks call, by name, as they were then. Older events lack it.
+	Tools map[string]CalledTool `json:"tools,omitempty"`
+}
+
+// CalledTool says how to show the calls of a tool.
+type CalledTool struct {
+	Label  string `json:"label,omitempty"`  // what a call does, for people: "Running a query"
+	Family string `json:"family,omitempty"` // see package tool
 }
 
 // ToolResult answers one tool call. The component that closes the open call appends it.

@@ -168,8 +168,9 @@ type AssistantInfo struct {
 // ToolInfo describes a tool of an assistant.
 type ToolInfo struct {
 	Name     string
+	Label    string // what it does, for people: "Running a query"
+	Family   string
 	Side     string
-	Kind     string
 	ReadOnly bool
 	Verdict  string
 	// Checked says that a call may be refused before a client is to see it.
@@ -185,8 +186,8 @@ func (a *Assistant) info() AssistantInfo {
 		s := t.Spec()
 		_, checked := t.(tool.Checked)
 		info.Tools = append(info.Tools, ToolInfo{
-			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s),
-			Checked: checked && s.Side == tool.Client,
+			Name: s.Name, Label: s.Label, Family: s.Family, Side: s.Side, ReadOnly: s.ReadOnly,
+			Verdict: a.Policy.Verdict(s), Checked: checked && s.Side == tool.Client,
 		})
 	}
 	return info

@@ -180,7 +180,7 @@ func declined(reason string) string {
 // there is nobody.
 func unattended(p plan) string {
 	switch {
-	case p.spec.Kind == tool.Question:
+	case p.spec.Family == tool.Question:
 		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
 			"and say in your answer what you assumed."
 	case p.spec.Side == tool.Client:

@@ -220,7 +220,7 @@ func (r *rig) messages(conversation string) (seqs []int64) {
 func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		question := agenttest.NewTool(tool.Spec{
-			Name: "ask_user", Side: tool.Client, Kind: tool.Question, ReadOnly: true,
+			Name: "ask_user", Side: tool.Client, Family: tool.Question, ReadOnly: true,
 		}, nil)
 		var calls []string
 		model := agenttest.Script(agenttest.Calls(

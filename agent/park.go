@@ -92,7 +92,7 @@ func (r *run) awaitsPage() bool {
 		p := r.plan(c)
 		_, decided := r.s.approvals[c.ID]
 		asks := r.a.Policy.Verdict(p.spec) == Ask && !decided && !r.s.isAlways(p.spec.Name)
-		if !p.wait || asks || p.spec.Kind == tool.Question {
+		if !p.wait || asks || p.spec.Family == tool.Question {
 			return false
 		}
 	}

@@ -191,14 +191,27 @@ func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Sett
 	m.Step = n
 	m.Blocks = readable(m.Blocks)
 	l.rename(m.Blocks)
+	calls := toolCalls(m.Blocks)
+	m.Tools = r.describe(calls)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	bodies := []footnote.Body{*m}
-	if len(toolCalls(m.Blocks)) > 0 {
+	if len(calls) > 0 {
 		r.apply(r.w.later(settle, bodies...), bodies)
 	} else {
 		r.apply(r.w.hold(settle, bodies...), bodies)
 	}
+}
+
+// describe returns how to show the calls, by the name of their tool.
+func (r *run) describe(calls []openCall) map[string]footnote.CalledTool {
+	var tools map[string]footnote.CalledTool
+	for _, c := range calls {
+		if _, s := r.tool(&c); s.Label != "" || s.Family != "" {
+			put(&tools, c.Name, footnote.CalledTool{Label: s.Label, Family: s.Family})
+		}
+	}
+	return tools
 }
 
 // readable is a copy of blocks in which those that are not JSON, and so could not

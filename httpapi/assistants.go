@@ -14,6 +14,8 @@ func (s *Server) assistantRoutes() {
 func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 	type tool struct {
 		Name     string `json:"name"`
+		Label    string `json:"label,omitempty"`
+		Family   string `json:"family,omitempty"`
 		Side     string `json:"side"`
 		ReadOnly bool   `json:"read_only"`
 		Verdict  string `json:"verdict"` // allow, ask or deny
@@ -43,7 +45,7 @@ func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 			out.Tiers = append(out.Tiers, tier{t.Name, t.Model, max(t.Multiplier, 1)})
 		}
 		for _, t := range a.Tools {
-			out.Tools = append(out.Tools, tool{t.Name, t.Side, t.ReadOnly, t.Verdict})
+			out.Tools = append(out.Tools, tool{t.Name, t.Label, t.Family, t.Side, t.ReadOnly, t.Verdict})
 		}
 		list = append(list, out)
 	}

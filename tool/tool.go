@@ -17,9 +17,27 @@ const (
 	Client = "client" // the browser runs it and posts the result
 )
 
-// The kinds of tools that pages and doors show in a way of their own.
+// Families of tools. A page chooses by the family how to show a call, and which calls it can run itself. It shows tools
+// of other families, or of none, by their label, input and result.
 const (
-	Question = "question" // its input is {question, options?}, for the user to answer
+	Question     = "question"      // asks the user: {question, options?}
+	Query        = "query"         // runs a statement: {sql}
+	ColumnStats  = "column_stats"  // computes figures of one column: {table, column}
+	ColumnValues = "column_values" // counts the values of one column: {table, column}
+	Transform    = "transform"     // computes rows from rows: {code, sourceStep}
+	Schema       = "schema"        // describes tables
+	Search       = "search"        // searches texts
+	Chart        = "chart"         // adds a chart to the answer
+	FinalText    = "answer"        // gives the answer: FinalAnswer
+	FileRead     = "file_read"     // reads a file: {file_path}
+	FileWrite    = "file_write"    // writes a file: {file_path, content}
+	FileEdit     = "file_edit"     // changes a file: {file_path, old_string, new_string}
+	FileList     = "file_list"     // finds files by name: {pattern}
+	FileSearch   = "file_search"   // finds text in files: {pattern}
+	Command      = "command"       // runs a command: {command}
+	Market       = "market"        // reads prices, news, trades or drawings
+	Drawing      = "drawing"       // changes a drawing on the user's chart
+	ChartView    = "chart_view"    // moves the user's chart: {timestamp}
 )
 
 // FinalAnswer is the name of the tool whose input is the answer: {answer, …}. Its
@@ -35,9 +53,11 @@ type Spec struct {
 	Description string          // for the model: three sentences and more
 	InputSchema json.RawMessage // JSON Schema of an object
 	Side        string          // Server or Client
-	Kind        string          // Question, or empty
+	Label       string          // what a call does, for people: "Running a query"; empty: pages show the name
+	Family      string          // one of the families above, or another word
 	Final       bool            // the tool FinalAnswer: a call of it that succeeds ends the run
 	ReadOnly    bool            // may run beside others, and again after a crash
+	Cacheable   bool            // the same call gives the same result while its source stays the same
 	Timeout     time.Duration   // 0: the run's tool timeout
 	// Aliases are other names under which calls are accepted but which are not
 	// offered; for each, other names of its arguments (alias argument → argument).

@@ -110,19 +110,15 @@ func (a *app) cacheScope() func(footnote.Principal) []string {
 	return cache.RolesAndAttributes
 }
 
-// cachedTools lists the built-in tools whose results are cached: those that run statements. The other tools report the
-// schema, which the source itself caches.
-var cachedTools = []string{"run_query", "get_column_stats", "get_value_distribution"}
-
-// cached wraps those tools with the cache.
+// cached wraps the cacheable tools with the cache.
 func (a *app) cached(tools []tool.Tool) []tool.Tool {
 	if a.cache == nil {
 		return tools
 	}
 	for i, t := range tools {
-		if name := t.Spec().Name; slices.Contains(cachedTools, name) {
+		if s := t.Spec(); s.Cacheable {
 			tools[i] = a.cache.Tool(t, cache.Rule{
-				TTL:     a.cfg.Cache.Of(name),
+				TTL:     a.cfg.Cache.Of(s.Name),
 				Config:  a.cacheConfig(),
 				Remarks: []string{"thought"},
 			})

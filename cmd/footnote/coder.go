@@ -60,7 +60,7 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 	}
 	commands := a.unconfined == nil
 	for _, t := range as.Tools {
-		if s := t.Spec(); s.Name == "Bash" {
+		if s := t.Spec(); s.Family == tool.Command {
 			commands = as.Policy.Verdict(s) != agent.Deny
 		}
 	}
@@ -96,7 +96,7 @@ func (a *app) private() []string {
 // coderPolicy returns the policy for the coder's tools. It rejects an entry that matches none of them, because the
 // operator would believe it to be in force.
 func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
-	known := []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
+	known := workspace.Names()
 	names := func(list []string, s string) bool {
 		for _, glob := range list {
 			if ok, err := path.Match(glob, s); ok && err == nil {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -36,6 +37,7 @@ type Encoder struct {
 	step          int      // newest complete step
 
 	client  map[string]bool // tools that the page runs
+	counted map[string]bool // tools whose results count as steps
 	data    int             // calls so far that return data
 	results []shown
 	spec    *spec
@@ -57,9 +59,10 @@ type spec struct {
 
 // NewEncoder makes an encoder.
 func NewEncoder(o Options) *Encoder {
-	e := &Encoder{opt: o, at: o.From, client: map[string]bool{}}
+	e := &Encoder{opt: o, at: o.From, client: map[string]bool{}, counted: map[string]bool{}}
 	for _, t := range o.Tools {
 		e.client[t.Name] = t.Side == tool.Client
+		e.counted[t.Name] = slices.Contains(returnData, t.Family)
 	}
 	return e
 }
@@ -215,17 +218,15 @@ func (e *Encoder) message(m footnote.AssistantMessage) (frames []any) {
 	return frames
 }
 
-// returnData lists the tools whose results count as steps.
-var returnData = map[string]bool{
-	"run_query": true, "get_column_stats": true, "get_value_distribution": true, "transform_data": true,
-}
+// returnData lists the families of the tools whose results count as steps.
+var returnData = []string{tool.Query, tool.ColumnStats, tool.ColumnValues, tool.Transform}
 
 func (e *Encoder) called(b agent.Block) toolFrame {
 	f := toolFrame{Type: "tool_call", ID: b.ID, Name: b.Name, Input: b.Input, Side: tool.Server}
 	if e.client[b.Name] {
 		f.Side = tool.Client
 	}
-	if returnData[b.Name] {
+	if e.counted[b.Name] {
 		f.Step = new(e.data)
 		e.data++
 	}

@@ -188,7 +188,7 @@ func everyBody() []footnote.Body {
 			Conversation: "c", Run: "n", CallID: "t", Step: 3, Reverts: 2,
 		},
 		footnote.WorkspaceChanged{
-			Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "Write",
+			Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "tool",
 			Conversation: "c", CallID: "t",
 		},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},

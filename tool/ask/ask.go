@@ -20,7 +20,7 @@ type asker struct{}
 func New() tool.Tool { return asker{} }
 
 var spec = tool.Spec{
-	Name: "ask_user",
+	Name: "ask_user", Label: "Asking you", Family: tool.Question,
 	Description: "Ask the user one question and wait for the answer. " +
 		"Use it only when the question cannot be answered without knowing, when the data and the conversation do not " +
 		"say, and when a wrong guess would waste the user's time: which of two meanings, which period, which file. " +
@@ -28,7 +28,6 @@ var spec = tool.Spec{
 		"The user may not answer; you are told so then, and go on with the most likely assumption.",
 	InputSchema: schema.For[input](schema.Length("question", 1, 2_000), schema.Items("options", 6, 200)),
 	Side:        tool.Client,
-	Kind:        tool.Question,
 	ReadOnly:    true,
 }
 

@@ -62,7 +62,7 @@ func (t remote) Call(context.Context, tool.Call) (tool.Output, error) {
 // and final_answer.
 func New() []tool.Tool {
 	specs := []tool.Spec{{
-		Name: "run_query",
+		Name: "run_query", Label: "Running a query", Family: tool.Query,
 		Description: "Run one SELECT statement with DuckDB on the user's local files and get its rows. " +
 			"The files stay in the user's browser: you are shown as many rows as the user allows, and always how " +
 			"many there are. " +
@@ -71,21 +71,21 @@ func New() []tool.Tool {
 			"When the statement fails, the reason is returned: correct it and call again.",
 		InputSchema: schema.For[queryInput](schema.Length("sql", 1, 100_000)),
 	}, {
-		Name: "get_column_stats",
+		Name: "get_column_stats", Label: "Looking at a column", Family: tool.ColumnStats,
 		Description: "Get the smallest, largest and average value of a column, how many rows it has, how many values " +
 			"are different and how many are missing. " +
 			"Use it before you filter or group by a column whose values you do not know. " +
 			"It is quicker than a query of your own and shows one row only.",
 		InputSchema: schema.For[statsInput](),
 	}, {
-		Name: "get_value_distribution",
+		Name: "get_value_distribution", Label: "Looking at a column", Family: tool.ColumnValues,
 		Description: "Get the most frequent values of a column and how often each occurs. " +
 			"Use it before you filter by a text column, to learn how its values are written. " +
 			"Columns with a value of its own in each row have no useful distribution; look at their statistics " +
 			"instead.",
 		InputSchema: schema.For[distributionInput](schema.Integer("limit", 1, 100)),
 	}, {
-		Name: "transform_data",
+		Name: "transform_data", Label: "Transforming rows", Family: tool.Transform,
 		Description: "Compute with JavaScript what SQL cannot: a regression, a clustering, a text analysis. " +
 			"The code is the body of a function with two arguments: data is the result of the step sourceStep as an " +
 			"array of objects, one for each row, and allSteps holds those of all steps of this question so far, the " +
@@ -119,7 +119,7 @@ func (f final) Spec() tool.Spec { return f.spec }
 
 func finalSpec() tool.Spec {
 	return tool.Spec{
-		Name: tool.FinalAnswer,
+		Name: tool.FinalAnswer, Label: "Writing the answer", Family: tool.FinalText,
 		Description: "Give the answer and end. Call it once, alone, when the results hold what the question asks " +
 			"for. " +
 			"The answer says the finding first, then what it rests on, in a few sentences. " +

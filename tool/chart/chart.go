@@ -104,7 +104,7 @@ type show struct{}
 func New() tool.Tool { return show{} }
 
 var spec = tool.Spec{
-	Name: "show_chart",
+	Name: "show_chart", Label: "Drawing a chart", Family: tool.Chart,
 	Description: "Show a chart of a stored result below your answer. " +
 		"Use it when a picture says more than the figures: a line or area for a development over time, bars for a " +
 		"comparison or ranking, a pie for few shares of a whole, a scatter for a relation, a histogram for a " +

@@ -79,7 +79,7 @@ func New(o Options) (tool.Tool, error) {
 		Description: o.Description + " The rows come from a statement that the operator wrote, on the source " +
 			o.Source +
 			". They are stored under an id such as \"r3\", to which footnotes and charts refer.",
-		InputSchema: inputSchema(o.Parameters), Side: tool.Server, ReadOnly: true,
+		InputSchema: inputSchema(o.Parameters), Side: tool.Server, ReadOnly: true, Cacheable: true,
 	}}, nil
 }
 

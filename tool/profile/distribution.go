@@ -27,7 +27,7 @@ type distributionInput struct {
 type distribution struct{ Options }
 
 var distributionSpec = tool.Spec{
-	Name: "get_value_distribution",
+	Name: "get_value_distribution", Label: "Looking at a column", Family: tool.ColumnValues, Cacheable: true,
 	Description: "Get how the values of one column are distributed over the whole table: the most frequent values " +
 		"with their counts and shares, nulls included. " +
 		"A numeric column with many different values is put into about as many equal buckets as you ask for, a date " +

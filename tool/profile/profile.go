@@ -39,7 +39,7 @@ type statsInput struct {
 type stats struct{ Options }
 
 var statsSpec = tool.Spec{
-	Name: "get_column_stats",
+	Name: "get_column_stats", Label: "Looking at a column", Family: tool.ColumnStats, Cacheable: true,
 	Description: "Get statistics of one column over the whole table: number of rows, nulls and distinct values, the " +
 		"smallest and the largest value. " +
 		"For numbers also mean, median and standard deviation; for text the lengths; for dates the days between " +

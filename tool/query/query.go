@@ -46,7 +46,7 @@ type runInput struct {
 type runQuery struct{ Options }
 
 var runSpec = tool.Spec{
-	Name: "run_query",
+	Name: "run_query", Label: "Running a query", Family: tool.Query, Cacheable: true,
 	Description: "Run one read-only SQL statement and get its rows. " +
 		"The first rows are returned as JSON together with an id such as \"r3\", under which the whole result is " +
 		"stored: charts and the footnotes of your answer refer to it. " +

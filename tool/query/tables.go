@@ -26,7 +26,7 @@ type listInput struct {
 type listTables struct{ Options }
 
 var listSpec = tool.Spec{
-	Name: "list_tables",
+	Name: "list_tables", Label: "Looking at the tables", Family: tool.Schema,
 	Description: "List the tables and views that can be queried, with their number of rows and columns where these " +
 		"are known. " +
 		"Use it when the schema you were given is incomplete or a table seems to be missing. " +
@@ -172,7 +172,7 @@ type describeInput struct {
 type describeTable struct{ Options }
 
 var describeSpec = tool.Spec{
-	Name: "describe_table",
+	Name: "describe_table", Label: "Looking at a table", Family: tool.Schema,
 	Description: "Describe one table: its columns with their types, its primary key and foreign keys, its comment, " +
 		"its number of rows and three sample rows. " +
 		"Use it before querying a table whose columns or values you have not seen, for example to learn how dates or " +

@@ -244,8 +244,8 @@ func (t *finder) describe() tool.Spec {
 		names = append(names, at.Name)
 	}
 	return tool.Spec{
-		Name: Name, Description: b.String(), InputSchema: inputSchema(names, columns), Side: tool.Server,
-		ReadOnly: true,
+		Name: Name, Label: "Searching the text", Family: tool.Search, Description: b.String(),
+		InputSchema: inputSchema(names, columns), Side: tool.Server, ReadOnly: true,
 	}
 }
 

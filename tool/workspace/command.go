@@ -32,7 +32,7 @@ type bash struct{ w *Workspaces }
 
 func (t bash) Spec() tool.Spec {
 	return tool.Spec{
-		Name: "Bash",
+		Name: "Bash", Label: "Running a command", Family: tool.Command,
 		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
 			"the workspace and the programs of the system, " +
 			"and everything it starts ends with it. Each call begins anew, in the workspace and without variables of " +

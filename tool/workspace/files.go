@@ -46,7 +46,7 @@ type readInput struct {
 type read struct{ w *Workspaces }
 
 var readSpec = tool.Spec{
-	Name: "Read",
+	Name: "Read", Label: "Reading a file", Family: tool.FileRead,
 	Description: "Read a text file of the workspace. Lines come with their numbers, which are not part of the file: " +
 		"leave them out of old_string. " +
 		"At most 2000 lines and 100 KB are returned at once; use offset and limit for more of a long file. Binary " +
@@ -157,7 +157,7 @@ func toChange[In any](s *space, call tool.Call, path func(In) string) (in In, re
 type write struct{ w *Workspaces }
 
 var writeSpec = tool.Spec{
-	Name: "Write",
+	Name: "Write", Label: "Writing a file", Family: tool.FileWrite,
 	Description: "Write a text file of the workspace, in full. An existing file is replaced and must have been read " +
 		"before. " +
 		"Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
@@ -286,7 +286,7 @@ type editInput struct {
 type edit struct{ w *Workspaces }
 
 var editSpec = tool.Spec{
-	Name: "Edit",
+	Name: "Edit", Label: "Editing a file", Family: tool.FileEdit,
 	Description: "Replace a piece of text in a file of the workspace. old_string must match exactly and occur once; " +
 		"give more of the lines around it when it does not, " +
 		"or set replace_all. The file must have been read before. The result shows what changed as a unified diff.",

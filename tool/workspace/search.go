@@ -35,7 +35,7 @@ type globInput struct {
 type glob struct{ w *Workspaces }
 
 var globSpec = tool.Spec{
-	Name: "Glob",
+	Name: "Glob", Label: "Looking for files", Family: tool.FileList,
 	Description: "List the files of the workspace whose names match a pattern, the newest first, with their sizes. " +
 		"The pattern **/* lists all of them. A pattern without a slash is looked for in every folder. At most 200 " +
 		"are returned.",
@@ -220,7 +220,7 @@ type grepInput struct {
 type grep struct{ w *Workspaces }
 
 var grepSpec = tool.Spec{
-	Name: "Grep",
+	Name: "Grep", Label: "Searching in files", Family: tool.FileSearch,
 	Description: "Search the text files of the workspace with a regular expression. " +
 		"It returns the files that match, the matching lines with output_mode content, or counts. " +
 		"Binary files and files over 8 MB are left out; at most 250 lines are returned unless head_limit says " +

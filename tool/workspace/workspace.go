@@ -169,6 +169,15 @@ func (w *Workspaces) Tools() []tool.Tool {
 	return tools
 }
 
+// Names returns the names of the tools, also of those that need commands.
+func Names() []string {
+	var names []string
+	for _, s := range []tool.Spec{readSpec, writeSpec, editSpec, bash{}.Spec(), globSpec, grepSpec} {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // plainID matches a conversation ID that can be the name of a folder.
 var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 

@@ -33,7 +33,7 @@ const source = "drawings"
 
 func listSpec() tool.Spec {
 	return tool.Spec{
-		Name: getDrawings,
+		Name: getDrawings, Label: "Looking at the drawings", Family: tool.Market,
 		Description: "Read the drawings on the user's chart as they are now, with their ids and versions: also those " +
 			"that the description of the chart leaves out, and after changes of your own. " +
 			"Levels, lines and positions come first, then remarks, and last what is hidden or closed; of each the " +

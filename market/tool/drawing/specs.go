@@ -107,7 +107,7 @@ func specs() []tool.Spec { return slices.Concat(levels(), shapes(), positions(),
 func levels() []tool.Spec {
 	return []tool.Spec{
 		{
-			Name: "draw_horizontal_line",
+			Name: "draw_horizontal_line", Label: "Drawing a horizontal line", Family: tool.Drawing,
 			Description: "Draw a level across the whole chart: support, resistance, a round number, the high of a " +
 				"day. " +
 				"Look at the drawings that are there first: a level that is drawn already is refused, with the id of " +
@@ -115,7 +115,7 @@ func levels() []tool.Spec {
 				"Say in notes what makes it a level: how often it was touched, and when.",
 			InputSchema: schemaOf([]string{"price"}, join(shared(), styled(), property{"price": number("The level.")})),
 		}, {
-			Name: "draw_horizontal_ray",
+			Name: "draw_horizontal_ray", Label: "Drawing a horizontal ray", Family: tool.Drawing,
 			Description: "Draw a level that begins at a candle and goes on to the right: a level that a certain " +
 				"swing made. " +
 				"Use it instead of a line when it matters since when the level counts. " +
@@ -124,7 +124,7 @@ func levels() []tool.Spec {
 				"anchor",
 			}, join(shared(), styled(), property{"anchor": anchor("Where it begins.")})),
 		}, {
-			Name: "draw_vertical_line",
+			Name: "draw_vertical_line", Label: "Drawing a vertical line", Family: tool.Drawing,
 			Description: "Draw a line at a time: a release, the open of a session, the day of a change. " +
 				"It may be ahead of the newest candle, for an event that is coming up. " +
 				"Say in label what happens then.",
@@ -132,7 +132,7 @@ func levels() []tool.Spec {
 				"timestamp",
 			}, join(shared(), styled(), property{"timestamp": when("The time.")})),
 		}, {
-			Name: "draw_fibonacci",
+			Name: "draw_fibonacci", Label: "Drawing a fibonacci", Family: tool.Drawing,
 			Description: "Draw a Fibonacci retracement of a swing. " + bothTimes +
 				"anchor1 is where the swing begins and anchor2 where it ends: level 0 is at anchor2 and level 1 at " +
 				"anchor1.",
@@ -145,7 +145,7 @@ func levels() []tool.Spec {
 				},
 			})),
 		}, {
-			Name: "draw_trendline",
+			Name: "draw_trendline", Label: "Drawing a trendline", Family: tool.Drawing,
 			Description: "Draw a line through two swings, and on beyond them where type says so. " + bothTimes +
 				"Two lows make a line of support, two highs one of resistance; a third touch makes it worth more, so " +
 				"say in notes how many there were.",
@@ -162,7 +162,7 @@ func levels() []tool.Spec {
 func shapes() []tool.Spec {
 	return []tool.Spec{
 		{
-			Name: "draw_rectangle",
+			Name: "draw_rectangle", Label: "Drawing a rectangle", Family: tool.Drawing,
 			Description: "Draw a zone between two prices and two times: a range, an area of supply or demand, a gap. " +
 				"Its corners are anchor1 and anchor2, in any order. " +
 				"Use it where a level is really an area.",
@@ -171,7 +171,7 @@ func shapes() []tool.Spec {
 				"fillColor": text("The color inside, such as rgba(38, 166, 154, 0.15).", 60),
 			})),
 		}, {
-			Name: "draw_circle",
+			Name: "draw_circle", Label: "Drawing a circle", Family: tool.Drawing,
 			Description: "Draw a circle around something to look at: a cluster of wicks, a failed break. " +
 				"center is its middle and edge a point on it. " +
 				"Use it seldom; a marker or a text says more.",
@@ -180,7 +180,7 @@ func shapes() []tool.Spec {
 				"fillColor": text("The color inside.", 60),
 			})),
 		}, {
-			Name: "draw_text",
+			Name: "draw_text", Label: "Drawing a text", Family: tool.Drawing,
 			Description: "Write words on the chart, at a candle and a price. " +
 				"Keep it to a few words, and say the rest in notes. " +
 				"What belongs to another drawing is its label, and no text of its own.",
@@ -191,7 +191,7 @@ func shapes() []tool.Spec {
 				"size":   property{"type": "number", "minimum": 0.1, "maximum": 100, "description": "In pixels."},
 			})),
 		}, {
-			Name: "draw_marker",
+			Name: "draw_marker", Label: "Drawing a marker", Family: tool.Drawing,
 			Description: "Mark one candle: a swing, an entry, a rejection. " +
 				"The candle must be there. " +
 				"Say in label what it marks, in a few words.",
@@ -215,7 +215,7 @@ func positions() []tool.Spec {
 			below, above = above, below
 		}
 		list = append(list, tool.Spec{
-			Name: "draw_" + side + "_position",
+			Name: "draw_" + side + "_position", Label: "Drawing a " + side + " position", Family: tool.Drawing,
 			Description: "Draw an idea for a " + side +
 				" trade: its entry, its stop and its target. Nothing is ordered; it is a drawing. " +
 				below + " is below the entry and " + above +
@@ -236,7 +236,7 @@ func positions() []tool.Spec {
 // changes returns the tools that change drawings, and the one that moves the chart.
 func changes() []tool.Spec {
 	return []tool.Spec{{
-		Name: updateDrawing,
+		Name: updateDrawing, Label: "Changing a drawing", Family: tool.Drawing,
 		Description: "Change a drawing that is there: move it, restyle it, say more of it, move a position on. " +
 			"Change what exists rather than removing it and drawing it again: its history stays. " +
 			"reason is required and is kept with the change, with what each field was before; say what you saw that " +
@@ -272,7 +272,7 @@ func changes() []tool.Spec {
 			"hidden": property{"type": "boolean", "description": "Whether it is hidden."},
 		})),
 	}, {
-		Name: removeDrawing,
+		Name: removeDrawing, Label: "Removing a drawing", Family: tool.Drawing,
 		Description: "Remove a drawing that no longer holds. " +
 			"reason is required and is kept; the user can take the removal back. " +
 			"Remove what the user drew only when they ask for it.",
@@ -284,7 +284,7 @@ func changes() []tool.Spec {
 			"version": property{"type": "integer", "minimum": 1, "description": "Its version, as you read it."},
 		}),
 	}, {
-		Name: scrollChart,
+		Name: scrollChart, Label: "Moving the chart", Family: tool.ChartView,
 		Description: "Move the user's chart so that a time is in sight. " +
 			"Use it to show the user what you speak of, when it is not on the screen. " +
 			"It changes nothing.",

@@ -18,7 +18,7 @@ type positioningInput struct {
 func (in *positioningInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var positioningSpec = tool.Spec{
-	Name: "get_cot_positioning",
+	Name: "get_cot_positioning", Label: "Looking at positioning", Family: tool.Market,
 	Description: "Get the newest Commitments of Traders report of a symbol: what speculators (non-commercial) and " +
 		"hedgers (commercial) are long and short in contracts, the net of the speculators and how it changed in a " +
 		"week, and the open interest. " +
@@ -41,7 +41,7 @@ type historyInput struct {
 func (in *historyInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var historySpec = tool.Spec{
-	Name: "get_cot_history",
+	Name: "get_cot_history", Label: "Looking at positioning", Family: tool.Market,
 	Description: "Get the weekly Commitments of Traders reports of a symbol, 26 weeks by default, in the order of " +
 		"time: long, short and net positions of speculators (non-commercial) and hedgers (commercial), the change of " +
 		"the speculators' net from week to week, and the open interest. " +

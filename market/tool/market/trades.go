@@ -26,7 +26,7 @@ func (*statsInput) journal()  {}
 func (in *tradesInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var tradesSpec = tool.Spec{
-	Name: "get_trade_history",
+	Name: "get_trade_history", Label: "Looking at trades", Family: tool.Market,
 	Description: "Get the user's own past trades from their journal, in the order in which they were closed: symbol, " +
 		"side, size, entry and exit with their times, stop, target, profit or loss, and notes. " +
 		"Nobody else's trades can be seen, and no trade can be made or changed. For sums and rates use " +
@@ -96,7 +96,7 @@ type statsInput struct {
 func (in *statsInput) common() (thought, symbol *string) { return &in.Thought, &in.Symbol }
 
 var statsSpec = tool.Spec{
-	Name: "get_trade_stats",
+	Name: "get_trade_stats", Label: "Counting trades", Family: tool.Market,
 	Description: "Get what the user's own closed trades add up to: number, wins, losses, win rate, profit and loss, " +
 		"profit factor, longest streaks, the streak now, and the largest drawdown. " +
 		"The first row is all trades; then come rows by session and by pair. The session is the one in which a trade " +

@@ -1,6 +1,7 @@
 // The server's own API, typed. Every call has a deadline and fails with an ApiError
 // that can be shown.
 import type { Cell, Column } from "../log/events";
+import { learnTools } from "../log/tools";
 
 export interface Session {
   org: string;
@@ -45,7 +46,7 @@ export interface Assistant {
   description: string;
   model: string;
   tiers?: { name: string; model: string; multiplier: number }[];
-  tools?: { name: string; side: string; read_only: boolean; verdict: string }[];
+  tools?: { name: string; label?: string; family?: string; side: string; read_only: boolean; verdict: string }[];
   available: boolean;
   reason?: string;
 }
@@ -343,7 +344,11 @@ export const api = {
   revertFile: (id: string, path: string, digest?: string) =>
     request(`${at(id)}/workspace/revert`, { method: "POST", body: { path, ...(digest ? { digest } : {}) } }),
 
-  assistants: () => json<{ assistants: Assistant[] }>("/api/assistants"),
+  assistants: async () => {
+    const list = await json<{ assistants: Assistant[] }>("/api/assistants");
+    learnTools(list.assistants);
+    return list;
+  },
   sources: (signal?: AbortSignal) => json<{ sources: Source[] }>("/api/sources", { signal }),
   schema: (source: string, signal?: AbortSignal) => json<Schema>(`/api/sources/${enc(source)}/schema`, { signal }),
   samples: (source: string, table: string, limit = 20, signal?: AbortSignal) =>

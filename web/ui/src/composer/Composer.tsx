@@ -252,7 +252,7 @@ export function Composer({
 
 /** Whether an assistant asks the sources of the server: the others have files. */
 export function asksSources(a: Assistant | undefined): boolean {
-  return !a?.tools || a.tools.some((t) => t.name === "run_query" && t.side === "server");
+  return !a?.tools || a.tools.some((t) => t.family === "query" && t.side === "server");
 }
 
 export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);

@@ -1,6 +1,18 @@
 // A conversation as it is shown, made from its log by pure functions. A turn that
 // nothing happens to keeps its identity, so what is drawn from it is not drawn anew.
-import type { Block, ChartSpec, Cite, Cost, Delta, LogEvent, StoredResult, Unresolved, Usage } from "./events";
+import type {
+  Block,
+  CalledTool,
+  ChartSpec,
+  Cite,
+  Cost,
+  Delta,
+  LogEvent,
+  StoredResult,
+  Unresolved,
+  Usage,
+} from "./events";
+import { familyOf } from "./tools";
 
 export interface TextPart {
   kind: "text";
@@ -25,6 +37,8 @@ export interface ToolPart {
   key: string; // the id of the call
   seq: number;
   name: string;
+  /** How to show it, as the log says; see log/tools. */
+  tool?: CalledTool;
   input: unknown;
   state: ToolState;
   /** What a person is asked, when the call waits for one. */
@@ -149,11 +163,12 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     case "run_started":
       return withLast(c, (t) => ({ ...t, run: ev.run, state: "running" }));
     case "assistant_message": {
-      const parts = ev.body.blocks.flatMap((b, i) => part(b, ev.seq, `${ev.run}.${ev.body.step}.${i}`));
+      const { blocks, tools, step } = ev.body;
+      const parts = blocks.flatMap((b, i) => part(b, ev.seq, `${ev.run}.${step}.${i}`, tools));
       return spoke(
         withLast(c, (t) => ({ ...t, model: ev.body.model, parts: [...t.parts, ...parts] })),
         ev.run,
-        ev.body.step,
+        step,
       );
     }
     case "step_failed": {
@@ -258,7 +273,7 @@ function importedTurns(seq: number, time: string, said: { role: string; text: st
   return turns;
 }
 
-function part(b: Block, seq: number, key: string): Part[] {
+function part(b: Block, seq: number, key: string, tools?: Record<string, CalledTool>): Part[] {
   switch (b.type) {
     case "text":
       return b.text ? [{ kind: "text", key, seq, text: b.text }] : [];
@@ -266,8 +281,10 @@ function part(b: Block, seq: number, key: string): Part[] {
       return b.thinking ? [{ kind: "thinking", key, seq, text: b.thinking }] : [];
     case "tool_use":
     case "server_tool_use":
-    case "mcp_tool_use":
-      return [{ kind: "tool", key: b.id ?? key, seq, name: b.name ?? "", input: b.input, state: "running" }];
+    case "mcp_tool_use": {
+      const name = b.name ?? "";
+      return [{ kind: "tool", key: b.id ?? key, seq, name, tool: tools?.[name], input: b.input, state: "running" }];
+    }
     default:
       return [];
   }
@@ -414,7 +431,7 @@ export function busy(c: Conversation): boolean {
 /** Whether a call waits for a person: for a decision, or for an answer in words. */
 export function waitsForPerson(p: Part): p is ToolPart {
   if (p.kind !== "tool" || p.state !== "waiting") return false;
-  return p.name === "ask_user" ? p.parked === true : p.approval !== undefined && p.approval.approved === undefined;
+  return familyOf(p) === "question" ? p.parked === true : p.approval !== undefined && p.approval.approved === undefined;
 }
 
 /** What a turn shows beside its answer: the steps, without the prose that became

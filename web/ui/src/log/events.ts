@@ -38,7 +38,7 @@ export interface Unresolved {
   reason?: string;
 }
 
-/** The chart specification of the tool show_chart. */
+/** A chart that the server has checked. */
 export interface ChartSpec {
   result: string;
   type: "bar" | "line" | "area" | "scatter" | "pie" | "histogram" | "table";
@@ -75,6 +75,12 @@ export interface Block {
   input?: unknown;
 }
 
+/** How to show the calls of a tool. */
+export interface CalledTool {
+  label?: string;
+  family?: string;
+}
+
 interface Ended {
   steps?: number;
   usage?: Usage;
@@ -86,7 +92,16 @@ export interface Bodies {
   opened: { assistant: string; model: string; tier?: string; sources?: string[] };
   user_message: { text: string; context?: string; where?: { symbol?: string; timeframe?: string } };
   imported: { turns: { role: "user" | "assistant"; text: string }[] };
-  assistant_message: { step: number; model: string; blocks: Block[]; stop_reason: string; usage: Usage; cost: Cost };
+  assistant_message: {
+    step: number;
+    model: string;
+    blocks: Block[];
+    stop_reason: string;
+    usage: Usage;
+    cost: Cost;
+    /** The tools that the blocks call, by name. */
+    tools?: Record<string, CalledTool>;
+  };
   tool_result: {
     call_id: string;
     name: string;

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 import { refusalWords } from "./words";
 import type { ToolPart } from "../log/conversation";
-import { activity } from "../thread/Steps";
+import { labelOf } from "../log/tools";
 import { Icon } from "../ui/Icon";
 import { takenBack, type Doc } from "./doc";
 import { Mark } from "./icons";
@@ -22,7 +22,7 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
   const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
   const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
   if (part.state === "failed") return <Refused part={part} />;
-  if (!c) return part.state === "done" ? null : <Going words={activity(part.name)} />;
+  if (!c) return part.state === "done" ? null : <Going words={labelOf(part)} />;
   const undone = takenBack(trail).has(c.step);
   const there = doc.find(c.drawing) !== undefined;
   const look = c.after ?? c.before;
@@ -85,7 +85,7 @@ function Refused({ part }: { part: ToolPart }) {
     <p className="mt-2 flex items-start gap-2 rounded-md border bg-surface px-3 py-2 text-sm text-ink-quiet">
       <Icon name="alert" small className="mt-0.5 text-warn" />
       <span className="min-w-0 wrap-anywhere">
-        {activity(part.name)} was refused: {refusalWords(part.content ?? "")}
+        {labelOf(part)} was refused: {refusalWords(part.content ?? "")}
       </span>
     </p>
   );

@@ -196,7 +196,7 @@ function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, on
         : undefined;
   const card = useCallback(
     (p: ToolPart) =>
-      isDrawing(p.name) ? (
+      isDrawing(p) ? (
         <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onSee={onSee} />
       ) : null,
     [doc, digits, onLight, onSee],

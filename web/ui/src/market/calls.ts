@@ -5,21 +5,21 @@ import { useEffect } from "react";
 import { api, ApiError, type ToolAnswer } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { Log, useLog } from "../log/store";
+import { familyOf } from "../log/tools";
 import { seconds } from "./types";
 import type { Parts } from "./useBoard";
 
 const none: readonly ToolPart[] = [];
 const known = new WeakMap<object, readonly ToolPart[]>();
 
-export const isDrawing = (tool: string): boolean =>
-  tool.startsWith("draw_") || tool === "update_drawing" || tool === "remove_drawing";
-const ours = (tool: string) => isDrawing(tool) || tool === "scroll_chart";
+export const isDrawing = (p: ToolPart): boolean => familyOf(p) === "drawing";
+const ours = (p: ToolPart) => isDrawing(p) || familyOf(p) === "chart_view";
 
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
   let some = known.get(parts);
   if (!some) {
     some = (parts as ToolPart[]).filter(
-      (p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval && ours(p.name),
+      (p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval && ours(p),
     );
     known.set(parts, some);
   }
@@ -97,7 +97,7 @@ const open = (log: Log, part: ToolPart) => {
 };
 
 async function carryOut(part: ToolPart, { feed, plot }: Parts): Promise<ToolAnswer> {
-  if (part.name !== "scroll_chart") return { call_id: part.key, content: '{"ok":true}' };
+  if (familyOf(part) !== "chart_view") return { call_id: part.key, content: '{"ok":true}' };
   const input = (part.input ?? {}) as Record<string, unknown>;
   const time = seconds((input.timestamp ?? input.time) as string | number | undefined);
   if (!Number.isFinite(time)) return { call_id: part.key, is_error: true, content: "The timestamp is not a time." };

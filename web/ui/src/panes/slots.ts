@@ -7,8 +7,8 @@ import type { ChartSpec } from "../log/events";
 import type { Log } from "../log/store";
 import type { Note } from "../thread/notes";
 
-/** chart/ChartPane: a result as a picture. Spec is what show_chart checked; without
- *  one the pane chooses from the columns. */
+/** chart/ChartPane: a result as a picture. Spec is one that the server has checked; without
+ *  it the pane chooses from the columns. */
 export interface ChartPaneProps {
   conversation: string;
   result: ShownResult;
@@ -71,7 +71,7 @@ export interface CoderPaneProps {
   onAt: (at: string | undefined) => void;
 }
 
-/** coder/CallCard: the inside of a tool card for Read, Write, Edit, Bash, Glob, Grep. */
+/** coder/CallCard: the inside of a card for a tool that works with files. */
 export interface CallCardProps {
   part: ToolPart;
   conversation: string;

@@ -1,6 +1,7 @@
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { noteFailure, whenBack } from "../api/away";
 import { api, sentence, whenUnauthorized, type Session } from "../api/client";
+import { useLoad } from "../api/load";
 import { logOf, useLine, useLog, type Log } from "../log/store";
 import { mainResult } from "../log/conversation";
 import { later } from "../lib/later";
@@ -77,6 +78,7 @@ function Unreachable({ why, onRetry }: { why: string; onRetry: () => void }) {
 /** Everything behind the sign-in: list, thread, right pane. */
 function Desk({ session }: { session: Session }) {
   useFreshList();
+  useLoad("assistants", api.assistants); // they describe their tools
   const at = useRoute();
   const wide = useWide();
   const [list, setList] = useState(wide);

@@ -1,6 +1,7 @@
 import { Suspense, useRef, useState, type ReactNode } from "react";
 import { api, sentence } from "../api/client";
 import type { ToolPart } from "../log/conversation";
+import { familyOf, useTools } from "../log/tools";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
@@ -10,7 +11,11 @@ import { useFocus, useKeys } from "./cardkeys";
 
 const Preview = later(async () => ({ default: (await import("../panes/coder/Preview")).Preview }));
 
-const asking: Record<string, string> = { Bash: "run this command", Write: "write this file", Edit: "change this file" };
+const asking: Record<string, string> = {
+  command: "run this command",
+  file_write: "write this file",
+  file_edit: "change this file",
+};
 
 const mostReason = 500;
 
@@ -22,7 +27,9 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   const [declining, setDeclining] = useState(false);
   const [reason, setReason] = useState("");
   const card = useRef<HTMLElement>(null);
-  const file = part.name === "Bash" ? "" : subject(part.name, part.input);
+  useTools();
+  const family = familyOf(part);
+  const file = family === "command" ? "" : subject(family, part.input);
 
   const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
     if (sent) return;
@@ -52,13 +59,15 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
     >
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
-        <h3 className="shrink-0 font-medium">May it {asking[part.name] ?? `use ${part.name.replaceAll("_", " ")}`}?</h3>
+        <h3 className="shrink-0 font-medium">
+          May it {asking[family ?? ""] ?? `use ${part.name.replaceAll("_", " ")}`}?
+        </h3>
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
       <div className="px-4 py-3">
         <Boundary>
           <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
-            <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} />
+            <Preview call={part.key} family={family} input={part.input} conversation={conversation} />
           </Suspense>
         </Boundary>
       </div>

@@ -1,6 +1,7 @@
 import { memo, useContext, useEffect, useState, type ReactNode } from "react";
 import type { Part, ToolPart, Turn } from "../log/conversation";
 import { steps, waitsForPerson } from "../log/conversation";
+import { familyOf, useTools, type Family } from "../log/tools";
 import { duration, plural } from "../lib/format";
 import { Icon } from "../ui/Icon";
 import { ToolCard } from "./ToolCard";
@@ -9,53 +10,13 @@ import { QuestionCard } from "./QuestionCard";
 import { CardContext } from "./context";
 import { useAnyRevealed } from "./reveal";
 
-/** What a tool does, for a line that says what is going on. */
-const doing: Record<string, string> = {
-  run_query: "Running a query",
-  query_database: "Running a query",
-  search_database: "Searching the text",
-  show_chart: "Drawing a chart",
-  list_tables: "Looking at the tables",
-  describe_table: "Looking at a table",
-  get_column_stats: "Looking at a column",
-  get_value_distribution: "Looking at a column",
-  transform_data: "Transforming rows",
-  final_answer: "Writing the answer",
-  Read: "Reading a file",
-  Write: "Writing a file",
-  Edit: "Editing a file",
-  Bash: "Running a command",
-  Glob: "Looking for files",
-  Grep: "Searching in files",
-  ask_user: "Asking you",
-  get_candles: "Reading the candles",
-  get_current_price: "Looking at the price",
-  get_news_events: "Looking at the calendar",
-  get_event_statistics: "Counting what events did",
-  get_headlines: "Reading headlines",
-  get_cot_positioning: "Looking at positioning",
-  get_cot_history: "Looking at positioning",
-  get_trade_history: "Looking at trades",
-  get_trade_stats: "Counting trades",
-  get_drawings: "Looking at the drawings",
-  update_drawing: "Changing a drawing",
-  remove_drawing: "Removing a drawing",
-  scroll_chart: "Moving the chart",
-};
-
-export const activity = (tool: string): string =>
-  doing[tool] ??
-  (tool.startsWith("draw_") ? `Drawing a ${tool.slice(5).replaceAll("_", " ")}` : undefined) ??
-  `Using ${tool.replaceAll("_", " ")}`;
-
-const queries = new Set(["run_query", "query_database"]);
-const hidden = new Set(["show_chart", "final_answer"]);
+const shownBelow = new Set<Family | undefined>(["chart", "answer"]);
 
 /** All steps of a turn in one line: "3 queries · 0.8 s". */
 export function summary(t: Turn, parts: readonly Part[]): string {
   const tools = parts.filter((p): p is ToolPart => p.kind === "tool");
-  const ran = tools.filter((p) => queries.has(p.name)).length;
-  const other = tools.filter((p) => !queries.has(p.name) && !hidden.has(p.name)).length;
+  const ran = tools.filter((p) => familyOf(p) === "query").length;
+  const other = tools.filter((p) => familyOf(p) !== "query" && !shownBelow.has(familyOf(p))).length;
   const failed = tools.filter((p) => p.state === "failed").length;
   const words: string[] = [];
   if (ran) words.push(plural(ran, "query", "queries"));
@@ -74,6 +35,7 @@ interface Props {
 }
 
 export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
+  useTools();
   const parts = steps(turn);
   const waiting = parts.filter(waitsForPerson);
   const card = useContext(CardContext);
@@ -111,7 +73,7 @@ export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
       )}
       {card && parts.map((p) => p.kind === "tool" && card(p))}
       {waiting.map((p) =>
-        p.name === "ask_user" ? (
+        familyOf(p) === "question" ? (
           <QuestionCard key={p.key} part={p} conversation={conversation} />
         ) : open ? null : (
           <div key={p.key} className="mt-2">

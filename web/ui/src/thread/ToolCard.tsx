@@ -1,5 +1,6 @@
 import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
+import { familyOf, labelOf, onFiles, useTools } from "../log/tools";
 import { ago, duration, plural } from "../lib/format";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
@@ -7,10 +8,8 @@ import { Icon } from "../ui/Icon";
 import { outcome, subject } from "../panes/coder/detail";
 import { Approval } from "./Approval";
 import { revealed, useRevealed } from "./reveal";
-import { activity } from "./Steps";
 
 const CallCard = later(() => import("../panes/coder/CallCard"));
-const coderTools = new Set(["Read", "Write", "Edit", "Bash", "Glob", "Grep"]);
 
 const says: Record<ToolState, string> = { running: "running", waiting: "waits", done: "done", failed: "failed" };
 
@@ -24,6 +23,7 @@ export const ToolCard = memo(function ToolCard({
   conversation: string;
   open?: boolean;
 }) {
+  useTools();
   const [open, setOpen] = useState(first);
   const head = useRef<HTMLButtonElement>(null);
   const wanted = useRevealed(part.key);
@@ -35,10 +35,10 @@ export const ToolCard = memo(function ToolCard({
     revealed(part.key);
   }, [wanted, part.key]);
   const about = field(part.input, "thought");
-  const file = coderTools.has(part.name) ? subject(part.name, part.input) : "";
+  const file = onFiles(part) ? subject(familyOf(part), part.input) : "";
   if (asks(part)) return <Approval part={part} conversation={conversation} />;
   return (
-    <section className="rounded-md border bg-surface" aria-label={`${activity(part.name)}: ${says[part.state]}`}>
+    <section className="rounded-md border bg-surface" aria-label={`${labelOf(part)}: ${says[part.state]}`}>
       <button
         ref={head}
         type="button"
@@ -47,7 +47,7 @@ export const ToolCard = memo(function ToolCard({
         className="flex min-h-9 w-full items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover"
       >
         <State state={part.state} />
-        <span className="shrink-0 font-medium">{activity(part.name)}</span>
+        <span className="shrink-0 font-medium">{labelOf(part)}</span>
         <span className={`min-w-0 flex-1 truncate text-ink-quiet ${file ? "font-mono text-xs" : ""}`}>
           {file || about}
         </span>
@@ -56,7 +56,7 @@ export const ToolCard = memo(function ToolCard({
       </button>
       {open && (
         <div className="space-y-2 border-t px-3 py-2 text-sm">
-          {coderTools.has(part.name) ? (
+          {onFiles(part) ? (
             <Boundary instead={<Raw part={part} />}>
               <Suspense fallback={<Raw part={part} />}>
                 <CallCard part={part} conversation={conversation} />
@@ -90,7 +90,7 @@ function State({ state }: { state: ToolState }) {
 function facts(p: ToolPart): string {
   const words: string[] = [];
   if (p.result) words.push(plural(p.result.row_count, "row"));
-  if (coderTools.has(p.name)) words.push(...outcome(p));
+  if (onFiles(p)) words.push(...outcome(p));
   if (p.approval?.approved === false) words.push("declined");
   if (p.cached) words.push(p.age === undefined ? "cached" : `cached, ${ago(p.age)}`);
   if (p.millis) words.push(duration(p.millis));

@@ -9,6 +9,7 @@ import {
   type Turn,
 } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
+import { labelOf, useTools } from "../log/tools";
 import { api, sentence } from "../api/client";
 import { clock, count, duration, money, plural } from "../lib/format";
 import { who } from "../lib/me";
@@ -20,7 +21,7 @@ import { counted } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Prose } from "./Answer";
-import { Steps, activity } from "./Steps";
+import { Steps } from "./Steps";
 import { notesOf, numbered, origin } from "./notes";
 import { askNext } from "./ask";
 import { FeedbackForm } from "./FeedbackForm";
@@ -61,6 +62,7 @@ function useLive(log: Log, running: boolean): Live | undefined {
 }
 
 function Activity({ turn, log, running }: { turn: Turn; log: Log; running: boolean }) {
+  useTools();
   const live = useLive(log, running);
   return <Steps turn={turn} conversation={log.id} now={running ? now(turn, live) : undefined} />;
 }
@@ -69,11 +71,11 @@ function Activity({ turn, log, running }: { turn: Turn; log: Log; running: boole
 function now(turn: Turn, live: Live | undefined): string {
   if (live?.retrying) return "The model is busy; trying again";
   const block = live?.blocks.at(-1);
-  if (block?.kind === "tool_use") return activity(block.name ?? "");
+  if (block?.kind === "tool_use") return labelOf({ name: block.name ?? "" });
   if (block?.kind === "thinking") return "Thinking";
   if (block?.kind === "text") return "Answering";
   const open = turn.parts.findLast((p): p is ToolPart => p.kind === "tool" && p.state === "running");
-  return open ? activity(open.name) : "Working on it";
+  return open ? labelOf(open) : "Working on it";
 }
 
 /** The answer. What a model says before it calls a tool is none: once the call

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { api } from "../../api/client";
 import type { ToolPart } from "../../log/conversation";
+import { familyOf, useTools } from "../../log/tools";
 import { bytes, duration, plural } from "../../lib/format";
 import { go } from "../../lib/router";
 import { Icon } from "../../ui/Icon";
@@ -13,7 +14,9 @@ import "./coder.css";
 
 /** The inside of a card of a workspace tool: what it did, as people would see it. */
 export default function CallCard({ part, conversation }: CallCardProps) {
+  useTools();
   const d = detailOf(part);
+  const family = familyOf(part);
   switch (d?.kind) {
     case "file":
       return <Changed file={d} conversation={conversation} />;
@@ -28,14 +31,14 @@ export default function CallCard({ part, conversation }: CallCardProps) {
     return (
       <>
         <Failed part={part} />
-        <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} asked />
+        <Preview call={part.key} family={family} input={part.input} conversation={conversation} asked />
       </>
     );
   }
-  if (part.name === "Grep" && part.content !== undefined)
+  if (family === "file_search" && part.content !== undefined)
     return <Matches content={part.content} conversation={conversation} />;
   if (part.content === undefined)
-    return <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} asked />;
+    return <Preview call={part.key} family={family} input={part.input} conversation={conversation} asked />;
   return <Raw part={part} />;
 }
 

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { api } from "../../api/client";
 import { useLoad } from "../../api/load";
+import type { Family } from "../../log/tools";
 import { plural } from "../../lib/format";
 import { relative } from "./detail";
 import { compare, counts, type Hunk } from "./diff";
@@ -14,7 +15,7 @@ const text = (input: unknown, name: string): string => {
 
 interface Props {
   call: string; // its id
-  name: string;
+  family?: Family;
   input: unknown;
   conversation: string;
   /** Only what was asked for, without looking at the file: it may be another by now. */
@@ -22,9 +23,9 @@ interface Props {
 }
 
 /** What a call would do, exactly: the command, or the difference it would make. */
-export function Preview({ call, name, input, conversation, asked }: Props) {
-  switch (name) {
-    case "Bash":
+export function Preview({ call, family, input, conversation, asked }: Props) {
+  switch (family) {
+    case "command":
       return (
         <div className="space-y-2">
           {text(input, "description") && <p className="text-ink-soft">{text(input, "description")}</p>}
@@ -35,12 +36,12 @@ export function Preview({ call, name, input, conversation, asked }: Props) {
           </div>
         </div>
       );
-    case "Write":
-    case "Edit":
-      return <Change call={call} name={name} input={input} conversation={conversation} asked={asked} />;
-    case "Read":
-    case "Glob":
-    case "Grep":
+    case "file_write":
+    case "file_edit":
+      return <Change call={call} family={family} input={input} conversation={conversation} asked={asked} />;
+    case "file_read":
+    case "file_list":
+    case "file_search":
       return null; // the line above says it all
     default:
       return (
@@ -62,7 +63,7 @@ async function current(conversation: string, path: string): Promise<string | nul
   return files.some((f) => f.path === path) ? api.workspaceText(conversation, path) : null;
 }
 
-function Change({ call, name, input, conversation, asked }: Props) {
+function Change({ call, family, input, conversation, asked }: Props) {
   const path = relative(text(input, "file_path"));
   const {
     data: now,
@@ -70,8 +71,8 @@ function Change({ call, name, input, conversation, asked }: Props) {
     error,
   } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => current(conversation, path));
   const made = useMemo(
-    () => plan(name, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
-    [name, input, asked, loading, now, error],
+    () => plan(family, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
+    [family, input, asked, loading, now, error],
   );
   if (!asked && loading) return <p className="text-ink-quiet">Comparing with the file as it is.</p>;
   return (
@@ -99,11 +100,11 @@ function piece(old: string, next: string): Hunk[] {
 /** The difference a call would make to a file as it is now; null: there is none yet,
  *  undefined: it is not known, and only what the call says can be shown. */
 export function plan(
-  name: string,
+  family: Family | undefined,
   input: unknown,
   now: string | null | undefined,
 ): { hunks: Hunk[]; words: string; after?: string } {
-  if (name === "Write") {
+  if (family === "file_write") {
     const content = text(input, "content");
     if (now === undefined) return { hunks: compare("", content), words: "The whole content it would have:" };
     const hunks = compare(now ?? "", content);

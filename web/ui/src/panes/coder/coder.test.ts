@@ -10,22 +10,22 @@ const shown = (p: ReturnType<typeof plan>) =>
 
 test("what an edit would make", () => {
   const input = { file_path: "/workspace/a.txt", old_string: "b", new_string: "$&B" };
-  const p = plan("Edit", input, "a\nb\nc\n");
+  const p = plan("file_edit", input, "a\nb\nc\n");
   expect(shown(p)).toEqual(["-2:b", "+2:$&B"]);
   expect(p.after).toBe("a\n$&B\nc\n");
-  expect(plan("Edit", input, "a\nb\nb\n").words).toMatch("2 times");
-  expect(plan("Edit", { ...input, replace_all: true }, "a\nb\nb\n").words).toBe("In 2 places.");
-  expect(plan("Edit", input, "a\n").words).toMatch("is not in the file");
-  expect(plan("Edit", input, null).words).toMatch("no such file");
-  expect(shown(plan("Edit", input, undefined))).toEqual(["-:b", "+:$&B"]);
-  expect(plan("Edit", { old_string: "a\nb", new_string: "x" }, "a\r\nb\r\n").after).toBe("x\r\n");
+  expect(plan("file_edit", input, "a\nb\nb\n").words).toMatch("2 times");
+  expect(plan("file_edit", { ...input, replace_all: true }, "a\nb\nb\n").words).toBe("In 2 places.");
+  expect(plan("file_edit", input, "a\n").words).toMatch("is not in the file");
+  expect(plan("file_edit", input, null).words).toMatch("no such file");
+  expect(shown(plan("file_edit", input, undefined))).toEqual(["-:b", "+:$&B"]);
+  expect(plan("file_edit", { old_string: "a\nb", new_string: "x" }, "a\r\nb\r\n").after).toBe("x\r\n");
 });
 
 test("what a write would make", () => {
   const input = { file_path: "a.txt", content: "one\ntwo\n" };
-  expect(plan("Write", input, null).words).toBe("A new file, 2 lines.");
-  expect(shown(plan("Write", input, "one\n"))).toEqual(["+2:two"]);
-  expect(plan("Write", input, "one\ntwo\n").words).toMatch("already");
+  expect(plan("file_write", input, null).words).toBe("A new file, 2 lines.");
+  expect(shown(plan("file_write", input, "one\n"))).toEqual(["+2:two"]);
+  expect(plan("file_write", input, "one\ntwo\n").words).toMatch("already");
 });
 
 test("what Read and Grep returned", () => {
@@ -50,7 +50,7 @@ test("what Read and Grep returned", () => {
 });
 
 test("what a call is about", () => {
-  expect(subject("Edit", { file_path: "/workspace/src/a.go" })).toBe("src/a.go");
-  expect(subject("Bash", { command: "make\nmake test" })).toBe("make");
-  expect(subject("Grep", { pattern: "x", path: "/workspace/src" })).toBe("x in src");
+  expect(subject("file_edit", { file_path: "/workspace/src/a.go" })).toBe("src/a.go");
+  expect(subject("command", { command: "make\nmake test" })).toBe("make");
+  expect(subject("file_search", { pattern: "x", path: "/workspace/src" })).toBe("x in src");
 });

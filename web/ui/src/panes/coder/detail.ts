@@ -1,6 +1,7 @@
 // What the tools of a workspace say for a page to show: the detail of their results.
 // The server's types are in tool/workspace (fileDetail, commandDetail, listDetail).
 import type { ToolPart } from "../../log/conversation";
+import type { Family } from "../../log/tools";
 import { fromServer, parse, type Hunk, type ServerHunk } from "./diff";
 
 export interface FileDetail {
@@ -67,16 +68,16 @@ const field = (input: unknown, name: string): string => {
 export const relative = (path: string): string => path.replace(/^\/workspace\/?/, "").replace(/^\.\//, "");
 
 /** What a call is about, in one line. */
-export function subject(name: string, input: unknown): string {
-  switch (name) {
-    case "Read":
-    case "Write":
-    case "Edit":
+export function subject(family: Family | undefined, input: unknown): string {
+  switch (family) {
+    case "file_read":
+    case "file_write":
+    case "file_edit":
       return relative(field(input, "file_path"));
-    case "Bash":
+    case "command":
       return field(input, "command").split("\n", 1)[0] ?? "";
-    case "Glob":
-    case "Grep":
+    case "file_list":
+    case "file_search":
       return [field(input, "pattern"), relative(field(input, "path"))].filter(Boolean).join(" in ");
     default:
       return "";

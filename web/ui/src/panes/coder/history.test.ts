@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { WorkspaceChange } from "../../api/client";
 import { addressOf, maker, spotOf, touched } from "./history";
+import { learnTools } from "../../log/tools";
 import { tree } from "./tree";
 
 const change = (
@@ -30,6 +31,7 @@ test("what a conversation changed", () => {
 });
 
 test("who made a change", () => {
+  learnTools([{ tools: [{ name: "Bash", family: "command", side: "server", read_only: false, verdict: "ask" }] }]);
   expect(maker({ tool: "Bash", op: "delete" })).toBe("Deleted by a command");
   expect(maker({ tool: "revert", op: "write" })).toBe("Reverted by a person");
 });

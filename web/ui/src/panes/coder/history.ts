@@ -1,5 +1,6 @@
 // What the changes of a workspace say about its files.
 import type { WorkspaceChange } from "../../api/client";
+import { familyOf } from "../../log/tools";
 import { counts, parse } from "./diff";
 
 /** A file that this conversation changed, and what became of it in all. */
@@ -37,9 +38,9 @@ export function touched(changes: readonly WorkspaceChange[]): Touched[] {
 }
 
 const makers: Record<string, string> = {
-  Write: "Written",
-  Edit: "Edited",
-  Bash: "Changed by a command",
+  file_write: "Written",
+  file_edit: "Edited",
+  command: "Changed by a command",
   template: "From the template",
   outside: "Changed from outside",
   revert: "Reverted by a person",
@@ -47,9 +48,10 @@ const makers: Record<string, string> = {
 
 /** What made a change, in words. */
 export function maker(c: Pick<WorkspaceChange, "tool" | "op">): string {
+  const family = familyOf({ name: c.tool });
   if (c.op === "delete")
-    return c.tool === "Bash" ? "Deleted by a command" : c.tool === "revert" ? "Removed by a person" : "Deleted";
-  return makers[c.tool] ?? `Changed by ${c.tool}`;
+    return family === "command" ? "Deleted by a command" : c.tool === "revert" ? "Removed by a person" : "Deleted";
+  return makers[family ?? c.tool] ?? `Changed by ${c.tool}`;
 }
 
 /** What is selected, in the address: a file, or one of its changes. Paths never

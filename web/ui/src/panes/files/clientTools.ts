@@ -5,6 +5,7 @@ import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
 import { keepLocalRows, localRows } from "../../api/rows";
 import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
+import { familyOf, type Family } from "../../log/tools";
 import { useLog, type Log } from "../../log/store";
 import { CodeError, failure, OurError, QueryError, withoutValues, type Whole } from "./cells";
 import { agreed } from "./consent";
@@ -14,7 +15,7 @@ import { transform, type Step } from "./transform";
 import { Statements } from "./tried";
 
 const none: readonly ToolPart[] = [];
-const ours = new Set(["run_query", "get_column_stats", "get_value_distribution", "transform_data"]);
+const ours = new Set<Family | undefined>(["query", "column_stats", "column_values", "transform"]);
 
 /** Runs the calls of a conversation that wait for this browser, and returns them. */
 export function useClientTools(log: Log, session: Session): readonly ToolPart[] {
@@ -25,7 +26,7 @@ export function useClientTools(log: Log, session: Session): readonly ToolPart[] 
   const { files } = useLocal();
   const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
   useEffect(() => {
-    for (const p of waits) if (ours.has(p.name)) void work(log, p, session.offline);
+    for (const p of waits) if (ours.has(familyOf(p))) void work(log, p, session.offline);
   }, [log, waits, files, session.offline]); // a call that waits for a file goes on when it is there
   useEffect(() => {
     if (results) settle(log.conversation());
@@ -148,8 +149,8 @@ async function result(
 ): Promise<{ whole: Whole; sql?: string }> {
   const { sql, code, sourceStep } = input(part);
   const run = (statement: string) => tried.run(statement, (s) => query(s, signal));
-  if (part.name === "run_query") return { whole: await run(word(sql)), sql: word(sql) };
-  if (part.name === "transform_data") {
+  if (familyOf(part) === "query") return { whole: await run(word(sql)), sql: word(sql) };
+  if (familyOf(part) === "transform") {
     const steps = await stepsBefore(log, part, signal, tried);
     checkStep(steps, Number(sourceStep));
     return { whole: await transform(word(code), Number(sourceStep), steps, signal) };
@@ -178,7 +179,7 @@ async function columnSQL(part: ToolPart): Promise<string> {
     throw new OurError(
       `The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`,
     );
-  if (part.name === "get_column_stats") return statsSQL(t.name, c.name, c.type);
+  if (familyOf(part) === "column_stats") return statsSQL(t.name, c.name, c.type);
   return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
 }
 
@@ -188,7 +189,7 @@ async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, tried:
   const turn = log.conversation().turns.at(-1);
   const steps: Step[] = [];
   for (const p of turn?.parts ?? []) {
-    if (p.kind !== "tool" || !ours.has(p.name)) continue;
+    if (p.kind !== "tool" || !ours.has(familyOf(p))) continue;
     if (p.key === part.key) break;
     steps.push(await stepOf(log, p, signal, tried));
   }
@@ -208,7 +209,7 @@ async function stepOf(log: Log, part: ToolPart, signal: AbortSignal, tried: Stat
 function settle(c: Conversation): void {
   for (const t of c.turns) {
     for (const p of t.parts) {
-      if (p.kind !== "tool" || !p.result || !ours.has(p.name)) continue;
+      if (p.kind !== "tool" || !p.result || !ours.has(familyOf(p))) continue;
       const ref = { conversation: c.id, id: p.result.id };
       if (localRows(ref)) continue;
       const whole = given.get(`${c.id}.${p.key}`);

@@ -5,6 +5,7 @@ import { useLocalRows, type LocalRows } from "../../api/rows";
 import type { Answer, Conversation, ToolPart, Turn } from "../../log/conversation";
 import type { Cell, Cite } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
+import { familyOf } from "../../log/tools";
 import { stylesOf, written } from "../numbers";
 
 const mostRows = 12;
@@ -26,8 +27,9 @@ export function useFigures(turn: Turn, log: Log): Turn {
 
 /** Whether the model was told of a result's rows only how many there are. */
 function unseen(p: Turn["parts"][number]): p is ToolPart {
-  if (p.kind !== "tool" || !p.result || p.by !== "client" || (p.name !== "run_query" && p.name !== "transform_data"))
-    return false;
+  if (p.kind !== "tool" || !p.result || p.by !== "client") return false;
+  const family = familyOf(p);
+  if (family !== "query" && family !== "transform") return false;
   try {
     const told = JSON.parse(p.content ?? "") as { rows?: unknown[]; row_count?: number };
     return told.rows?.length === 0 && (told.row_count ?? 0) > 0;

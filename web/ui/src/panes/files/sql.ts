@@ -71,14 +71,14 @@ export function kindOf(type: string): string {
 /** Whether a type is a number, for averages. */
 export const isNumber = (type: string) => ["integer", "number"].includes(kindOf(type));
 
-/** The statement of get_column_stats. */
+/** The statement for the figures of a column. */
 export function statsSQL(table: string, column: string, type: string): string {
   const c = quote(column);
   const average = isNumber(type) ? `avg(${c})` : "NULL";
   return `SELECT count(*) AS rows, count(*) - count(${c}) AS nulls, count(DISTINCT ${c}) AS "distinct", min(${c}) AS min, max(${c}) AS max, ${average} AS avg FROM ${quote(table)}`;
 }
 
-/** The statement of get_value_distribution. */
+/** The statement for the values of a column. */
 export function distributionSQL(table: string, column: string, limit: number): string {
   const c = quote(column);
   return `SELECT ${c} AS value, count(*) AS count FROM ${quote(table)} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`;

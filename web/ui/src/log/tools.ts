@@ -1,0 +1,59 @@
+// How calls of a tool are shown. The log records a label and a family with each call; for logs that are older, and for a
+// call that is still being written, the tools that the assistants have now tell them.
+import { useSyncExternalStore } from "react";
+import type { Assistant } from "../api/client";
+import type { CalledTool } from "./events";
+
+/** The families that this app shows in a way of their own. The server lists them in tool/tool.go. */
+export type Family =
+  | "question"
+  | "query"
+  | "column_stats"
+  | "column_values"
+  | "transform"
+  | "chart"
+  | "answer"
+  | "file_read"
+  | "file_write"
+  | "file_edit"
+  | "file_list"
+  | "file_search"
+  | "command"
+  | "drawing"
+  | "chart_view";
+
+interface Called {
+  name: string;
+  tool?: CalledTool;
+}
+
+const current = new Map<string, CalledTool>();
+const listeners = new Set<() => void>();
+
+/** Keeps what the assistants' tools say about themselves. */
+export function learnTools(assistants: readonly Pick<Assistant, "tools">[]): void {
+  for (const t of assistants.flatMap((a) => a.tools ?? [])) current.set(t.name, t);
+  for (const f of listeners) f();
+}
+
+function subscribe(f: () => void): () => void {
+  listeners.add(f);
+  return () => listeners.delete(f);
+}
+
+/** Draws the component again when the tools are known. */
+export const useTools = (): number => useSyncExternalStore(subscribe, () => current.size);
+
+/** What a call does, in words: "Running a query". */
+export const labelOf = (c: Called): string =>
+  c.tool?.label ?? current.get(c.name)?.label ?? `Using ${c.name.replaceAll("_", " ")}`;
+
+/** The family of a call's tool, if it is known. */
+export const familyOf = (c: Called): Family | undefined =>
+  (c.tool?.family ?? current.get(c.name)?.family) as Family | undefined;
+
+/** Whether a call works with the files of a workspace. */
+export function onFiles(c: Called): boolean {
+  const family = familyOf(c);
+  return family === "command" || family?.startsWith("file_") === true;
+}
