@@ -17,7 +17,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-var browserQuery = agenttest.NewTool(tool.Spec{Name: "run_query", Side: tool.Client, ReadOnly: true}, nil)
+var browserQuery = agenttest.NewTool(
+	tool.Spec{Name: "run_query", Family: tool.Query, Side: tool.Client, ReadOnly: true}, nil)
 
 // eventSource implements the part of a browser's EventSource that matters here: it reads frames and remembers
 // the last id.

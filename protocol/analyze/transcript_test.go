@@ -14,8 +14,10 @@ import (
 
 func options() Options {
 	tools := []agent.ToolInfo{{Name: "list_tables", Side: tool.Server}}
-	for _, name := range []string{"run_query", "get_column_stats", "transform_data"} {
-		tools = append(tools, agent.ToolInfo{Name: name, Side: tool.Client})
+	for name, family := range map[string]string{
+		"run_query": tool.Query, "get_column_stats": tool.ColumnStats, "transform_data": tool.Transform,
+	} {
+		tools = append(tools, agent.ToolInfo{Name: name, Side: tool.Client, Family: family})
 	}
 	return Options{Run: "r1", Tools: tools, Rows: func(r footnote.StoredResult) (json.RawMessage, error) {
 		return json.RawMessage(`[["` + r.Chunks[0].Digest + `"]]`), nil
