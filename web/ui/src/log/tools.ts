@@ -57,3 +57,9 @@ export function onFiles(c: Called): boolean {
   const family = familyOf(c);
   return family === "command" || family?.startsWith("file_") === true;
 }
+
+/** A string within the input of a call. */
+export function field(input: unknown, name: string): string {
+  const v = (input as Record<string, unknown> | null)?.[name];
+  return typeof v === "string" ? v : "";
+}

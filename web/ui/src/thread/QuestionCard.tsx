@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { api, sentence } from "../api/client";
 import type { ToolPart } from "../log/conversation";
+import { field } from "../log/tools";
 import { Button } from "../ui/Button";
-import { field } from "./ToolCard";
 
 /** A question of the model to the person, with answers to choose from. */
 export function QuestionCard({ part, conversation }: { part: ToolPart; conversation: string }) {

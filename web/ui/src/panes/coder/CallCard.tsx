@@ -5,7 +5,7 @@ import { familyOf, useTools } from "../../log/tools";
 import { bytes, duration, plural } from "../../lib/format";
 import { go } from "../../lib/router";
 import { Icon } from "../../ui/Icon";
-import { Raw } from "../../thread/ToolCard";
+import { Raw } from "../../thread/Raw";
 import type { CallCardProps } from "../slots";
 import { detailOf, endings, hunksOf, type CommandDetail, type FileDetail, type ListDetail } from "./detail";
 import { Diff } from "./Diff";

@@ -1,17 +1,12 @@
 import { useMemo } from "react";
 import { api } from "../../api/client";
 import { useLoad } from "../../api/load";
-import type { Family } from "../../log/tools";
+import { field, type Family } from "../../log/tools";
 import { plural } from "../../lib/format";
 import { relative } from "./detail";
 import { compare, counts, type Hunk } from "./diff";
 import { Diff } from "./Diff";
 import "./coder.css";
-
-const text = (input: unknown, name: string): string => {
-  const v = (input as Record<string, unknown> | null)?.[name];
-  return typeof v === "string" ? v : "";
-};
 
 interface Props {
   call: string; // its id
@@ -28,10 +23,10 @@ export function Preview({ call, family, input, conversation, asked }: Props) {
     case "command":
       return (
         <div className="space-y-2">
-          {text(input, "description") && <p className="text-ink-soft">{text(input, "description")}</p>}
+          {field(input, "description") && <p className="text-ink-soft">{field(input, "description")}</p>}
           <div className="terminal">
             <pre className="command" tabIndex={0} role="region" aria-label="Command">
-              {text(input, "command")}
+              {field(input, "command")}
             </pre>
           </div>
         </div>
@@ -64,7 +59,7 @@ async function current(conversation: string, path: string): Promise<string | nul
 }
 
 function Change({ call, family, input, conversation, asked }: Props) {
-  const path = relative(text(input, "file_path"));
+  const path = relative(field(input, "file_path"));
   const {
     data: now,
     loading,
@@ -105,15 +100,15 @@ export function plan(
   now: string | null | undefined,
 ): { hunks: Hunk[]; words: string; after?: string } {
   if (family === "file_write") {
-    const content = text(input, "content");
+    const content = field(input, "content");
     if (now === undefined) return { hunks: compare("", content), words: "The whole content it would have:" };
     const hunks = compare(now ?? "", content);
     if (!hunks.length)
       return { hunks, words: now === null ? "An empty file would be made." : "The file has this content already." };
     return { hunks, after: content, words: now === null ? `A new file, ${plural(counts(hunks).added, "line")}.` : "" };
   }
-  let old = text(input, "old_string"),
-    next = text(input, "new_string");
+  let old = field(input, "old_string"),
+    next = field(input, "new_string");
   const all = (input as { replace_all?: unknown } | null)?.replace_all === true;
   if (now === undefined)
     return { hunks: piece(old, next), words: `It replaces this${all ? ", wherever it stands" : ""}:` };

@@ -1,7 +1,7 @@
 // What the tools of a workspace say for a page to show: the detail of their results.
 // The server's types are in tool/workspace (fileDetail, commandDetail, listDetail).
 import type { ToolPart } from "../../log/conversation";
-import type { Family } from "../../log/tools";
+import { field, type Family } from "../../log/tools";
 import { fromServer, parse, type Hunk, type ServerHunk } from "./diff";
 
 export interface FileDetail {
@@ -57,11 +57,6 @@ export const endings: Record<string, string> = {
   processes: "ended: too many processes",
   disk: "ended: the workspace is full",
   output: "ended: it printed without end",
-};
-
-const field = (input: unknown, name: string): string => {
-  const v = (input as Record<string, unknown> | null)?.[name];
-  return typeof v === "string" ? v : "";
 };
 
 /** A path as a tool was given it, relative to the workspace. */
