@@ -85,9 +85,9 @@ func TestPaidRunsAnswer(t *testing.T) {
 }
 
 // withPage gives the assistant a tool that a page answers, or a person.
-func withPage(kind string) func(*agent.Assistant, *agent.Options, *ledger.Options) {
+func withPage(family string) func(*agent.Assistant, *agent.Options, *ledger.Options) {
 	return func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
-		spec := tool.Spec{Name: "lookup", ReadOnly: true, Side: tool.Client, Kind: kind}
+		spec := tool.Spec{Name: "lookup", ReadOnly: true, Side: tool.Client, Family: family}
 		a.Tools = []tool.Tool{agenttest.NewTool(spec, nil)}
 	}
 }
@@ -155,10 +155,10 @@ func withinLimits(t *testing.T, log store.Store, a ledger.Allowance) {
 // TestAPageThatIsGone: what a run has reserved while a page is asked is free after two minutes,
 // and nothing is counted as spent for it; while a person is asked it is free at once.
 func TestAPageThatIsGone(t *testing.T) {
-	for kind, wait := range map[string]time.Duration{"": 2 * time.Minute, tool.Question: 0} {
+	for family, wait := range map[string]time.Duration{"": 2 * time.Minute, tool.Question: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			log, a := storetest.NewMem(), ledger.Allowance{PerUserDay: 50_000}
-			e := engine(t, log, &steps{most: 10_000, least: 1_000, tools: 1, took: time.Second}, a, withPage(kind))
+			e := engine(t, log, &steps{most: 10_000, least: 1_000, tools: 1, took: time.Second}, a, withPage(family))
 			ticket, err := e.Submit(t.Context(), agent.Turn{
 				Text:         "Is it?",
 				Principal:    ada,
@@ -171,12 +171,12 @@ func TestAPageThatIsGone(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			b, _, err := log.Balances(t.Context(), ada.Org, ada.User, "")
 			if got := b[footnote.PerUserDay].Reserved.MicroUSD; err != nil || (got > 0) != (wait > 0) {
-				t.Errorf("%q: %d reserved while it is asked, %v", kind, got, err)
+				t.Errorf("%q: %d reserved while it is asked, %v", family, got, err)
 			}
 			time.Sleep(wait)
 			withinLimits(t, log, a)
 			if spent := audit(t, log); spent != 1_000 {
-				t.Errorf("%q: %d are spent, want one step", kind, spent)
+				t.Errorf("%q: %d are spent, want one step", family, spent)
 			}
 		})
 	}
