@@ -76,8 +76,9 @@ release: ## Build the archives, packages and checksums of a release into bin/rel
 	@scripts/release/build.sh
 
 .PHONY: release-trial
-release-trial: ## Try bin/release in a bare Debian, up to a first answer. Needs root.
+release-trial: ## Try bin/release in a bare Debian, up to a first answer, and as a service. Needs root.
 	@scripts/release/trial.sh
+	@scripts/release/boot.sh
 
 .PHONY: first-answer
 first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.

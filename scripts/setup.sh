@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks what the project needs. With "test", "release" or "trial", installs with apt-get
-# what the tests, a release or its trial need beside Go and Node.js, where that can be
-# done. Quick when everything is there.
+# Checks what the project needs. With "test", "release", "trial" or "boot", installs with
+# apt-get what the tests, a release or its trials need beside Go and Node.js, where that
+# can be done. Quick when everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,6 +43,12 @@ case $1 in
   trial)
     command -v debootstrap >/dev/null || missing+=(debootstrap)
     command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
+    ;;
+  boot)
+    command -v debootstrap >/dev/null || missing+=(debootstrap)
+    command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
+    command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
+    command -v qemu-system-aarch64 >/dev/null || missing+=(qemu-system-arm)
     ;;
 esac
 [ "$(scripts/cgo.sh)" = 1 ] || missing+=(gcc g++ libc6-dev)

@@ -9,56 +9,15 @@ while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || tru
 release=$(realpath "${1:-bin/release}")
 suite=${SUITE:-bookworm}
 arch=${TRIAL_ARCH:-$(dpkg --print-architecture)}
-if [ "$(id -u)" != 0 ]; then
-  echo "debootstrap and chroot need root" >&2
-  exit 1
-fi
 scripts/setup.sh trial
 (cd "$release" && sha256sum --quiet -c SHA256SUMS)
-
-work=$(mktemp -d)
-root=$work/root
+. scripts/release/bare.sh
 pid=
-registered=
-cleanup() {
-  [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
-  for mounted in "$root/proc" "$root/mnt"; do
-    mountpoint -q "$mounted" && umount "$mounted"
-  done
-  [ -z "$registered" ] || echo -1 >"$registered"
-  rm -rf --one-file-system "$work"
-}
-trap cleanup EXIT
-step() { echo "$suite, $arch: $*"; }
-must() { # must hold
-  if ! "$@"; then
-    echo "this does not hold: $*" >&2
-    exit 1
-  fi
-}
-
-# Debian's own way to run programs for another processor, while the trial lasts.
-emulated=
-if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-  emulated=yes
-  formats=/proc/sys/fs/binfmt_misc
-  [ -e $formats/register ] || mount -t binfmt_misc binfmt_misc $formats
-  if [ ! -e $formats/qemu-aarch64 ]; then
-    cat /usr/lib/binfmt.d/qemu-aarch64.conf >$formats/register
-    registered=$formats/qemu-aarch64
-  fi
-fi
-
+tidy() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; }
 step "a bare root"
-debootstrap --arch="$arch" --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$work/log" ||
-  { tail "$work/log" >&2; exit 1; }
-mount -t proc proc "$root/proc"
+bare ""
 mkdir -p "$root/mnt"
 mount --bind -o ro "$release" "$root/mnt"
-inside=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
-  DEBIAN_FRONTEND=noninteractive chroot "$root")
-printf 'date,region,revenue\n2024-01-03,North,"1,200.50"\n2024-01-09,South,880\n2024-02-11,North,1340\n' \
-  >"$root/srv/sales.csv"
 
 # answers starts a server with the given command, asks it a question, looks at the page, and stops it.
 answers() {
@@ -104,33 +63,32 @@ service() {
 
 package=$(cd "$release" && echo footnote_*"_$arch.deb")
 step "apt-get install $package"
-"${inside[@]}" apt-get install -y -q --no-install-recommends "/mnt/$package" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+quietly "${inside[@]}" apt-get install -y -q --no-install-recommends "/mnt/$package"
 must grep -q 'is installed and not started' "$work/log"
-must [ "$(stat -c '%a %U' "$root/var/lib/footnote")" = "700 $(stat -c %U "$root/var/lib/footnote")" ]
+must [ "$("${inside[@]}" stat -c '%a %U:%G' /var/lib/footnote)" = "700 footnote:footnote" ]
 must [ "$("${inside[@]}" stat -c '%a %U:%G' /etc/footnote/footnote.yaml)" = "640 root:footnote" ]
 "${inside[@]}" footnote version
 [ -n "$emulated" ] || printf 'sources:\n  sales: /srv/sales.csv\n' >>"$root/etc/footnote/footnote.yaml"
-"${inside[@]}" setpriv --reuid footnote --regid footnote --init-groups \
-  footnote doctor --config /etc/footnote/footnote.yaml
+user=("${inside[@]}" setpriv --reuid footnote --regid footnote --init-groups)
+"${user[@]}" footnote doctor --config /etc/footnote/footnote.yaml
 service
 
 step "the same package again, as an upgrade"
 settings=$(sha256sum "$root/etc/footnote/footnote.yaml")
-conversations=$("${inside[@]}" setpriv --reuid footnote --regid footnote --init-groups \
-  footnote export --data /var/lib/footnote /dev/stdout | sha256sum)
-"${inside[@]}" dpkg -i "/mnt/$package" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+"${user[@]}" footnote export --data /var/lib/footnote /tmp/before
+quietly "${inside[@]}" dpkg -i "/mnt/$package"
 must [ "$settings" = "$(sha256sum "$root/etc/footnote/footnote.yaml")" ]
-must [ "$conversations" = "$("${inside[@]}" setpriv --reuid footnote --regid footnote --init-groups \
-  footnote export --data /var/lib/footnote /dev/stdout | sha256sum)" ]
+"${user[@]}" footnote export --data /var/lib/footnote /tmp/after
+must cmp "$root/tmp/before" "$root/tmp/after"
 service
 
 step "removed: settings and data stay"
-"${inside[@]}" dpkg --remove footnote >"$work/log" 2>&1
+quietly "${inside[@]}" dpkg --remove footnote
 must [ ! -e "$root/usr/bin/footnote" ]
 must [ -e "$root/etc/footnote/footnote.yaml" ]
 must [ -e "$root/var/lib/footnote/footnote.db" ]
 step "purged: data stay"
-"${inside[@]}" dpkg --purge footnote >"$work/log" 2>&1
+quietly "${inside[@]}" dpkg --purge footnote
 must grep -q 'The conversations stay in /var/lib/footnote' "$work/log"
 must [ ! -e "$root/etc/footnote" ]
 must [ -e "$root/var/lib/footnote/footnote.db" ]

@@ -379,7 +379,7 @@ func TestScripts(t *testing.T) {
 		}
 		scripts = append(scripts, found...)
 	}
-	if out, ok := run(t, nil, "shellcheck", scripts...); !ok {
+	if out, ok := run(t, nil, "shellcheck", append([]string{"-x", "-P", root}, scripts...)...); !ok {
 		t.Error(out)
 	}
 }
