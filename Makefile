@@ -95,7 +95,7 @@ faults: ## The fault table of docs/faults.md, row by row; takes an hour. ROWS=1,
 
 .PHONY: tenants
 tenants: ## 10,000 operations of three organisations at random: nobody sees what is another's.
-	FOOTNOTE_TENANTS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestTenants$$' ./cmd/footnote
+	FOOTNOTE_TENANTS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestTenants$$' ./internal/app
 
 .PHONY: conformance
 conformance: ## The AI SDK's clients, the releases that forgive nothing included.

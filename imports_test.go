@@ -107,6 +107,8 @@ var banned = map[string][]string{
 	"/httpapi":          {"/store", "/source", "/model/", "/tool/", "database/sql"},
 	"/audit":            {"/httpapi", "/model/", "/source", "/tool/", "net/http"},
 	"/web":              {"/", "database/sql", "testing"},
+	"/internal/app":     {"/cmd", "testing"},
+	"/internal/doctor":  {"/"},
 	"/cmd/footnote":     {"testing"},
 }
 

@@ -724,3 +724,11 @@ func sortedKeys(m map[string]string) []string {
 	sort.Strings(keys)
 	return keys
 }
+
+// Invalid is an error that only another setting or argument helps against. Commands exit with the code for wrong
+// usage.
+type Invalid struct{ Err error }
+
+func (e *Invalid) Error() string { return e.Err.Error() }
+
+func (e *Invalid) Unwrap() error { return e.Err }

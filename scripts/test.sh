@@ -20,5 +20,5 @@ CGO_ENABLED=1 go test -count=1 -timeout 25m "${alone[@]}"
 CGO_ENABLED=1 go test -count=1 -timeout 25m -run "$statements" ./source/postgres
 echo "without cgo: go vet, and the tests of what differs"
 CGO_ENABLED=0 go vet ./...
-CGO_ENABLED=0 go test -count=1 ./source/duckdb ./cmd/footnote
+CGO_ENABLED=0 go test -count=1 ./source/duckdb ./internal/app ./cmd/footnote
 make --no-print-directory web-test

@@ -11,16 +11,12 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
-
-// askFolder is the folder, within the data folder, for the terminal's conversations: a server may be using the
-// others.
-const askFolder = "terminal"
 
 type askCmd struct {
 	Question []string `arg:"" help:"The question."`
@@ -58,13 +54,13 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 	a, err := openToAsk(ctx, c, std)
 	if err != nil && cmd.JSON {
 		none := newAnswer()
-		none.Outcome, none.Reason = failed, oneLine(err)
+		none.Outcome, none.Reason = failed, app.OneLine(err)
 		return errors.Join(err, printJSON(std.out, none))
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close(ctx)) }()
+	defer func() { err = errors.Join(err, a.Close(ctx)) }()
 	turn := agent.Turn{
 		Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel, Unattended: true,
 	}
@@ -81,10 +77,10 @@ const askWait = 30 * time.Second
 
 // openToAsk opens what the configuration names, and ends a run left behind by a killed ask: its conversation would
 // accept no further question otherwise.
-func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) {
+func openToAsk(ctx context.Context, c config.Config, std streams) (*app.App, error) {
 	if len(c.Sources) == 0 {
 		var err error
-		if c.Sources, err = shop(ctx, c.Data); err != nil {
+		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
 			return nil, err
 		}
 	}
@@ -94,22 +90,23 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) 
 		how.Waiting = func() { fmt.Fprint(std.err, "waiting for another question in this data folder") }
 		defer fmt.Fprint(std.err, "\r\x1b[K")
 	}
-	a, err := newApp(ctx, c, askFolder, how, logger(std.err, c, "error"), loading(std.err), nil)
+	a, err := app.New(ctx, c, app.Options{
+		Version: version, Folder: app.TerminalFolder, File: how, Logger: app.NewLogger(std.err, c, "error"),
+		Progress: loading(std.err),
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := a.engine.Recover(ctx); err != nil {
-		return nil, errors.Join(err, a.close(ctx))
+	if err := a.Engine().Recover(ctx); err != nil {
+		return nil, errors.Join(err, a.Close(ctx))
 	}
 	return a, nil
 }
 
 // ask runs one turn, prints its answer and returns its outcome as an exit code.
-func (cmd *askCmd) ask(ctx context.Context, a *app, turn agent.Turn, std streams) error {
-	answer, err := a.answer(ctx, turn, newScreen(cmd.JSON, std))
-	if aerr := a.auditOnce(ctx); aerr != nil {
-		a.log.Error("audit", "err", aerr)
-	}
+func (cmd *askCmd) ask(ctx context.Context, a *app.App, turn agent.Turn, std streams) error {
+	answer, err := runTurn(ctx, a, turn, newScreen(cmd.JSON, std))
+	a.WriteAudit(ctx)
 	if err != nil {
 		answer.Outcome, answer.Reason = askOutcome(err), footnote.MessageOf(err)
 	}
@@ -133,9 +130,9 @@ func self() footnote.Principal {
 	return p
 }
 
-func lastConversation(ctx context.Context, a *app) (string, error) {
+func lastConversation(ctx context.Context, a *app.App) (string, error) {
 	p := self()
-	heads, _, err := a.store.List(ctx, store.Page{Org: p.Org, User: p.User, Kind: "conversation", Limit: 1})
+	heads, _, err := a.Store().List(ctx, store.Page{Org: p.Org, User: p.User, Kind: "conversation", Limit: 1})
 	if err != nil {
 		return "", err
 	}
@@ -175,19 +172,6 @@ func (a *answerJSON) exit() error {
 	return &exit{code, errors.New(a.Reason)}
 }
 
-// auditOnce writes new events to the audit file. It never writes to standard output, which is reserved for the
-// answer.
-func (a *app) auditOnce(ctx context.Context) error {
-	follow, err := a.auditTo(map[string]audit.Sink{"file": audit.File{Path: a.cfg.AuditFile()}})
-	if err != nil {
-		return err
-	}
-	done, cancel := context.WithCancel(ctx)
-	cancel()
-	follow.Run(done, auditGrace)
-	return nil
-}
-
 // answerJSON is the output of ask --json.
 type answerJSON struct {
 	Answer       string                `json:"answer"`
@@ -219,16 +203,16 @@ type usageJSON struct {
 	Millis  int64   `json:"ms"`
 }
 
-// answer runs a turn, shows it on the screen and collects its answer. Together with an error it returns what it
+// runTurn runs a turn, shows it on the screen and collects its answer. Together with an error it returns what it
 // collected so far.
-func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answerJSON, error) {
+func runTurn(ctx context.Context, a *app.App, turn agent.Turn, scr *screen) (*answerJSON, error) {
 	g := &gathered{answerJSON: newAnswer()}
-	ticket, err := a.engine.Submit(ctx, turn)
+	ticket, err := a.Engine().Submit(ctx, turn)
 	if err != nil {
 		return &g.answerJSON, err
 	}
 	g.Conversation = ticket.Conversation
-	reader := a.engine.Subscribe(ticket)
+	reader := a.Engine().Subscribe(ticket)
 	defer reader.Close()
 	stopping := false
 	for {
@@ -237,7 +221,7 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 			// Ctrl+C: stop the run and wait for its end.
 			stopping = true
 			ctx = context.WithoutCancel(ctx)
-			if err := a.engine.Stop(ctx, ticket.Conversation, "user"); err != nil {
+			if err := a.Engine().Stop(ctx, ticket.Conversation, "user"); err != nil {
 				return &g.answerJSON, err
 			}
 			continue
@@ -254,7 +238,7 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 			if ended, err := g.add(entry.Event.Body); err != nil {
 				return &g.answerJSON, err
 			} else if ended {
-				return &g.answerJSON, a.fill(ctx, &g.answerJSON, g.last, scr)
+				return &g.answerJSON, fill(ctx, a.Store(), &g.answerJSON, g.last, scr)
 			}
 		}
 	}
@@ -330,11 +314,11 @@ func (g *gathered) finished(b footnote.RunFinished) {
 }
 
 // fill adds the rows of the answer's last query and shows them.
-func (a *app) fill(ctx context.Context, out *answerJSON, last *footnote.StoredResult, scr *screen) error {
+func fill(ctx context.Context, log store.Store, out *answerJSON, last *footnote.StoredResult, scr *screen) error {
 	if last == nil {
 		return nil
 	}
-	res, err := readResult(ctx, a.store, out.Conversation, *last)
+	res, err := readResult(ctx, log, out.Conversation, *last)
 	if err != nil {
 		return err
 	}

@@ -60,10 +60,13 @@ func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
 	return errors.Join(server.Close(), printJSON(std.err, fake.Metrics()))
 }
 
+// maxScenario is the largest size of a scenario file, in bytes.
+const maxScenario = 16 << 20
+
 func (cmd *fakeCmd) options() (modeltest.Options, error) {
 	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") ||
 		strings.HasSuffix(cmd.Scenario, ".json") {
-		data, err := plainfile.Read(cmd.Scenario, maxSmallFile)
+		data, err := plainfile.Read(cmd.Scenario, maxScenario)
 		if err != nil {
 			return modeltest.Options{}, fmt.Errorf("scenario: %w", err)
 		}

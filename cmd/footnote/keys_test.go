@@ -3,19 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/footnotehq/footnote/config"
 )
@@ -32,13 +24,13 @@ func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 // and nobody once it is revoked.
 func TestKeysFromCreateToRevoke(t *testing.T) {
 	folder := t.TempDir()
-	g := newRig(t, folder, func(c *config.Config) { c.APIKeys, c.Auth.Required = nil, true })
+	c := config.Default()
+	c.Data, c.Upstream, c.Model, c.Auth.Required = folder, config.Offline, "offline", true
+	g := newServer(t, c)
 	with := func(key string) int {
-		r := g.request("GET", "/api/conversations", nil)
-		r.Header.Set("Authorization", "Bearer "+key)
-		return g.do(r).Code
+		return g.call(key, "GET", "/api/conversations", "").Code
 	}
-	if got := with(adasKey); got != http.StatusUnauthorized {
+	if got := with("key-of-nobody"); got != http.StatusUnauthorized {
 		t.Fatalf("without any key: %d", got)
 	}
 	out, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada", "--role",
@@ -51,7 +43,7 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 		t.Fatalf("with the key: %d", got)
 	}
 	id := strings.Split(key, "_")[1]
-	k, err := g.app.store.Key(t.Context(), id)
+	k, err := g.app.Store().Key(t.Context(), id)
 	if err != nil || len(k.Roles) != 2 || k.Roles[1] != "a,b" || k.Attributes["region"] != "eu;west" ||
 		time.Until(k.Expires) > 2*time.Hour {
 		t.Errorf("kept %+v, %v", k, err)
@@ -89,8 +81,9 @@ func TestKeysAskForKeys(t *testing.T) {
 	if _, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada"); code != 0 {
 		t.Fatal(words)
 	}
-	g := newRig(t, folder, func(c *config.Config) { c.APIKeys = nil })
-	if got := g.do(g.request("GET", "/api/conversations", nil)).Code; got != http.StatusUnauthorized {
+	c := config.Default()
+	c.Data, c.Upstream, c.Model = folder, config.Offline, "offline"
+	if got := newServer(t, c).call("", "GET", "/api/conversations", "").Code; got != http.StatusUnauthorized {
 		t.Errorf("without the key: %d", got)
 	}
 }
@@ -126,53 +119,4 @@ func TestEnding(t *testing.T) {
 	if got, err := ending("", now); err != nil || !got.IsZero() {
 		t.Error(got, err)
 	}
-}
-
-// TestTokens checks that a signed token admits its user under the token's identity, alongside keys.
-func TestTokens(t *testing.T) {
-	folder := t.TempDir()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := json.Marshal(jose.JSONWebKeySet{
-		Keys: []jose.JSONWebKey{{Key: secret.Public(), KeyID: "k1", Algorithm: "ES256"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(folder, "keys.json")
-	if err := os.WriteFile(file, shown, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g := newRig(t, folder, func(c *config.Config) {
-		c.Auth.JWT = config.JWT{Issuer: "https://login.example", Audience: "footnote", Keys: file}
-	})
-	signer, err := jose.NewSigner(jose.SigningKey{
-		Algorithm: jose.ES256,
-		Key:       jose.JSONWebKey{Key: secret, KeyID: "k1"},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed := func(audience string) string {
-		text, err := jwt.Signed(signer).Claims(map[string]any{
-			"iss": "https://login.example", "aud": audience, "exp": time.Now().Add(time.Hour).Unix(), "org": "acme",
-			"sub": "ada", "roles": "admin",
-		}).Serialize()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	id := g.ask("How many orders are there?") // by ada, with her key
-	r := g.request("GET", "/api/conversations/"+id, nil)
-	r.Header.Set("Authorization", "Bearer "+signed("footnote"))
-	if w := g.do(r); w.Code != http.StatusOK {
-		t.Errorf("ada's token does not open her conversation: %d %s", w.Code, w.Body)
-	}
-	r.Header.Set("Authorization", "Bearer "+signed("another"))
-	g.refused(r, http.StatusUnauthorized, "unauthorized")
-	g.refused(g.request("POST", "/api/session", map[string]any{"key": signed("footnote")}), http.StatusBadRequest,
-		"invalid_request")
 }

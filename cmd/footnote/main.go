@@ -15,12 +15,11 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/child"
-	"github.com/footnotehq/footnote/store/postgres"
 )
 
 // The exit codes, stable for scripts.
@@ -48,9 +47,9 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	child.Main(databases().Children()) // never returns in a child that runs a database
-	sandbox.Main()                     // never returns in a child that runs a command
-	logging.Disable()                  // callers of the Redis client report its errors
+	child.Main(app.Databases().Children()) // never returns in a child that runs a database
+	sandbox.Main()                         // never returns in a child that runs a command
+	logging.Disable()                      // callers of the Redis client report its errors
 	// The reader of our output may exit first, as head does; open resources must still be closed. Do not ignore the
 	// signal: the commands that we start would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -137,26 +136,13 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 	code := exitFailed
 	if e, ok := errors.AsType[*exit](err); ok {
 		code = e.code
+	} else if _, ok := errors.AsType[*config.Invalid](err); ok {
+		code = exitUsage
 	}
-	if words := oneLine(err); words != "" {
+	if words := app.OneLine(err); words != "" {
 		fmt.Fprintf(std.err, "footnote: %s\n", words)
 	}
 	return code
-}
-
-// oneLine returns the text of an error for people. The message of a classified error is enough, except for the reason
-// why the store cannot be used. The cause from an engine may continue with an excerpt of the statement.
-func oneLine(err error) string {
-	text := err.Error()
-	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Err != nil {
-		// Replace the error text with the message for people. The cause goes to the log only.
-		text = strings.Replace(text, e.Error(), e.Message, 1)
-		if why := postgres.Reason(e.Err); e.Code == footnote.StorageUnavailable && why != "" {
-			text += " " + why
-		}
-	}
-	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Join(lines, "; ")
 }
 
 // env is the environment of the process.
@@ -181,7 +167,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 		return c, &exit{exitUsage, err}
 	}
 	configured := c.Sources
-	if err := checkSettings(c); err != nil {
+	if err := app.CheckSources(c); err != nil {
 		return c, &exit{exitUsage, err}
 	}
 	if len(s.Source) > 0 {
@@ -194,7 +180,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 			return c, &exit{exitUsage, err}
 		}
 		c.Sources = named
-		if err := checkSettings(c); err != nil {
+		if err := app.CheckSources(c); err != nil {
 			return c, &exit{exitUsage, err}
 		}
 	}

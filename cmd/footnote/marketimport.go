@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/importer"
 )
@@ -70,7 +71,7 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		return err
 	}
 	defer func() { err = errors.Join(err, closeIn()) }()
-	store, err := openMarketStore(ctx, string(c.Market.Store))
+	store, err := app.OpenMarketStore(ctx, string(c.Market.Store))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -44,19 +45,17 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 			exitUsage, fmt.Errorf("query needs exactly one source, not %d. Name it with --source", len(c.Sources)),
 		}
 	}
-	log := logger(std.err, c, "warn")
-	children := newChildren(c)
-	defer children.close()
-	all, err := openSources(ctx, c, children.configured(), log, loading(std.err))
+	src, end, err := app.OpenSource(ctx, c, app.Options{
+		Logger: app.NewLogger(std.err, c, "warn"), Progress: loading(std.err),
+	})
 	err = orStopped(ctx, err)
 	if err != nil && q.JSON {
 		return errors.Join(err, printJSON(std.out, tableJSON(footnote.Result{}, source.Summary{}, err)))
 	} else if err != nil {
 		return err
 	}
-	defer all.close()
+	defer end()
 	ctx = footnote.WithPrincipal(ctx, self())
-	src := all[all.names()[0]]
 	if q.Batch {
 		return batch(ctx, src, std.in, std.out)
 	}
@@ -74,7 +73,7 @@ func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) erro
 		}
 	case err == nil:
 		printTable(std.out, res, terminalWidth(std.out))
-		fmt.Fprintf(std.err, "%s in %s\n", counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
+		fmt.Fprintf(std.err, "%s in %s\n", app.Counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
 	}
 	switch {
 	case err != nil:
@@ -147,7 +146,7 @@ func outcomeOf(sum source.Summary, err error) (outcome, reason string) {
 	case ok:
 		return bad.Kind, bad.Reason
 	case err != nil:
-		return source.Failed, oneLine(err)
+		return source.Failed, app.OneLine(err)
 	case sum.Truncated:
 		return source.Limited, cutShort(sum)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/config"
 )
 
 // shownRows is the largest number of table rows that the terminal shows.
@@ -39,13 +37,6 @@ func terminalWidth(w io.Writer) int {
 		return 100
 	}
 	return columns
-}
-
-// logger creates the server's log. The level must be valid.
-func logger(w io.Writer, c config.Config, level string) *slog.Logger {
-	var l slog.Level
-	_ = l.UnmarshalText([]byte(level))
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: redacting(c)}))
 }
 
 // loading returns a function that shows the progress of loading files on a terminal.

@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
@@ -80,17 +78,17 @@ func (cmd *demoCmd) Run(ctx context.Context, s *settings, e env, std streams) er
 		return err
 	}
 	if len(s.Source) == 0 {
-		if c.Sources, err = shop(ctx, c.Data); err != nil {
+		if c.Sources, err = app.DemoShop(ctx, c.Data); err != nil {
 			return err
 		}
 	}
 	if c.Workspace == "" {
-		if c.Workspace, err = samples(c.Data); err != nil {
+		if c.Workspace, err = app.DemoWorkspaces(c.Data); err != nil {
 			return err
 		}
 	}
 	if c.Market.Store == "" {
-		c.Market.Store = config.Secret(filepath.Join(c.Data, demoMarket))
+		c.Market.Store = config.Secret(filepath.Join(c.Data, app.DemoMarket))
 	}
 	return serve(ctx, c, std, func(address string) {
 		fmt.Fprintf(std.err, `
@@ -103,25 +101,6 @@ Ask it something:
 or: bin/footnote ask --data %s %q        (stop the server with Ctrl+C)
 `, address, address, demo.Questions()[0], c.Data, demo.Questions()[0])
 	})
-}
-
-// shop returns the demo database in a data folder, and writes it if it is missing.
-func shop(ctx context.Context, data string) (map[string]string, error) {
-	path := filepath.Join(data, "shop.db")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(data, 0o700); err != nil {
-			return nil, folderError(data, err)
-		}
-		if err := demo.Write(ctx, path); err != nil {
-			return nil, err
-		}
-	}
-	return map[string]string{"shop": path}, nil
-}
-
-// sortCites sorts footnotes by their position in the text.
-func sortCites(cites []footnote.Cite) {
-	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

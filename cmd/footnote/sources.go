@@ -1,43 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/source/duckdb"
-	"github.com/footnotehq/footnote/source/engines"
-	"github.com/footnotehq/footnote/source/postgres"
-	"github.com/footnotehq/footnote/source/sqlite"
+	"github.com/footnotehq/footnote/internal/app"
 )
-
-// databases lists the engines that sources can have.
-func databases() engines.List {
-	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine()}
-}
-
-// checkSettings rejects sources that no engine opens, and settings that their engines do not have.
-func checkSettings(c config.Config) error {
-	all := databases()
-	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		if err := all.Check(name, c.Sources[name], c.Filters[name], c.FunctionsOf(name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // notName matches the characters that a source name must not contain.
 var notName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
@@ -52,7 +22,7 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 		case isName:
 			name, where = f, known
 		case !ok || name == "" || notName.MatchString(name):
-			name, where = nameOf(f), f
+			name, where = app.SourceName(f), f
 		}
 		if where == "" || len(name) > 64 {
 			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path",
@@ -73,134 +43,11 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 func sameFiltered(named map[string]string, c config.Config) error {
 	for name, where := range named {
 		for configured, address := range c.Sources {
-			if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && sameAddress(address, where) {
+			if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && app.SameSource(address, where) {
 				return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. "+
 					"Use --source %s", where, configured, configured)
 			}
 		}
 	}
 	return nil
-}
-
-// sameAddress reports whether two file addresses refer to the same file.
-func sameAddress(a, b string) bool {
-	if a == b {
-		return true
-	}
-	all := databases()
-	one, err1 := os.Stat(all.Path(a))
-	other, err2 := os.Stat(all.Path(b))
-	return err1 == nil && err2 == nil && os.SameFile(one, other)
-}
-
-// nameOf returns a name for the source at an address, based on its file name.
-func nameOf(where string) string {
-	if path := databases().Path(where); path != "" {
-		where = path
-	} else { // on a server: the name of the database, or of the engine
-		address, _, _ := strings.Cut(where, "?")
-		_, address, _ = strings.Cut(address, "://")
-		if _, base, ok := strings.Cut(address, "/"); ok && base != "" {
-			where = base
-		} else if engine, err := databases().Find(where); err == nil {
-			where = engine.Dialect.Name
-		}
-	}
-	if abs, err := filepath.Abs(where); err == nil {
-		where = abs // "." has a base name, too
-	}
-	base := filepath.Base(where)
-	name := notName.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "_")
-	if name = name[:min(len(name), 64)]; strings.Trim(name, "_") == "" {
-		return "data"
-	}
-	return name
-}
-
-// sources holds the open databases by name.
-type sources map[string]source.Source
-
-// Source returns the source with a name.
-func (s sources) Source(name string) (source.Source, error) {
-	if src, ok := s[name]; ok {
-		return src, nil
-	}
-	return nil, footnote.Errorf(footnote.NotFound, "There is no source named %.80q.", name)
-}
-
-func (s sources) names() []string { return slices.Sorted(maps.Keys(s)) }
-
-func (s sources) close() error {
-	var errs []error
-	for _, src := range s {
-		errs = append(errs, src.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// openSources opens the configured sources concurrently and proves each one read-only. It calls progress while files
-// load; progress may be nil.
-func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger,
-	progress func(source, table string, rows int64)) (sources, error) {
-	opened := make([]source.Source, len(c.Sources))
-	names := slices.Sorted(maps.Keys(c.Sources))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(4)
-	for i, name := range names {
-		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
-				log, progress)
-			if err != nil {
-				return err // the error names the source
-			}
-			opened[i] = src
-			return prove(ctx, name, src)
-		})
-	}
-	err := group.Wait()
-	all := sources{}
-	for i, name := range names {
-		if opened[i] != nil {
-			all[name] = opened[i]
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, all.close())
-	}
-	return all, nil
-}
-
-// prove checks that a source rejects every write.
-func prove(ctx context.Context, name string, src source.Source) error {
-	if err := src.Probe(ctx); err != nil {
-		return fmt.Errorf("source %s: %w", name, err)
-	}
-	return nil
-}
-
-// openSource opens one database with the engine that fits its address. It stores data loaded from files in the folder
-// loaded.
-func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string,
-	p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
-	engine, err := p.databases.Find(where)
-	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", name, err)
-	}
-	if engine.OwnPolicies && len(filters) > 0 {
-		return nil, fmt.Errorf("source %s: filters are not for %s, which has policies of its own", name,
-			engine.Dialect.Name)
-	}
-	o := engines.Options{
-		Limits: source.Limits{
-			Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes,
-			Memory: c.Limits.QueryMemory,
-		},
-		Filters: filters, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Folder: loaded,
-		Pool: p.serve, LoadPool: p.load, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait, Budget: p.budget,
-		Logger: log,
-	}
-	if progress != nil {
-		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
-	}
-	return engine.Open(ctx, name, where, o)
 }

@@ -1,31 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"database/sql"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/source"
 )
-
-// writable is a source that accepted a write.
-type writable struct{ source.Source }
-
-func (writable) Probe(context.Context) error {
-	return fmt.Errorf("%w %q was accepted", source.ErrWritable, "VACUUM")
-}
-
-func TestWritableSourceIsRefused(t *testing.T) {
-	err := prove(t.Context(), "shop", writable{})
-	if !errors.Is(err, source.ErrWritable) ||
-		oneLine(err) != `source shop: Database is not read-only. Refusing to start. "VACUUM" was accepted` {
-		t.Errorf("%q", oneLine(err))
-	}
-}
 
 func TestNamedSources(t *testing.T) {
 	configured := map[string]string{"shop": "/data/shop.db", "old": "/data/old.db"}
@@ -87,19 +69,44 @@ func TestSourcesThatStopTheStart(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
-	classified := &footnote.Error{
-		Code:    footnote.DatabaseUnavailable,
-		Message: "It is not there.",
-		Err:     errors.New("stat x:\n  ^ here"),
+// TestFiltersOfCommands checks that filters apply at the terminal too, to the principal of this machine.
+func TestFiltersOfCommands(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sales.db")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for want, err := range map[string]error{
-		"It is not there.": classified,
-		"one; two":         errors.Join(errors.New("one"), errors.New("two")),
-		"":                 &exit{code: exitFailed},
-	} {
-		if got := oneLine(err); got != want {
-			t.Errorf("%q, want %q", got, want)
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL);
+		INSERT INTO sales (org) WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 19)
+		SELECT CASE WHEN i > 12 THEN 'globex' ELSE 'acme' END FROM s`); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("footnote.yaml", "sources:\n  shop: "+file+"\nfilters:\n  shop:\n    sales: org = {org}\n")
+	if text := command(t, 0, "query", "SELECT count(*) AS n FROM sales"); !strings.Contains(text, "0") ||
+		strings.Contains(text, "19") {
+		t.Error(text)
+	}
+	if text := command(t, 0, "query", "--source", "shop", "SELECT count(*) AS n FROM sales"); strings.Contains(text,
+		"19") {
+		t.Error(text)
+	}
+	if text := command(t, 2, "query", "--source", "other="+file, "SELECT count(*) FROM sales"); !strings.Contains(text,
+		"filters for this address") {
+		t.Error(text)
+	}
+	put("footnote.yaml", "sources:\n  shop: "+file+"\nfilters:\n  shop:\n    sales: organisation = {org}\n")
+	for _, args := range [][]string{{"query", "SELECT 1"}, {"doctor"}} {
+		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be held") ||
+			!strings.Contains(text, "organisation") {
+			t.Error(text)
 		}
 	}
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
@@ -23,7 +22,7 @@ func command(t *testing.T, want int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// TestPostgresStore runs two servers on one database: each shows what the other wrote.
+// TestPostgresStore checks the commands on a database for conversations.
 func TestPostgresStore(t *testing.T) {
 	url := pgtest.Database(t)
 	t.Chdir(t.TempDir())
@@ -40,55 +39,11 @@ func TestPostgresStore(t *testing.T) {
 	has(text, "Postgres 1")
 	has(text, "schema ")
 
-	here := func(c *config.Config) { c.Store = config.Secret(url) }
-	one, two := newRig(t, t.TempDir(), here), newRig(t, t.TempDir(), here)
-	id := one.ask("How many orders are there?")
-	a, b := one.events(id), two.events(id)
-	if len(a) < 4 || kinds(a) != kinds(b) {
-		t.Errorf("the first shows %s, the second %s", kinds(a), kinds(b))
-	}
+	c := config.Default()
+	c.Data, c.Store, c.Upstream, c.Model = t.TempDir(), config.Secret(url), config.Offline, "offline"
+	c.Sources = map[string]string{"shop": demotest.Shop(t)}
+	id := newServer(t, c).ask("How many orders are there?")
 	has(command(t, 0, "verify", "--store", url, id), "ok")
-	two.call("DELETE", "/api/conversations/"+id, nil, 204, nil)
-	one.call("GET", "/api/conversations/"+id, nil, 404, nil)
-}
-
-// TestSessionsOfServers signs a page in at one of two servers that share a database.
-func TestSessionsOfServers(t *testing.T) {
-	url := pgtest.Database(t)
-	here := func(c *config.Config) { c.Store = config.Secret(url) }
-	one, two := newRig(t, t.TempDir(), here), newRig(t, t.TempDir(), here)
-	var cookie *http.Cookie
-	page := func(g *rig, method, target string, body any, want int) string {
-		t.Helper()
-		r := g.request(method, target, body)
-		r.Header.Del("Authorization")
-		if cookie != nil {
-			r.AddCookie(cookie)
-		}
-		w := httptest.NewRecorder()
-		g.api.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%s %s: %d %s", method, target, w.Code, w.Body)
-		}
-		if set := w.Result().Cookies(); cookie == nil && len(set) == 1 {
-			cookie = set[0]
-		}
-		return w.Body.String()
-	}
-	page(two, "GET", "/api/sources", nil, 401)
-	page(one, "POST", "/api/session", map[string]string{"key": adasKey}, 204)
-	if cookie == nil {
-		t.Fatal("there is no cookie")
-	}
-	for _, g := range []*rig{one, two, newRig(t, t.TempDir(), here)} {
-		page(g, "GET", "/api/sources", nil, 200)
-		if text := page(g, "GET", "/api/session", nil, 200); !strings.Contains(text, `"user":"ada"`) {
-			t.Errorf("the session is of %s", text)
-		}
-	}
-	page(two, "DELETE", "/api/session", nil, 204)
-	page(one, "GET", "/api/sources", nil, 401)
-	page(two, "GET", "/api/sources", nil, 401)
 }
 
 // TestStoreSecret looks for the password in the errors of a database that is missing or has a malformed address.

@@ -2,16 +2,14 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/store/transfer"
@@ -37,7 +35,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	log, err := openToRead(ctx, c, "")
+	log, err := app.OpenToRead(ctx, c, "")
 	if err != nil {
 		return err
 	}
@@ -50,7 +48,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err = errors.Join(err, finish(err == nil)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "exported %s\n", counted(n.Streams, "stream"))
+	fmt.Fprintf(std.err, "exported %s\n", app.Counted(n.Streams, "stream"))
 	if n.Unreadable > 0 {
 		fmt.Fprintf(std.err, "%d events or results cannot be read. Damaged events are exported as they are stored, "+
 			"damaged results are left out; footnote doctor --log names them\n", n.Unreadable)
@@ -141,13 +139,13 @@ func (cmd *importCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	log, err := openStore(ctx, c, "", sqlite.Options{}, nil)
+	log, err := app.OpenStore(ctx, c, "", sqlite.Options{}, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	n, err := transfer.Import(ctx, log.(store.Movable), in, progress(std.err))
-	fmt.Fprintf(std.err, "imported %s; %s there already\n", counted(n.Streams, "stream"), countWere(n.There))
+	fmt.Fprintf(std.err, "imported %s; %s there already\n", app.Counted(n.Streams, "stream"), countWere(n.There))
 	return err
 }
 
@@ -157,12 +155,12 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 	if err != nil {
 		return err
 	}
-	a, err := openApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil)
+	a, err := app.Open(ctx, c, app.Options{Version: version, Logger: app.NewLogger(std.err, c, "error")})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close(ctx)) }()
-	frame, err := a.frame(ctx, cmd.Assistant, footnote.Principal{Org: cmd.Org, User: cmd.User})
+	defer func() { err = errors.Join(err, a.Close(ctx)) }()
+	frame, err := a.Frame(ctx, cmd.Assistant, footnote.Principal{Org: cmd.Org, User: cmd.User})
 	if err != nil {
 		return err
 	}
@@ -171,30 +169,14 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 			"there are no sources, so the conversations will have none. Name them as for footnote serve")
 	}
 	bad := 0
-	n, err := transfer.Messages(ctx, a.store.(store.Movable), in, frame, func(line int, why error) {
+	n, err := transfer.Messages(ctx, a.Store().(store.Movable), in, frame, func(line int, why error) {
 		bad++
-		fmt.Fprintf(std.err, "line %d: %s\n", line, oneLine(why))
+		fmt.Fprintf(std.err, "line %d: %s\n", line, app.OneLine(why))
 	})
-	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"),
-		countWere(n.There), counted(bad, "line"))
+	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n",
+		app.Counted(n.Streams, "conversation"), countWere(n.There), app.Counted(bad, "line"))
 	if err == nil && bad > 0 {
 		return &exit{code: exitFailed}
 	}
 	return err
-}
-
-// frame returns the initial content of a new conversation of p with an assistant.
-func (a *app) frame(ctx context.Context, name string, p footnote.Principal) (transfer.Frame, error) {
-	for _, as := range a.assistants {
-		if as.Name != cmp.Or(name, a.assistant.Name) {
-			continue
-		}
-		system, sources, err := as.Opening(ctx, p, nil)
-		return transfer.Frame{
-			Assistant: as.Name, Model: as.ModelName, Sources: sources, System: system,
-			Tools: agent.Freeze(as.Tools, as.Policy),
-			Org:   p.Org, User: p.User, Now: time.Now,
-		}, err
-	}
-	return transfer.Frame{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
 }

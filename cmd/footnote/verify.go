@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/app"
 	"github.com/footnotehq/footnote/store"
 )
 
@@ -80,12 +80,12 @@ func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 // findConversation opens the log that contains a conversation: the server's or the terminal's. An empty id selects
 // the terminal's last one.
 func findConversation(ctx context.Context, c config.Config, id string) (store.Store, string, error) {
-	folders := []string{"", askFolder}
+	folders := []string{"", app.TerminalFolder}
 	if id == "" {
-		folders = []string{askFolder}
+		folders = []string{app.TerminalFolder}
 	}
 	for _, folder := range folders {
-		log, err := openToRead(ctx, c, folder)
+		log, err := app.OpenToRead(ctx, c, folder)
 		if footnote.CodeOf(err) == footnote.NotFound {
 			continue
 		}

@@ -70,6 +70,31 @@ func Database(tb testing.TB) string {
 	return shared.server.Database(tb)
 }
 
+// Reader creates a database and returns the URL of a role that may read it.
+func Reader(tb testing.TB, statements ...string) string {
+	tb.Helper()
+	owner := Database(tb)
+	conn, err := pgx.Connect(tb.Context(), owner)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, sql := range append(append([]string{
+		`DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`,
+	}, statements...),
+		`GRANT USAGE ON SCHEMA public TO reader`, `GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`) {
+		if _, err := conn.Exec(tb.Context(), sql); err != nil {
+			tb.Fatalf("%s: %v", sql, err)
+		}
+	}
+	u, err := url.Parse(owner)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.User = url.User("reader")
+	return u.String()
+}
+
 // New starts a server for one test, which may do anything to it. The settings have the form name=value.
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()

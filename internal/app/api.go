@@ -1,0 +1,67 @@
+package app
+
+import (
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/httpapi/session"
+	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/store/postgres"
+)
+
+// API creates the HTTP endpoints, with the web app.
+func (a *App) API() (*httpapi.Server, error) {
+	sessions, err := a.sessions()
+	if err != nil {
+		return nil, err
+	}
+	var workspaces httpapi.Workspaces
+	if a.workspaces != nil {
+		workspaces = shown{a.workspaces}
+	}
+	tokens, err := a.tokens()
+	if err != nil {
+		return nil, err
+	}
+	statements := &generator{App: a}
+	a.onClose(statements.close)
+	open := limitsOfFiles(openFiles(), a.cfg.Limits)
+	api, err := httpapi.New(httpapi.Options{
+		SideJob: a.sideJob, Queried: a.queried,
+		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards,
+		Market: a.market,
+		Access: a.allowed(),
+		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
+		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
+		AllowOrigins:  a.cfg.Origins,
+		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
+		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy,
+		Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		Watch:   a.watch(),
+		Streams: open.streams, StreamsPerUser: open.perUser, Connections: open.connections,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return api, a.pages(api)
+}
+
+// sessions returns the session store: the database if servers share one, otherwise the data folder.
+func (a *App) sessions() (httpapi.Sessions, error) {
+	if p, ok := a.store.(*postgres.Store); ok {
+		return session.Share(p), nil
+	}
+	return session.Open(a.cfg.Data)
+}
+
+// about returns the information that the page shows about this server.
+func (a *App) about() httpapi.About {
+	about := httpapi.About{Version: a.version, Offline: a.cfg.Upstream == config.Offline}
+	about.Features.DuckDB = duckdb.Available
+	_, about.Features.Uploads = a.catalog.Uploads()
+	about.Features.Coder = a.workspaces != nil
+	if about.Offline {
+		about.OfflineHint = "No model is connected: the offline planner answers questions about the data by fixed " +
+			"rules. To connect one, set ANTHROPIC_API_KEY and start again."
+	}
+	return about
+}

@@ -1,0 +1,551 @@
+// Package app assembles the program from its configuration: New opens the sources, the store and the model, makes the
+// tools and the assistants, and starts the engine; Serve runs the server; Close ends all of it. The commands are in
+// cmd/footnote.
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
+	"github.com/footnotehq/footnote/audit"
+	"github.com/footnotehq/footnote/cite"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/hub/relay"
+	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/internal/apikey"
+	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/ledger/usage"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/tool/drawing"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/claude"
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/model/price"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/catalog"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/telemetry"
+	"github.com/footnotehq/footnote/tool/cache"
+	"github.com/footnotehq/footnote/tool/workspace"
+)
+
+// App is the assembled program: everything that the endpoints and commands of one process use. Close ends what it
+// runs and closes what it opened.
+type App struct {
+	cfg        config.Config
+	version    string
+	out        io.Writer // of the audit's lines; nil when they go to a file alone
+	log        *slog.Logger
+	children   children
+	sources    sources // the configured ones
+	catalog    *catalog.Catalog
+	access     *access.Rules // nil: everybody may use everything
+	usage      *usage.Totals
+	ledger     *ledger.Ledger
+	cache      *cache.Cache // results of tools; nil when caching is off
+	planner    *offline.Planner
+	model      model.Model
+	check      func(context.Context) error // checks that the model's server responds
+	store      store.Store
+	hub        *hub.Hub
+	metrics    *telemetry.Metrics
+	traces     *telemetry.Traces // nil when runs are not traced
+	assistants []*agent.Assistant
+	assistant  *agent.Assistant      // the default one
+	market     market.Market         // nil when not configured
+	workspaces *workspace.Workspaces // nil when no folder is configured for them
+	boards     *board.Boards         // drawings on charts
+	prices     *drawing.Prices       // of the market; nil when there is none
+	unconfined error                 // why the coder cannot run commands; nil when it can
+	relay      *relay.Relay          // nil when no other server shares the store
+	engine     *agent.Engine         // nil when this process drives no runs
+	ring       *apikey.Ring          // the API keys in the store
+	opened     atomic.Pointer[opened]
+	inbox      audit.Inbox  // for the audit: what the log does not hold
+	audit      *audit.Audit // nil when this process drives no runs
+	closers    []func() error
+}
+
+// Options are what the program is told besides its configuration.
+type Options struct {
+	Version string
+	// Folder is the folder of the conversations within the data folder, and File says how to open their file.
+	Folder string
+	File   sqlite.Options
+	Logger *slog.Logger // default: discards
+	// Progress is called while files load; it may be nil.
+	Progress func(source, table string, rows int64)
+	// Out is where the audit writes when log_output is stdout. If it is nil, the audit goes to its file alone.
+	Out io.Writer
+}
+
+// New opens everything the configuration names, and drives runs.
+func New(ctx context.Context, c config.Config, o Options) (*App, error) {
+	a, err := Open(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	if a.audit, err = a.newAudit(); err == nil {
+		err = a.drive(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close(ctx))
+	}
+	return a, nil
+}
+
+// Open does the work of New for commands that drive no runs.
+func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
+	log, folder, how := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), o.Folder, o.File
+	a := &App{cfg: c, version: o.Version, out: o.Out, log: log, hub: hub.New()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close(ctx))
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(c.Data, folder), 0o700); err != nil {
+		return nil, folderError(c.Data, err)
+	}
+	if a.metrics, err = telemetry.New(c.SlowResponse); err != nil {
+		return nil, err
+	}
+	a.onClose(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
+	how.Damaged = func(stream string, seq int64, reason string) {
+		a.metrics.Unreadable()
+		log.Error("cannot read a part of a conversation; skipping it", "conversation", stream, "event", seq, "err",
+			reason)
+	}
+	how.Empty = func() {
+		log.Warn("the data file is empty, so there are no conversations; if it held some, stop the server and "+
+			"restore a backup", "file", DataFile(c, folder))
+	}
+	if a.store, err = OpenStore(ctx, c, folder, how, log); err != nil {
+		return nil, err
+	}
+	a.onClose(a.store.Close)
+	if c.Auth.Required, err = needsKey(ctx, c, folder, a.store); err != nil {
+		return nil, err
+	}
+	a.cfg = c
+	if a.usage, err = usage.Open(a.store, filepath.Join(c.Data, folder, "usage.json")); err != nil {
+		return nil, err
+	}
+	counter, err := a.openCounter()
+	if err != nil {
+		return nil, err
+	}
+	a.ledger = a.newLedger(counter)
+	a.children = newChildren(c)
+	a.onClose(a.children.close)
+	if a.sources, err = openSources(ctx, c, a.children.configured(), log, o.Progress); err != nil {
+		return nil, err
+	}
+	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
+		return nil, errors.Join(err, a.sources.close())
+	}
+	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(),
+		filepath.Join(c.Data, folder, "uploads"), log); err != nil {
+		return nil, errors.Join(err, a.sources.close())
+	}
+	a.onClose(a.catalog.Close)
+	if err := a.openCache(folder); err != nil {
+		return nil, err
+	}
+	if err := a.connect(); err != nil {
+		return nil, err
+	}
+	if err := a.openMarket(); err != nil {
+		return nil, err
+	}
+	a.openBoards()
+	if a.assistants, err = a.allAssistants(ctx); err != nil {
+		return nil, err
+	}
+	a.assistant = a.assistants[0]
+	return a, nil
+}
+
+// drive creates the engine.
+func (a *App) drive(ctx context.Context) (err error) {
+	tracer := a.tracer(ctx)
+	if err := a.openRelay(); err != nil {
+		return err
+	}
+	a.ring = apikey.NewRing(a.store)
+	a.engine, err = agent.New(agent.Options{
+		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
+		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
+		Access:  a.allowed(),
+		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Relay: a.publish(),
+		Recall: a.cfg.Recall, Now: clock(a.store),
+		Refused: a.refused,
+	})
+	return err
+}
+
+// refused tells the audit about a question that a limit refused before its run began.
+func (a *App) refused(t agent.Turn, err error) {
+	e := audit.NewEntry("audit", time.Now())
+	e.SessionID, e.Org, e.User = t.Conversation, t.Principal.Org, t.Principal.User
+	e.Door, e.RequestID, e.Question = t.Door, t.RequestID, t.Text
+	e.Failed(err)
+	a.inbox.Add(e)
+}
+
+// sideJob tells the audit about a model call for the side traffic of a chat front end.
+func (a *App) sideJob(ctx context.Context, j httpapi.SideJob) {
+	e := a.outsideLog(ctx, httpapi.PrincipalOf(ctx), "side_job", "openai", j.Spent, j.Took, j.Err)
+	e.Question, e.Response = j.Prompt, j.Text
+	a.inbox.Add(e)
+}
+
+// queried tells the audit about a person's own statement that the log does not hold.
+func (a *App) queried(ctx context.Context, q httpapi.OwnQuery) {
+	p := httpapi.PrincipalOf(ctx)
+	e := audit.NewEntry("query", time.Now())
+	e.SessionID, e.Org, e.User = q.Conversation, p.Org, p.User
+	e.Door, e.RequestID = "app", footnote.OriginOf(ctx).Request
+	e.Metadata.DurationSeconds = q.Took.Seconds()
+	if q.Err != nil {
+		e.Failed(q.Err)
+	}
+	e.Statement(q.Statement)
+	a.inbox.Add(e)
+}
+
+// outsideLog returns an audit entry about a model call of which the log holds only the numbers.
+func (a *App) outsideLog(
+	ctx context.Context, p footnote.Principal, kind, door string, spent footnote.Spent, took time.Duration, err error,
+) audit.Entry {
+	e := audit.NewEntry(kind, time.Now())
+	e.Org, e.User, e.Door, e.RequestID = p.Org, p.User, door, footnote.OriginOf(ctx).Request
+	e.Metadata.Model = cmp.Or(spent.Model, a.assistant.ModelName)
+	e.Took(spent.Usage, spent.Cost, took.Milliseconds())
+	if err != nil {
+		e.Failed(err)
+	}
+	return e
+}
+
+// tracer returns the tracer for runs, or nil when traces are off.
+func (a *App) tracer(ctx context.Context) agent.Tracer {
+	c := a.cfg
+	if c.Traces.Endpoint == "" {
+		return nil
+	}
+	provider := map[string]string{config.Anthropic: "anthropic", config.Offline: "footnote"}[c.Upstream]
+	a.traces = telemetry.NewTraces(telemetry.TraceOptions{
+		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Header(), Ratio: c.Traces.Ratio, Content: c.Traces.Content,
+		Redact:   redactor(c),
+		Provider: cmp.Or(provider, "anthropic_compatible"), Server: serverOf(c), Version: a.version, Logger: a.log,
+	})
+	a.onClose(func() error { return a.traces.Close(ctx) })
+	return a.traces
+}
+
+// serverOf returns the address of the model's server.
+func serverOf(c config.Config) string {
+	if c.Upstream == config.Anthropic {
+		return cmp.Or(c.BaseURL, claude.DefaultBaseURL)
+	}
+	return c.BaseURL
+}
+
+// allowed returns the access rules, or nil when there are none.
+func (a *App) allowed() agent.Access {
+	if a.access == nil {
+		return nil
+	}
+	return a.access
+}
+
+// folderError explains why the data folder cannot be used, and how to fix it.
+func folderError(folder string, err error) error {
+	what := "cannot be created: this user may not write there. Create it first, or choose another with " +
+		"--data."
+	switch info, serr := os.Stat(folder); {
+	case serr == nil && info.IsDir():
+		what = "is not writable for this user. Change its permissions, or choose another with --data."
+	case serr == nil || errors.Is(err, syscall.ENOTDIR):
+		what = "cannot be created: there is a file of that name. Choose another with --data."
+	}
+	return &footnote.Error{
+		Code:    footnote.StorageUnavailable,
+		Message: fmt.Sprintf("The data folder %s %s", folder, what),
+		Err:     err,
+	}
+}
+
+// multipliers returns the weight of a token in each tier.
+func multipliers(c config.Config) map[string]int64 {
+	all := map[string]int64{}
+	for _, t := range c.Tiers.List() {
+		all[t.Name] = int64(t.Multiplier)
+	}
+	return all
+}
+
+// newLedger creates the ledger that enforces the configured limits.
+func (a *App) newLedger(counter ledger.Counter) *ledger.Ledger {
+	return ledger.New(ledger.Options{
+		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg),
+		Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
+	})
+}
+
+// watched wakes the audit when a run ends.
+type watched struct {
+	*telemetry.Metrics
+	audit *audit.Audit
+}
+
+// RunEnded implements agent.Metrics.
+func (w watched) RunEnded(assistant, outcome string, d time.Duration) {
+	w.Metrics.RunEnded(assistant, outcome, d)
+	w.audit.Wake()
+}
+
+// onClose registers a function for Close, which calls them in reverse order.
+func (a *App) onClose(f func() error) { a.closers = append(a.closers, f) }
+
+// Close ends the running work at once and closes everything. Serve lets the running answers end first.
+func (a *App) Close(ctx context.Context) error {
+	if a.engine != nil {
+		now, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		a.engine.Drain(now)
+	}
+	a.hub.Close()
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}
+
+// maxPrices is the largest size of a price file, in bytes.
+const maxPrices = 16 << 20
+
+// connect creates the configured model.
+func (a *App) connect() error {
+	a.planner = offline.New(offline.Options{Catalog: a.catalog})
+	if a.cfg.Upstream == config.Offline {
+		a.model = a.planner
+		a.check = func(context.Context) error { return nil }
+		return nil
+	}
+	var override []byte
+	if a.cfg.Prices != "" {
+		var err error
+		if override, err = plainfile.Read(a.cfg.Prices, maxPrices); err != nil {
+			return fmt.Errorf("prices: %w", err)
+		}
+	}
+	prices, err := price.Load(override)
+	if err != nil {
+		return fmt.Errorf("prices is %q: %w", a.cfg.Prices, err)
+	}
+	m, err := claude.New(claude.Options{
+		Profile: a.cfg.Upstream, BaseURL: a.cfg.BaseURL, APIKey: claude.Secret(a.cfg.APIKey), Model: a.cfg.Model,
+		Fallbacks: a.cfg.Fallbacks, MaxTokens: a.cfg.MaxTokens, Effort: a.cfg.Effort,
+		Idle: a.cfg.ModelIdleTimeout, Prices: prices, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.model, a.check = m, m.Check
+	a.onClose(func() error { m.Close(); return nil })
+	return nil
+}
+
+// opening returns the frozen content of a new conversation: the rules, and the current schema. Conversations with the
+// same schema share the bytes. The opening names unavailable sources; opening returns an error only if none is
+// available.
+func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
+	chosen, err := a.catalog.Choose(p, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	var described, gone []prompt.Source
+	var away []error
+	version, known := "", true
+	looks := a.readSchemas(ctx, chosen)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for i, name := range chosen {
+		dialect, s, err := looks[i].dialect, looks[i].schema, looks[i].err
+		if err != nil {
+			a.log.WarnContext(ctx, "source away", "source", name, "err", err)
+			away = append(away, unavailable(err))
+			gone = append(gone, prompt.Source{Name: name, Dialect: dialect, Away: true})
+			version += name + "\x00away\x00"
+			continue
+		}
+		described = append(described, prompt.Source{Name: name, Dialect: dialect, Schema: s})
+		version += name + "\x00" + s.Version + "\x00"
+		known = known && s.Version != ""
+	}
+	if len(away) > 0 && len(described) == 0 {
+		return nil, nil, away[0]
+	}
+	if last := a.opened.Load(); known && last != nil && last.version == version {
+		return last.system, last.names, nil
+	}
+	described = append(described, gone...)
+	names := make([]string, len(described))
+	for i, d := range described {
+		names[i] = d.Name
+	}
+	fresh := &opened{
+		version: version,
+		names:   names,
+		system:  prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true})),
+	}
+	a.opened.Store(fresh)
+	return fresh.system, fresh.names, nil
+}
+
+// schemaResult is the schema of one source when a conversation begins, or the error of reading it.
+type schemaResult struct {
+	dialect *source.Dialect
+	schema  source.Schema
+	err     error
+}
+
+// readSchemas reads the schemas of several sources. It limits the concurrency, because each upload has to be opened
+// first.
+func (a *App) readSchemas(ctx context.Context, names []string) []schemaResult {
+	all := make([]schemaResult, len(names))
+	var group errgroup.Group
+	group.SetLimit(4)
+	for i, name := range names {
+		group.Go(func() error {
+			all[i].dialect, all[i].schema, all[i].err = a.readSchema(ctx, name)
+			return nil
+		})
+	}
+	_ = group.Wait() // each result carries its own error
+	return all
+}
+
+// readSchema reads the schema of a source.
+func (a *App) readSchema(ctx context.Context, name string) (dialect *source.Dialect, s source.Schema, err error) {
+	src, err := a.catalog.Source(name)
+	if err != nil {
+		return nil, s, err
+	}
+	s, err = src.Schema(ctx)
+	return src.Dialect(), s, err
+}
+
+// unavailable converts the error of a source whose schema cannot be read. An error from the engine, such as a damaged
+// file, makes the source unavailable like any other error.
+func unavailable(err error) error {
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: bad.Reason, Err: bad}
+	}
+	return err
+}
+
+// opened is the newest opening and the schema versions it describes.
+type opened struct {
+	version string
+	names   []string
+	system  json.RawMessage
+}
+
+// resolve finds the footnotes of an answer. It checks the planner's own footnotes like all others.
+func resolve(text, question string, tables []agent.Table,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+	results := make([]cite.Table, len(tables))
+	for i, t := range tables {
+		results[i] = cite.Table{
+			ID: t.ID, SQL: t.SQL, RowCount: t.RowCount,
+			Result: footnote.Result{Columns: t.Columns, Rows: t.Rows, Truncated: t.Truncated},
+		}
+	}
+	found, open := cite.Resolve(text, results, question)
+	if len(hints) == 0 {
+		return found, open
+	}
+	return merge(text, results, found, open, hints)
+}
+
+// merge prefers the model's own footnotes where they are correct.
+func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved,
+	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+	wrong := map[[2]int]bool{}
+	for _, p := range cite.Verify(text, hints, results) {
+		wrong[[2]int{p.Cite.Start, p.Cite.End}] = true
+	}
+	overlaps := func(start, end int) bool {
+		for _, h := range hints {
+			if start < h.End && h.Start < end && !wrong[[2]int{h.Start, h.End}] {
+				return true
+			}
+		}
+		return false
+	}
+	cites := []footnote.Cite{}
+	for _, h := range hints {
+		if !wrong[[2]int{h.Start, h.End}] {
+			cites = append(cites, h)
+		}
+	}
+	for _, f := range found {
+		if !overlaps(f.Start, f.End) {
+			cites = append(cites, f)
+		}
+	}
+	var left []footnote.Unresolved
+	for _, u := range open {
+		if !overlaps(u.Start, u.End) {
+			left = append(left, u)
+		}
+	}
+	sortCites(cites)
+	return cites, left
+}
+
+// describe returns one line that names the model answering questions here.
+func (a *App) describe() string {
+	if a.cfg.Upstream == config.Offline {
+		return "the offline planner (no key is set)"
+	}
+	return a.cfg.Model + " through " + config.Redact(serverOf(a.cfg))
+}
+
+// sortCites sorts footnotes by their position in the text.
+func sortCites(cites []footnote.Cite) {
+	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
+}
+
+// Engine returns the engine that drives the runs; it is nil after Open.
+func (a *App) Engine() *agent.Engine { return a.engine }
+
+// Store returns the conversations.
+func (a *App) Store() store.Store { return a.store }

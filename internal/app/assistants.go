@@ -1,0 +1,125 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/ask"
+	"github.com/footnotehq/footnote/tool/browser"
+	"github.com/footnotehq/footnote/tool/chart"
+	"github.com/footnotehq/footnote/tool/profile"
+	"github.com/footnotehq/footnote/tool/query"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// allAssistants returns the assistants of the process, the default one first.
+func (a *App) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
+	coder, err := a.coder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	analyst, err := a.analyst(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []*agent.Assistant{analyst, a.explore(), coder, a.chartAnalyst()}
+	for _, as := range all {
+		specs := make([]tool.Spec, len(as.Tools))
+		for i, t := range as.Tools {
+			specs[i] = t.Spec()
+		}
+		validate, err := schema.Validator(specs) // per assistant: their tools may share names
+		if err != nil {
+			return nil, fmt.Errorf("tool schemas of %s: %w", as.Name, err)
+		}
+		as.Validate = validate
+		as.Limits = a.limits()
+		if as.Model == nil {
+			as.Model = a.model
+		}
+		as.ModelName = a.cfg.Model
+		as.Titles = a.cfg.Upstream != config.Offline
+		as.Summaries = as.Titles
+		as.Created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	}
+	return all, nil
+}
+
+func (a *App) limits() agent.Limits {
+	c := a.cfg
+	return agent.Limits{
+		Steps: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout,
+		Park:      c.ParkTimeout,
+		InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
+	}
+}
+
+// tiers returns the configured tiers. A tier without a model uses the model of the process.
+func (a *App) tiers() []agent.Tier {
+	tiers := a.cfg.Tiers.List()
+	for i := range tiers {
+		tiers[i].Model = cmp.Or(tiers[i].Model, a.cfg.Model)
+	}
+	return tiers
+}
+
+// policy returns the configured tool policy.
+func (a *App) policy() agent.Policy {
+	t := a.cfg.Tools
+	return agent.Policy{Offer: t.Offer, Approve: t.Approve, Deny: t.Deny}
+}
+
+// analyst returns the assistant that answers from the sources.
+func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
+	var tools []tool.Tool
+	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
+	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
+	tools = append(tools, chart.New())
+	tools, err := a.searchTool(ctx, a.cached(tools))
+	if err != nil {
+		return nil, err
+	}
+	tools, err = a.ownTools(tools)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.cfg.Tools.Offer) > 0 {
+		tools = append(tools, ask.New()) // opt-in: a question parks the run until a person answers
+	}
+	return &agent.Assistant{
+		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
+		Aliases: []string{"claude-da/analyst"},
+		Tools:   tools, Opening: a.opening, Policy: a.policy(),
+	}, nil
+}
+
+// explore returns the assistant for files that stay in the user's browser.
+func (a *App) explore() *agent.Assistant {
+	system := prompt.Blocks(prompt.Local())
+	as := &agent.Assistant{
+		Name: "explore", Title: "Local files", Description: "Answers questions from files that stay in your browser.",
+		Tiers: a.tiers(),
+		Tools: append(browser.New(), ask.New()),
+		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+			if len(asked) > 0 {
+				return nil, nil, footnote.Errorf(footnote.InvalidRequest,
+					"The assistant explore works on files in the browser and has no sources.")
+			}
+			return system, nil, nil
+		},
+		Policy: agent.Policy{Deny: a.cfg.Tools.Deny},
+	}
+	if a.cfg.Upstream == config.Offline {
+		as.Model = offline.Local{}
+	}
+	return as
+}

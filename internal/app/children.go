@@ -1,0 +1,104 @@
+package app
+
+import (
+	"math"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/engines"
+	"github.com/footnotehq/footnote/tool/workspace"
+)
+
+const (
+	configuredChildren = 8 // for configured sources
+	uploadChildren     = 4 // for uploads: separate, so that neither group waits for the other
+	loadChildren       = 2 // that load files, for both groups
+	// uploadWait limits how long an upload waits for a loader. An upload has a person waiting; loads at server start
+	// wait as long as needed.
+	uploadWait = time.Minute
+)
+
+// children manages the child processes: databases, loaders, the Postgres parser and the coder's commands. They share
+// one memory budget.
+type children struct {
+	budget    *child.Budget
+	loads     *child.Pool
+	databases engines.List
+}
+
+// processes holds the pools in which the engines of a source run.
+type processes struct {
+	serve, load *child.Pool
+	loadWait    time.Duration // 0: up to the load timeout
+	budget      *child.Budget
+	databases   engines.List
+}
+
+func newChildren(c config.Config) children {
+	budget := child.NewBudget(childMemory(c, machineMemory()))
+	return children{budget: budget, loads: budget.Pool(loadChildren), databases: Databases()}
+}
+
+func (c children) configured() processes {
+	return processes{
+		serve: c.budget.Pool(configuredChildren), load: c.loads, budget: c.budget, databases: c.databases,
+	}
+}
+
+func (c children) uploads() processes {
+	return processes{
+		serve: c.budget.Pool(uploadChildren), load: c.loads, loadWait: uploadWait, budget: c.budget,
+		databases: c.databases,
+	}
+}
+
+// close closes what belongs to no single source.
+func (c children) close() error { return c.databases.Close() }
+
+// childMemory returns the memory limit for all child processes together: the configured limit, or half of the
+// machine's memory, but always enough for one child. 0 is no limit.
+func childMemory(c config.Config, machine int64) int64 {
+	if c.Limits.ChildMemory > 0 || machine == 0 {
+		return c.Limits.ChildMemory
+	}
+	return max(machine/2, largestChild(c))
+}
+
+// largestChild returns the largest reservation of any child process.
+func largestChild(c config.Config) int64 {
+	most := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, Databases().ChildMemory()))
+	if c.Workspace != "" {
+		most = max(most, workspace.Need(c.Coder.CommandMemory, c.Coder.Size))
+	}
+	return most
+}
+
+// commandPlaces returns how many coder commands may run at a time, so that a child for queries still fits. It is at
+// least one.
+func commandPlaces(c config.Config, machine int64) int {
+	const most = 4
+	budget := childMemory(c, machine)
+	if budget == 0 {
+		return most
+	}
+	rest := budget - child.Need(c.Limits.QueryMemory)
+	return int(max(1, min(most, rest/workspace.Need(c.Coder.CommandMemory, c.Coder.Size))))
+}
+
+// machineMemory returns the memory available to the process and its children: the limit of its control group, or all
+// memory of the machine; 0 when neither is known.
+func machineMemory() int64 {
+	least := uint64(math.MaxInt64)
+	for _, of := range []func() (uint64, error){memlimit.FromCgroup, memlimit.FromSystem} {
+		if n, err := of(); err == nil && n > 0 {
+			least = min(least, n)
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return int64(least)
+}

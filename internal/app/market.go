@@ -1,0 +1,291 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/feed"
+	"github.com/footnotehq/footnote/market/postgres"
+	"github.com/footnotehq/footnote/market/sqlite"
+)
+
+// DemoMarket is the file of the demo's market in the data folder. If a file of this name is missing, it is generated.
+const DemoMarket = "demo-market.db"
+
+// openMarket opens the configured market in the background, and retries while that fails: neither an unavailable
+// database nor the time to generate one delays the start of the server.
+func (a *App) openMarket() error {
+	where := string(a.cfg.Market.Store)
+	if where == "" {
+		return nil
+	}
+	data := newLazyMarket(func(ctx context.Context) (market.Store, error) {
+		if filepath.Base(where) == DemoMarket {
+			if err := inventMarket(ctx, where, a.log); err != nil {
+				return nil, err
+			}
+		}
+		return OpenMarketStore(ctx, where)
+	})
+	data.start()
+	a.onClose(data.close)
+	prices, err := a.openFeed(data)
+	if err != nil {
+		return err
+	}
+	a.market = market.New(data, prices)
+	return nil
+}
+
+// openFeed opens the configured price feed, which connects in the background.
+func (a *App) openFeed(data market.Data) (market.Feed, error) {
+	where := string(a.cfg.Market.Feed)
+	if where == "" || where == config.Replay {
+		return &market.Replay{Data: data}, nil
+	}
+	f, err := feed.Open(feed.Options{URL: where, Logger: a.log})
+	if err != nil {
+		return nil, err
+	}
+	a.onClose(f.Close)
+	return f, nil
+}
+
+// OpenMarketStore opens the database of a market.
+func OpenMarketStore(ctx context.Context, where string) (market.Store, error) {
+	var store market.Store
+	var err error
+	if config.PostgresURL(where) {
+		store, err = postgres.Open(ctx, where)
+	} else {
+		store, err = sqlite.Open(ctx, where)
+	}
+	if err != nil {
+		return nil, err // not a Store that holds a nil pointer
+	}
+	return store, nil
+}
+
+// checkMarket opens the market's database as the server would, but does not create a missing file.
+func checkMarket(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
+	where := string(c.Market.Store)
+	if where == "" {
+		return nil
+	}
+	if skip, ok := scope.Unchecked(ctx, "market", where); ok {
+		return []doctor.Check{skip}
+	}
+	if !config.PostgresURL(where) {
+		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
+			return []doctor.Check{doctor.Warn("market", where+" does not exist yet; load data with footnote market import")}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	store, err := OpenMarketStore(ctx, where)
+	if err != nil {
+		return []doctor.Check{doctor.Fail("market", footnote.MessageOf(err))}
+	}
+	symbols, err := store.Symbols(ctx)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return []doctor.Check{doctor.Fail("market", footnote.MessageOf(err))}
+	}
+	if len(symbols) == 0 {
+		return []doctor.Check{doctor.Warn("market", "no symbols; load candles with footnote market import")}
+	}
+	words := Counted(len(symbols), "symbol")
+	for _, s := range symbols {
+		if s.Synthetic {
+			return []doctor.Check{doctor.OK("market", words+", of which some are synthetic")}
+		}
+	}
+	return []doctor.Check{doctor.OK("market", words)}
+}
+
+// inventMarket generates the demo's market if it is missing. It writes a temporary file first, so that nobody opens
+// an incomplete one.
+func inventMarket(ctx context.Context, path string, log *slog.Logger) (err error) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	begin := time.Now()
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".market-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	part := filepath.Join(folder, "market.db")
+	if err := writeMarket(ctx, part); err != nil {
+		return err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	log.Info("the demo's synthetic market data has been written", "file", path, "took",
+		time.Since(begin).Round(time.Millisecond).String())
+	return nil
+}
+
+func writeMarket(ctx context.Context, path string) (err error) {
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	l, err := s.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := demo.LoadMarket(ctx, l, "local", "local"); err != nil {
+		return errors.Join(err, l.Rollback())
+	}
+	return l.Commit(ctx)
+}
+
+// lazyMarket is a market database that opens in the background. Calls wait for it up to their deadline.
+type lazyMarket struct {
+	open   func(context.Context) (market.Store, error)
+	ctx    context.Context // canceled by close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards below
+	store   market.Store
+	err     error
+	opening chan struct{} // closed when the current attempt ends; nil: no attempt is active
+	next    time.Time     // time of the next attempt at the earliest
+}
+
+// reopenPause is the pause after a failed attempt to open a market.
+const reopenPause = 3 * time.Second
+
+var _ market.Data = (*lazyMarket)(nil)
+
+func newLazyMarket(open func(context.Context) (market.Store, error)) *lazyMarket {
+	l := &lazyMarket{open: open}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// start begins an attempt to open the database, unless it is open, an attempt is active, or one has just failed. It
+// returns a channel that is closed when the attempt ends.
+func (l *lazyMarket) start() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opening != nil || l.store != nil || l.ctx.Err() != nil || time.Now().Before(l.next) {
+		return l.opening
+	}
+	done := make(chan struct{})
+	l.opening = done
+	l.wg.Go(func() {
+		store, err := l.open(l.ctx)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.store, l.err, l.opening, l.next = store, err, nil, time.Now().Add(reopenPause)
+		close(done)
+	})
+	return done
+}
+
+// get waits until the database is open.
+func (l *lazyMarket) get(ctx context.Context) (market.Store, error) {
+	if done := l.start(); done != nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil, market.Failed(ctx, market.Database, "wait for it", context.Cause(ctx))
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store == nil {
+		if l.err == nil {
+			return nil, market.Down(market.Database, "it is closed.", nil)
+		}
+		return nil, market.Failed(ctx, market.Database, "open it", l.err)
+	}
+	return l.store, nil
+}
+
+func (l *lazyMarket) close() error {
+	l.mu.Lock()
+	l.cancel() // no attempt begins after this
+	l.mu.Unlock()
+	l.wg.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store == nil {
+		return nil
+	}
+	s := l.store
+	l.store, l.err = nil, nil
+	return s.Close()
+}
+
+// askMarket queries the database once it is open.
+func askMarket[Q, T any](ctx context.Context, l *lazyMarket, q Q,
+	f func(market.Store) func(context.Context, Q) ([]T, error)) ([]T, error) {
+	s, err := l.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f(s)(ctx, q)
+}
+
+// Symbols implements market.Data.
+func (l *lazyMarket) Symbols(ctx context.Context) ([]market.Symbol, error) {
+	s, err := l.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Symbols(ctx)
+}
+
+// Candles implements market.Data.
+func (l *lazyMarket) Candles(ctx context.Context, q market.CandleQuery) ([]market.Candle, error) {
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.CandleQuery) ([]market.Candle, error) {
+			return s.Candles
+		})
+}
+
+// Events implements market.Data.
+func (l *lazyMarket) Events(ctx context.Context, q market.EventQuery) ([]market.Event, error) {
+	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.EventQuery) ([]market.Event, error) {
+		return s.Events
+	})
+}
+
+// Headlines implements market.Data.
+func (l *lazyMarket) Headlines(ctx context.Context, q market.HeadlineQuery) ([]market.Headline, error) {
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.HeadlineQuery) ([]market.Headline, error) {
+			return s.Headlines
+		})
+}
+
+// COT implements market.Data.
+func (l *lazyMarket) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport, error) {
+	return askMarket(ctx, l, q,
+		func(s market.Store) func(context.Context, market.COTQuery) ([]market.COTReport, error) {
+			return s.COT
+		})
+}
+
+// Trades implements market.Data.
+func (l *lazyMarket) Trades(ctx context.Context, q market.TradeQuery) ([]market.Trade, error) {
+	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.TradeQuery) ([]market.Trade, error) {
+		return s.Trades
+	})
+}

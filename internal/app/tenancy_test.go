@@ -1,0 +1,454 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo/demotest"
+	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/store"
+)
+
+const cemsKey = "key-of-cem"
+
+// counting counts the store calls of the endpoints.
+type counting struct {
+	store.Store
+	calls *atomic.Int64
+}
+
+func (c counting) Get(ctx context.Context, id string) (store.Stream, error) {
+	c.calls.Add(1)
+	return c.Store.Get(ctx, id)
+}
+
+func (c counting) Find(ctx context.Context, org, user, kind, clientID string) (store.Stream, error) {
+	c.calls.Add(1)
+	return c.Store.Find(ctx, org, user, kind, clientID)
+}
+
+func (c counting) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
+	c.calls.Add(1)
+	return c.Store.Events(ctx, stream, after)
+}
+
+func (c counting) Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error) {
+	c.calls.Add(1)
+	return c.Store.Blob(ctx, stream, d)
+}
+
+func (c counting) Delete(ctx context.Context, id string) error {
+	c.calls.Add(1)
+	return c.Store.Delete(ctx, id)
+}
+
+// Placeholders for the ids of somebody's data in the table below.
+const (
+	aConversation = "CONVERSATION"
+	anUpload      = "UPLOAD"
+	aLine         = "DRAWING"
+)
+
+type probe struct {
+	target string
+	body   any
+	opens  bool // an unknown id begins a conversation of the caller's own
+}
+
+func in(fields ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i < len(fields); i += 2 {
+		m[fields[i].(string)] = fields[i+1]
+	}
+	return m
+}
+
+// probes lists a request for somebody's data for every operation that takes an id.
+var probes = map[string]probe{
+	"GET /api/conversations/{id}": {target: "/api/conversations/" + aConversation},
+	"PATCH /api/conversations/{id}": {
+		target: "/api/conversations/" + aConversation,
+		body:   in("title", "mine"),
+	},
+	"DELETE /api/conversations/{id}":       {target: "/api/conversations/" + aConversation},
+	"GET /api/conversations/{id}/events":   {target: "/api/conversations/" + aConversation + "/events"},
+	"GET /api/conversations/{id}/messages": {target: "/api/conversations/" + aConversation + "/messages"},
+	"GET /api/conversations/{id}/export": {
+		target: "/api/conversations/" + aConversation + "/export?format=html",
+	},
+	"POST /api/conversations/{id}/turns": {
+		target: "/api/conversations/" + aConversation + "/turns",
+		body:   in("text", "hi"),
+	},
+	"POST /api/conversations/{id}/queries": {
+		target: "/api/conversations/" + aConversation + "/queries",
+		body:   in("sql", "SELECT 1", "replaces", "r1", "columns", []any{}, "row_count", 0, "ms", 1),
+	},
+	"POST /api/conversations/{id}/stop":     {target: "/api/conversations/" + aConversation + "/stop"},
+	"GET /api/conversations/{id}/workspace": {target: "/api/conversations/" + aConversation + "/workspace"},
+	"GET /api/conversations/{id}/workspace/file": {
+		target: "/api/conversations/" + aConversation + "/workspace/file?path=x",
+	},
+	"POST /api/conversations/{id}/workspace/revert": {
+		target: "/api/conversations/" + aConversation + "/workspace/revert",
+		body:   in("path", "x"),
+	},
+	"POST /api/feedback": {
+		target: "/api/feedback",
+		body:   in("conversation", aConversation, "seq", 5, "good", true),
+	},
+	"GET /api/results/{id}":           {target: "/api/results/" + aConversation + ".r1"},
+	"DELETE /api/sources/{name}":      {target: "/api/sources/" + anUpload},
+	"GET /api/sources/{name}/schema":  {target: "/api/sources/" + anUpload + "/schema"},
+	"GET /api/sources/{name}/samples": {target: "/api/sources/" + anUpload + "/samples?table=orders"},
+	"GET /api/sources/{name}/distribution": {
+		target: "/api/sources/" + anUpload + "/distribution?table=orders&column=status",
+	},
+	"POST /api/sources/{name}/query": {
+		target: "/api/sources/" + anUpload + "/query",
+		body:   in("sql", "SELECT 1"),
+	},
+	"POST /api/sources/{name}/query of a conversation": {
+		target: "/api/sources/shop/query",
+		body:   in("sql", "SELECT 1", "conversation", aConversation),
+	},
+	"GET /api/suggestions": {target: "/api/suggestions?source=" + anUpload},
+	"POST /api/conversations": {
+		target: "/api/conversations",
+		body:   in("text", "How many orders are there?", "sources", []string{anUpload}),
+	},
+	"POST /api/generate-sql": {
+		target: "/api/generate-sql",
+		body:   in("question", "How many orders are there?", "source", anUpload),
+	},
+	"GET /v1/models/{id}":     {target: "/v1/models/" + anUpload},
+	"GET /api/ai/{id}":        {target: "/api/ai/" + aConversation},
+	"GET /api/ai/{id}/stream": {target: "/api/ai/" + aConversation + "/stream"},
+	"POST /api/ai/{id}/stop":  {target: "/api/ai/" + aConversation + "/stop"},
+	"GET /api/chat/{id}":      {target: "/api/chat/" + aConversation},
+	"POST /api/chat": {
+		target: "/api/chat",
+		body:   in("message", "hi", "symbol", "EURUSD", "timeframe", "1h", "conversationId", aConversation),
+	},
+	"POST /api/chat/tool-result": {
+		target: "/api/chat/tool-result",
+		body:   in("conversationId", aConversation, "toolCallId", "t1", "result", "x"),
+	},
+	"DELETE /api/drawings/{id}": {target: "/api/drawings/" + aLine + "?symbol=EURUSD"},
+	"POST /api/drawings": {
+		target: "/api/drawings",
+		body: in("drawing",
+			in("id", aLine, "type", "horizontal_line", "symbol", "EURUSD", "timeframe", "1h", "price", 1.2)),
+	},
+	"POST /api/analyze/tool-result": {
+		target: "/api/analyze/tool-result",
+		body:   in("sessionId", aConversation, "tool_call_id", "t1", "result", "x"),
+	},
+	"GET /api/analyze": {target: "/api/analyze?question=hi&sessionId=" + aConversation},
+	"POST /api/analyze": {
+		target: "/api/analyze",
+		body:   in("question", "How many orders are there?", "sessionId", aConversation),
+		opens:  true,
+	},
+	"POST /api/chat-v2": {
+		target: "/api/chat-v2",
+		body:   in("message", "How many orders are there?", "conversationId", aConversation),
+		opens:  true,
+	},
+	"POST /v1/chat/completions": {
+		target: "/v1/chat/completions",
+		body:   in("model", "analyst", "messages", []any{in("role", "user", "content", "How many orders are there?")}),
+		opens:  true,
+	},
+	"POST /api/ai": {
+		target: "/api/ai",
+		body: in("id", aConversation, "messages", []any{
+			in("id", "m1", "role", "user", "parts", []any{in("type", "text", "text", "How many orders are there?")}),
+		}),
+		opens: true,
+	},
+}
+
+// without lists the operations that take no id.
+var without = map[string]bool{
+	"GET /api/session": true, "POST /api/session": true, "DELETE /api/session": true, "GET /api/conversations": true,
+	"GET /api/assistants": true, "GET /api/sources": true,
+	"POST /api/sources": true, "GET /api/usage": true, "GET /api/openapi.yaml": true, "GET /healthz": true,
+	"GET /readyz": true, "GET /metrics": true, "GET /v1/models": true,
+	"GET /api/chat": true, "GET /api/drawings": true, "POST /api/drawings/undo": true, "POST /api/drawings/redo": true,
+	"GET /api/drawings/history": true,
+	"GET /api/drawings/stream":  true, "GET /api/drawings/export": true, "POST /api/drawings/import": true,
+	"GET /api/market/symbols": true, "GET /api/market/candles": true, "GET /api/market/events": true,
+	"GET /api/market/price":    true,
+	"POST /api/analyze/schema": true, "GET /api/usage/people": true, "GET /api/usage/questions": true,
+	// One drawing each, of the caller's own: the id is a word in the path.
+	"DELETE /api/drawings/undo": true, "DELETE /api/drawings/redo": true, "DELETE /api/drawings/history": true,
+	"DELETE /api/drawings/stream": true, "DELETE /api/drawings/export": true, "DELETE /api/drawings/import": true,
+}
+
+// TestForeignIdsDoNotExist sends ids of somebody else, of the same organisation or another, to every described
+// endpoint. It checks that the answer equals that for an unknown id byte for byte, and needs as many store calls.
+func TestForeignIdsDoNotExist(t *testing.T) {
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.APIKeys = append(c.APIKeys, config.Key{Key: cemsKey, Org: "other", User: "cem"})
+	})
+	conversation := g.ask("How many orders are there?")
+	var up struct{ Name string }
+	if w := g.do(g.upload("mine.db", shopBytes(t))); json.Unmarshal(w.Body.Bytes(), &up) != nil || up.Name == "" {
+		t.Fatal(w.Code, w.Body)
+	}
+	var drawn struct{ Drawing struct{ ID string } }
+	g.call("POST", "/api/drawings", aDrawing, 200, &drawn)
+	calls := &atomic.Int64{}
+	g.app.store = counting{g.app.store, calls}
+	var err error
+	if g.api, err = g.app.API(); err != nil {
+		t.Fatal(err)
+	}
+	last := func() int64 {
+		head, err := g.app.store.Get(t.Context(), conversation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return head.Last
+	}
+	before := last()
+	// Same length, so that errors quoting the ids have the same length, too.
+	nobodys := map[string]string{
+		aConversation: conversation[:len(conversation)-8] + "AAAAAAAA",
+		anUpload:      up.Name[:len(up.Name)-4] + "zzzz",
+		aLine:         drawn.Drawing.ID[:len(drawn.Drawing.ID)-4] + "zzzz",
+	}
+	foreign := map[string]string{aConversation: conversation, anUpload: up.Name, aLine: drawn.Drawing.ID}
+
+	spec := readSpec(t, g)
+	for path, methods := range spec.paths {
+		for method := range methods {
+			name := strings.ToUpper(method) + " " + path
+			if _, ok := probes[name]; !ok && !without[name] {
+				t.Errorf("%s: nobody knows whether it takes an id", name)
+			}
+		}
+	}
+	// Operations that open a conversation of the caller's own under the id come last.
+	names := slices.SortedFunc(maps.Keys(probes), func(a, b string) int {
+		if probes[a].opens != probes[b].opens {
+			return map[bool]int{true: 1, false: -1}[probes[a].opens]
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		p := probes[name]
+		for _, key := range []string{bobsKey, cemsKey} {
+			ask := func(ids map[string]string) (status int, body string, header http.Header, n int64) {
+				fill := strings.NewReplacer(aConversation, ids[aConversation], anUpload, ids[anUpload], aLine,
+					ids[aLine])
+				var body2 any
+				if p.body != nil {
+					data, err := json.Marshal(p.body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body2 = []byte(fill.Replace(string(data)))
+				}
+				r := g.request(strings.Fields(name)[0], fill.Replace(p.target), body2)
+				r.Header.Set("Authorization", "Bearer "+key)
+				r.Header.Set("X-Request-Id", "r1")
+				if strings.HasPrefix(p.target, "/v1/chat") {
+					r.Header.Set("X-Conversation-Id", ids[aConversation])
+				}
+				calls.Store(0)
+				w := g.do(r)
+				n = calls.Load()
+				unfill := strings.NewReplacer(ids[aConversation], aConversation, ids[anUpload], anUpload, ids[aLine],
+					aLine)
+				return w.Code, unfill.Replace(w.Body.String()), w.Header(), n
+			}
+			status, body, header, n := ask(nobodys)
+			status2, body2, header2, n2 := ask(foreign)
+			if status != status2 {
+				t.Errorf("%s: %d for an id of somebody else, %d for one of nobody: %.200s", name, status2, status,
+					body2)
+			}
+			if p.opens {
+				continue // the rest is the caller's own conversation, with its own ids
+			}
+			if status < 400 && status != http.StatusNoContent && body != "[]" { // a missing chat is empty
+				t.Errorf("%s: %d %.200s", name, status, body)
+			}
+			if body != body2 || n != n2 {
+				t.Errorf("%s: after %d questions to the store\n%s\nfor an id of nobody after %d\n%s", name, n2, body2,
+					n, body)
+			}
+			for field := range header {
+				if field != "Date" && header.Get(field) != header2.Get(field) {
+					t.Errorf("%s: the header %s is %q, and %q for an id of nobody", name, field, header2.Get(field),
+						header.Get(field))
+				}
+			}
+		}
+	}
+	if got := last(); got != before {
+		t.Errorf("somebody else's conversation went from event %d to %d", before, got)
+	}
+	g.call("GET", "/api/sources/"+up.Name+"/schema", nil, http.StatusOK, nil)
+}
+
+var ids = regexp.MustCompile(`(conv|run|req)_[A-Za-z0-9]+`)
+
+// TestAccessRules checks that what the rules do not grant a user behaves as if it did not exist: when asking,
+// listing, running statements, and for suggestions, results and exports.
+func TestAccessRules(t *testing.T) {
+	folder := t.TempDir()
+	rules := []access.Rule{
+		{
+			Users: []string{"ada"}, Assistants: []string{"*"}, Sources: []string{"*"}, Tools: []string{"*"},
+			Tiers: []string{"*"}, Models: []string{"*"},
+		},
+		{
+			Orgs: []string{"acme"}, Assistants: []string{"analyst"}, Sources: []string{"open"},
+			Tools: []string{"run_query", "list_tables"}, Models: []string{"*"},
+		},
+	}
+	both := func(c *config.Config) {
+		c.Sources["open"] = demotest.Shop(t)
+		c.Sources = map[string]string{"open": c.Sources["open"], "shop": c.Sources["shop"]}
+		c.Access = rules
+		c.APIKeys = append(c.APIKeys, config.Key{Key: cemsKey, Org: "other", User: "cem"})
+	}
+	g := newRig(t, folder, both)
+	as := func(key, method, target string, body any) (int, string) {
+		r := g.request(method, target, body)
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("X-Request-Id", "r1")
+		w := g.do(r)
+		return w.Code, w.Body.String()
+	}
+	for key, want := range map[string][2]string{
+		adasKey: {`"name":"open"`, `"name":"shop"`},
+		bobsKey: {`"name":"open"`, ""},
+		cemsKey: {"", ""},
+	} {
+		_, list := as(key, "GET", "/api/sources", nil)
+		for i, name := range []string{"open", "shop"} {
+			if has := strings.Contains(list, `"name":"`+name+`"`); has != (want[i] != "") {
+				t.Errorf("%s: the sources are %s", key, list)
+			}
+		}
+	}
+	for _, c := range []struct {
+		method, allowed, denied, none string
+		body                          any
+	}{
+		{"GET", "/api/sources/open/schema", "/api/sources/shop/schema", "/api/sources/none/schema", nil},
+		{
+			"GET", "/api/sources/open/samples?table=orders", "/api/sources/shop/samples?table=orders",
+			"/api/sources/none/samples?table=orders", nil,
+		},
+		{
+			"POST", "/api/sources/open/query", "/api/sources/shop/query", "/api/sources/none/query",
+			in("sql", "SELECT 1 AS n"),
+		},
+		{"GET", "/api/suggestions?source=open", "/api/suggestions?source=shop", "/api/suggestions?source=none", nil},
+		{"GET", "/v1/models/analyst", "/v1/models/explore", "/v1/models/nothing", nil},
+	} {
+		if status, body := as(bobsKey, c.method, c.allowed, c.body); status != http.StatusOK {
+			t.Errorf("%s: %d %s", c.allowed, status, body)
+		}
+		s1, b1 := as(bobsKey, c.method, c.denied, c.body)
+		s2, b2 := as(bobsKey, c.method, c.none, c.body)
+		b1 = strings.NewReplacer("shop", "none", "explore", "nothing").Replace(b1)
+		if s1 != http.StatusNotFound || s1 != s2 || b1 != b2 {
+			t.Errorf("%s: %d %s; of nothing %d %s", c.denied, s1, b1, s2, b2)
+		}
+	}
+	ask := func(key string, more ...any) (int, string) {
+		status, body := as(key, "POST", "/api/conversations",
+			in(append([]any{"text", "How many orders are there?"}, more...)...))
+		var out struct{ Conversation string }
+		_ = json.Unmarshal([]byte(body), &out)
+		if out.Conversation != "" {
+			g.settleAs(key, out.Conversation)
+		}
+		return status, body
+	}
+	for _, c := range []struct {
+		what   string
+		key    string
+		more   []any
+		status int
+	}{
+		{
+			"the open source", bobsKey, nil, 202,
+		}, {
+			"by name", bobsKey, in2("sources", []string{"open"}), 202,
+		}, {"a closed source", bobsKey, in2("sources", []string{"shop"}), 400},
+		{"another assistant", bobsKey, in2("assistant", "explore"), 404}, {"a tier", bobsKey, in2("tier", "low"), 400},
+		{"nothing is allowed", cemsKey, nil, 404}, {"everything is", adasKey, in2("sources", []string{"shop"}), 202},
+	} {
+		if status, body := ask(c.key, c.more...); status != c.status {
+			t.Errorf("%s: %d %s", c.what, status, body)
+		}
+	}
+	_, denied := ask(bobsKey, "sources", []string{"shop"})
+	if _, none := ask(bobsKey, "sources", []string{"none"}); strings.ReplaceAll(denied, "shop", "none") != none {
+		t.Errorf("a closed source: %s; one that is not there: %s", denied, none)
+	}
+	if status, body := as(cemsKey, "GET", "/api/assistants", nil); status != 200 ||
+		!strings.Contains(body, `"assistants":[]`) {
+		t.Errorf("cem's assistants: %s", body)
+	}
+	_, assistants := as(bobsKey, "GET", "/api/assistants", nil)
+	if strings.Contains(assistants, "explore") || strings.Contains(assistants, "column_distribution") ||
+		!strings.Contains(assistants, "run_query") {
+		t.Errorf("bob's assistants: %s", assistants)
+	}
+
+	// A conversation over a source disappears while its user may not use the source.
+	_, body := ask(adasKey, "sources", []string{"shop"})
+	id := ids.FindString(body)
+	rules[0].Sources = []string{"open"}
+	for _, target := range []string{"", "/events", "/messages", "/export?format=html"} {
+		if status, body := as(adasKey, "GET", "/api/conversations/"+id+target, nil); status != http.StatusNotFound {
+			t.Errorf("%s of a conversation over a closed source: %d %s", target, status, body)
+		}
+	}
+	for name, got := range map[string]int{
+		"its result": first(as(adasKey, "GET", "/api/results/"+id+".r1", nil)),
+		"a turn":     first(as(adasKey, "POST", "/api/conversations/"+id+"/turns", in("text", "And now?"))),
+	} {
+		if got != http.StatusNotFound {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if _, list := as(adasKey, "GET", "/api/conversations", nil); strings.Contains(list, id) {
+		t.Errorf("it is listed: %s", list)
+	}
+	rules[0].Sources = []string{"*"}
+	if status, _ := as(adasKey, "GET", "/api/conversations/"+id, nil); status != http.StatusOK {
+		t.Errorf("allowed again: %d", status)
+	}
+}
+
+func in2(fields ...any) []any { return fields }
+
+func first(status int, _ string) int { return status }
+
+// settleAs waits until the run of a conversation has ended.
+func (g *rig) settleAs(key, id string) {
+	g.t.Helper()
+	r := g.request("GET", "/api/conversations/"+id+"/events", nil)
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Accept", "text/event-stream")
+	g.do(r)
+}
