@@ -98,7 +98,7 @@ var banned = map[string][]string{
 	"/model/claude": {
 		"/agent", "/store", "/source", "/tool/", "/httpapi", "database/sql", "/model/offline", "/model/modeltest",
 	},
-	"/model/offline":    {"/agent", "/store", "/httpapi", "database/sql", "/model/claude", "net/http"},
+	"/model/offline":    {"/market", "/agent", "/store", "/httpapi", "database/sql", "/model/claude", "net/http"},
 	"/protocol/openai":  {"/store", "/source", "/model", "/tool", "/httpapi", "database/sql"},
 	"/protocol/aisdk":   {"/store", "/source", "/model/", "/tool/", "/httpapi", "net/http", "database/sql"},
 	"/market/chart":     {"/store", "/source", "/model/", "/tool/", "/httpapi", "net/http", "database/sql"},

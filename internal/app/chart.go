@@ -10,9 +10,9 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/planner"
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/market/tool/market"
-	"github.com/footnotehq/footnote/model/offline"
 )
 
 // openBoards opens the documents of drawings. Without a market, symbols are unknown and anchors are not checked.
@@ -39,7 +39,7 @@ func (a *App) chartAnalyst() *agent.Assistant {
 		return as
 	}
 	if a.cfg.Upstream == config.Offline {
-		as.Model = offline.Chart{}
+		as.Model = planner.Chart{}
 	}
 	as.Tools = append(market.New(market.Options{Market: a.market}),
 		drawing.New(drawing.Options{Boards: a.boards, Bar: a.prices.Bar})...)

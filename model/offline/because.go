@@ -207,7 +207,7 @@ func (ps *parser) whyDims(pl *plan) *declined {
 		return d
 	}
 	if fresh.base != pl.base {
-		return decline("%s cannot be split like that.", upperFirst(pl.measures[0].describe()))
+		return decline("%s cannot be split like that.", UpperFirst(pl.measures[0].describe()))
 	}
 	dims := fresh.dims
 	if len(dims) == 0 {
@@ -295,43 +295,43 @@ func (w *sqlWriter) dimValue(d dim) (expr string, keys []string) {
 }
 
 // because words both periods, and where the difference lies.
-func (w *writer) because(pl *plan, res result) {
-	if len(res.Rows) == 0 || len(res.Columns) != 5 || exact(res.Rows[0][0]) != whole {
-		w.text("No rows match, so there is nothing to compare.")
+func (w *Writer) because(pl *plan, res Result) {
+	if len(res.Rows) == 0 || len(res.Columns) != 5 || Exact(res.Rows[0][0]) != whole {
+		w.Text("No rows match, so there is nothing to compare.")
 		return
 	}
-	delta, ok := number(res.Rows[0][4])
+	delta, ok := Number(res.Rows[0][4])
 	if !ok {
-		w.text("There are no figures in ")
+		w.Text("There are no figures in ")
 		w.echo(pl.change.from.words + " and " + pl.change.to.words)
-		w.text(", so there is nothing to compare, and nothing that says why.")
+		w.Text(", so there is nothing to compare, and nothing that says why.")
 		return
 	}
 	w.moved(pl, res, 2, delta)
-	w.text(" This shows where the figure changed, not why: it is not a cause.")
+	w.Text(" This shows where the figure changed, not why: it is not a cause.")
 	rows := splitRows(res)
 	if best := mostUneven(rows, res, delta); best != "" {
 		top := withTotal(rows[best], res, delta)
-		w.text(" By ")
+		w.Text(" By ")
 		w.label(best)
 		switch {
 		case delta < 0:
-			w.text(", it fell most for **")
+			w.Text(", it fell most for **")
 		case delta > 0:
-			w.text(", it rose most for **")
+			w.Text(", it rose most for **")
 		default:
-			w.text(", it changed most for **")
+			w.Text(", it changed most for **")
 		}
-		w.cell(res, top, 1, false, false)
-		w.text("**: ")
-		w.cell(res, top, 4, true, false)
-		w.text(" (from ")
-		w.cell(res, top, 2, true, false)
-		w.text(" to ")
-		w.cell(res, top, 3, true, false)
-		w.text(").")
+		w.Cell(res, top, 1, false, false)
+		w.Text("**: ")
+		w.Cell(res, top, 4, true, false)
+		w.Text(" (from ")
+		w.Cell(res, top, 2, true, false)
+		w.Text(" to ")
+		w.Cell(res, top, 3, true, false)
+		w.Text(").")
 		if len(rows) > 1 {
-			w.text(" Of all the columns it can be split by, this tells the periods apart most.")
+			w.Text(" Of all the columns it can be split by, this tells the periods apart most.")
 		}
 		w.splitTable(pl, res, best, rows[best])
 	}
@@ -339,7 +339,7 @@ func (w *writer) because(pl *plan, res result) {
 
 // moved says how the whole changed, and so where the question has it wrong. The columns
 // of both periods stand from at on.
-func (w *writer) moved(pl *plan, res result, at int, delta float64) {
+func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
 	dir, verb := 0, " did not change: it was "
 	switch {
 	case delta < 0:
@@ -348,26 +348,26 @@ func (w *writer) moved(pl *plan, res result, at int, delta float64) {
 		dir, verb = 1, " rose from "
 	}
 	if pl.change.dir != 0 && dir != pl.change.dir {
-		w.text(map[int]string{-1: "It did not fall. ", 1: "It did not rise. "}[pl.change.dir])
+		w.Text(map[int]string{-1: "It did not fall. ", 1: "It did not rise. "}[pl.change.dir])
 	}
-	w.label(upperFirst(pl.measures[0].name))
-	w.text(verb)
-	w.cell(res, 0, at, true, false)
-	w.text(" in ")
+	w.label(UpperFirst(pl.measures[0].name))
+	w.Text(verb)
+	w.Cell(res, 0, at, true, false)
+	w.Text(" in ")
 	w.echo(pl.change.from.words)
-	w.text(" to ")
-	w.cell(res, 0, at+1, true, false)
-	w.text(" in ")
+	w.Text(" to ")
+	w.Cell(res, 0, at+1, true, false)
+	w.Text(" in ")
 	w.echo(pl.change.to.words)
 	w.scope(pl.filters)
-	w.text(".")
+	w.Text(".")
 }
 
 // splitRows are the rows of the result by what they are split by.
-func splitRows(res result) map[string][]int {
+func splitRows(res Result) map[string][]int {
 	out := map[string][]int{}
 	for i, row := range res.Rows {
-		if by := exact(row[0]); by != whole {
+		if by := Exact(row[0]); by != whole {
 			out[by] = append(out[by], i)
 		}
 	}
@@ -376,9 +376,9 @@ func splitRows(res result) map[string][]int {
 
 // withTotal is the row, the one that moved most, which moved as the total did; the first
 // one where the total did not move.
-func withTotal(rows []int, res result, delta float64) int {
+func withTotal(rows []int, res Result, delta float64) int {
 	for _, r := range rows { // the largest changes first
-		if d, ok := number(res.Rows[r][4]); ok && d*delta > 0 {
+		if d, ok := Number(res.Rows[r][4]); ok && d*delta > 0 {
 			return r
 		}
 	}
@@ -386,14 +386,14 @@ func withTotal(rows []int, res result, delta float64) int {
 }
 
 // mostUneven is the split whose groups moved the furthest from moving alike.
-func mostUneven(splits map[string][]int, res result, delta float64) string {
+func mostUneven(splits map[string][]int, res Result, delta float64) string {
 	best, most := "", -1.0
-	total, _ := number(res.Rows[0][2])
+	total, _ := Number(res.Rows[0][2])
 	for by, rows := range splits {
 		uneven := 0.0
 		for _, r := range rows {
-			was, _ := number(res.Rows[r][2])
-			d, _ := number(res.Rows[r][4])
+			was, _ := Number(res.Rows[r][2])
+			d, _ := Number(res.Rows[r][4])
 			alike := 0.0
 			if total != 0 {
 				alike = delta * was / total
@@ -408,18 +408,18 @@ func mostUneven(splits map[string][]int, res result, delta float64) string {
 }
 
 // splitTable shows the groups of one split.
-func (w *writer) splitTable(pl *plan, res result, by string, rows []int) {
-	w.text("\n\n| " + clip(by) + " | ")
+func (w *Writer) splitTable(pl *plan, res Result, by string, rows []int) {
+	w.Text("\n\n| " + Clip(by) + " | ")
 	w.echo(pl.change.from.words)
-	w.text(" | ")
+	w.Text(" | ")
 	w.echo(pl.change.to.words)
-	w.text(" | change |\n| --- | --- | --- | --- |\n")
+	w.Text(" | change |\n| --- | --- | --- | --- |\n")
 	for _, r := range rows[:min(10, len(rows))] {
 		for c := 1; c < 5; c++ {
-			w.text("| ")
-			w.cell(res, r, c, c > 1, false)
-			w.text(" ")
+			w.Text("| ")
+			w.Cell(res, r, c, c > 1, false)
+			w.Text(" ")
 		}
-		w.text("|\n")
+		w.Text("|\n")
 	}
 }

@@ -185,7 +185,7 @@ func (ps *parser) reachFrom(pl *plan, t *table) *declined {
 			return nil
 		}
 	}
-	return decline("%s cannot be split by %s: one row would be counted several times.", upperFirst(pl.base.title()),
+	return decline("%s cannot be split by %s: one row would be counted several times.", UpperFirst(pl.base.title()),
 		t.title())
 }
 
@@ -225,9 +225,9 @@ func (ps *parser) addDims(pl *plan) *declined {
 func fits(c *column, bucket string) *declined {
 	switch {
 	case c.year && bucket != "year":
-		return decline("%s holds years only.", upperFirst(c.title()))
+		return decline("%s holds years only.", UpperFirst(c.title()))
 	case bucket == "hour" && !c.stamp:
-		return decline("%s has no time of day.", upperFirst(c.title()))
+		return decline("%s has no time of day.", UpperFirst(c.title()))
 	}
 	return nil
 }
@@ -309,7 +309,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		return ps.reachFrom(pl, c.t)
 	}
 	if c.role == roleText {
-		return decline("%s has too many different values to group by.", upperFirst(c.title()))
+		return decline("%s has too many different values to group by.", UpperFirst(c.title()))
 	}
 	if d := ps.reachFrom(pl, c.t); d != nil {
 		return d

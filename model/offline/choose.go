@@ -366,12 +366,12 @@ var (
 )
 
 // oneAtATime answers a reply that picks more than one source.
-func (c *choice) oneAtATime(w *writer) {
-	w.text("One question goes to one source. Reply with one of these names first, and ask the same of the others " +
+func (c *choice) oneAtATime(w *Writer) {
+	w.Text("One question goes to one source. Reply with one of these names first, and ask the same of the others " +
 		"afterwards:\n")
 	for _, a := range c.fits {
-		w.text("\n- ")
-		w.label(clip(a.source))
+		w.Text("\n- ")
+		w.label(Clip(a.source))
 	}
 }
 
@@ -387,25 +387,25 @@ func (c *choice) options() []string {
 const whichSource = "More than one source can answer this. Which one do you mean?"
 
 // askWhich asks the user for the source, with what each would compute.
-func (c *choice) askWhich(w *writer) {
-	w.text(whichSource + "\n")
+func (c *choice) askWhich(w *Writer) {
+	w.Text(whichSource + "\n")
 	for _, a := range c.fits {
-		w.text("\n- ")
-		w.label(clip(a.source))
-		w.text(": ")
+		w.Text("\n- ")
+		w.label(Clip(a.source))
+		w.Text(": ")
 		w.echo((&reading{plan: a.plan}).words())
 	}
-	w.text("\n\nReply with its name, or name it in the question.")
+	w.Text("\n\nReply with its name, or name it in the question.")
 	c.sayUnread(w)
 }
 
 // sayUnread names the sources that did not read the question.
-func (c *choice) sayUnread(w *writer) {
+func (c *choice) sayUnread(w *Writer) {
 	if len(c.unavailable) > 0 {
 		w.echo(" " + unavailableText(c.unavailable))
 	}
 	if len(c.skipped) > 0 {
-		w.echo(" I did not look into " + clip(strings.Join(c.skipped, ", ")) + ": name a source to have it looked at.")
+		w.echo(" I did not look into " + Clip(strings.Join(c.skipped, ", ")) + ": name a source to have it looked at.")
 	}
 }
 
@@ -414,5 +414,5 @@ func (c *choice) consultedText() string {
 	if len(c.consulted) < 2 {
 		return ""
 	}
-	return "I looked at " + clip(strings.Join(c.consulted, ", ")) + "."
+	return "I looked at " + Clip(strings.Join(c.consulted, ", ")) + "."
 }

@@ -23,38 +23,38 @@ func (Coder) Step(ctx context.Context, req model.Request, live model.Live) (mode
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
 	}
-	return emit(coderStep(req), live), nil
+	return Emit(coderStep(req), live), nil
 }
 
-func coderStep(req model.Request) answer {
-	h := readHistory(req.Messages)
-	if !hasTools(req.Tools) {
-		return answer{text: shortTitle(h.last())} // a side job, such as a title
+func coderStep(req model.Request) Answer {
+	h := ReadHistory(req.Messages)
+	if !HasTools(req.Tools) {
+		return Answer{Text: ShortTitle(h.Last())} // a side job, such as a title
 	}
-	w := &writer{}
-	order := understandOrder(h.last())
+	w := &Writer{}
+	order := understandOrder(h.Last())
 	switch {
 	case order == nil:
-		w.text(coderDecline)
-	case !offered(req.Tools, order.needs()):
-		w.text(fmt.Sprintf("I would need the tool %s for that, which is not available here.", order.needs()))
+		w.Text(coderDecline)
+	case !Offered(req.Tools, order.needs()):
+		w.Text(fmt.Sprintf("I would need the tool %s for that, which is not available here.", order.needs()))
 		if order.needs() == "Bash" {
-			w.text(" Commands are only run where they can be confined; the server's log says what is missing.")
+			w.Text(" Commands are only run where they can be confined; the server's log says what is missing.")
 		}
 	default:
 		name, input, words := order.next(h)
 		if name != "" && !req.NoTools {
-			return toolCall(h, name, input)
+			return ToolCall(h, name, input)
 		}
 		if name != "" {
 			words = "No tool can be used at this point. Please ask again."
 		}
-		w.text(words)
+		w.Text(words)
 	}
-	if len(h.questions) <= 1 {
-		w.text("\n\n" + coderBadge)
+	if len(h.Questions) <= 1 {
+		w.Text("\n\n" + coderBadge)
 	}
-	return answer{text: w.b.String()}
+	return Answer{Text: w.b.String()}
 }
 
 const coderBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
@@ -193,8 +193,8 @@ func unquoted(s string) string {
 }
 
 // next is the call to make now, or the words to end with.
-func (o *order) next(h history) (tool string, input map[string]any, words string) {
-	done := func(name string) *call { return h.result(name) }
+func (o *order) next(h History) (tool string, input map[string]any, words string) {
+	done := func(name string) *Call { return h.Result(name) }
 	switch o.kind {
 	case "list":
 		pattern := "**/*"
@@ -232,9 +232,9 @@ func (o *order) next(h history) (tool string, input map[string]any, words string
 	if read == nil {
 		return "Read", map[string]any{"file_path": o.file}, ""
 	}
-	missing := read.failed && strings.Contains(read.content, "There is no file")
-	if read.failed && (o.kind == "replace" || !missing) {
-		return "", nil, "I changed nothing: " + read.content
+	missing := read.Failed && strings.Contains(read.Content, "There is no file")
+	if read.Failed && (o.kind == "replace" || !missing) {
+		return "", nil, "I changed nothing: " + read.Content
 	}
 	if o.kind == "write" {
 		if c := done("Write"); c != nil {
@@ -250,12 +250,12 @@ func (o *order) next(h history) (tool string, input map[string]any, words string
 	}, ""
 }
 
-func listed(c *call) string {
-	if c.failed {
-		return "I could not list the files: " + c.content
+func listed(c *Call) string {
+	if c.Failed {
+		return "I could not list the files: " + c.Content
 	}
-	lines := strings.Split(strings.TrimSpace(c.content), "\n")
-	if strings.HasPrefix(c.content, "No file matches") {
+	lines := strings.Split(strings.TrimSpace(c.Content), "\n")
+	if strings.HasPrefix(c.Content, "No file matches") {
 		return "There are no such files in the workspace."
 	}
 	return "These files are in the workspace, the newest first:\n\n- " + strings.Join(lines, "\n- ")
@@ -268,44 +268,44 @@ const mostLinesShown = 40
 // numberedLine is a line as Read gives it.
 var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
 
-func shownFile(name string, c *call) string {
-	if c.failed {
-		return "I could not read it: " + c.content
+func shownFile(name string, c *Call) string {
+	if c.Failed {
+		return "I could not read it: " + c.Content
 	}
-	if !numberedLine.MatchString(c.content) {
-		return c.content // empty, or binary
+	if !numberedLine.MatchString(c.Content) {
+		return c.Content // empty, or binary
 	}
-	return "`" + name + "`:\n\n" + fenced(numberedLine.ReplaceAllString(c.content, ""))
+	return "`" + name + "`:\n\n" + fenced(numberedLine.ReplaceAllString(c.Content, ""))
 }
 
-func foundLines(o *order, c *call) string {
+func foundLines(o *order, c *Call) string {
 	switch {
-	case c.failed:
-		return "I could not search: " + c.content
-	case strings.HasPrefix(c.content, "Nothing matches"):
-		return fmt.Sprintf("Nothing in the workspace's text files says %s.", strconv.Quote(clip(o.text)))
+	case c.Failed:
+		return "I could not search: " + c.Content
+	case strings.HasPrefix(c.Content, "Nothing matches"):
+		return fmt.Sprintf("Nothing in the workspace's text files says %s.", strconv.Quote(Clip(o.text)))
 	}
-	return "I found it here (file, line, text):\n\n" + fenced(c.content)
+	return "I found it here (file, line, text):\n\n" + fenced(c.Content)
 }
 
-func ranCommand(o *order, c *call) string {
+func ranCommand(o *order, c *Call) string {
 	switch {
 	case notApproved(c):
 		return "You did not approve the command, so it was not run."
-	case c.failed:
-		return "The command failed:\n\n" + fenced(c.content)
+	case c.Failed:
+		return "The command failed:\n\n" + fenced(c.Content)
 	}
-	return "The command gave:\n\n" + fenced(c.content)
+	return "The command gave:\n\n" + fenced(c.Content)
 }
 
-func changedFile(c *call) string {
+func changedFile(c *Call) string {
 	switch {
 	case notApproved(c):
 		return "You did not approve the change, so nothing was changed."
-	case c.failed:
-		return "I changed nothing: " + c.content
+	case c.Failed:
+		return "I changed nothing: " + c.Content
 	}
-	first, diff, _ := strings.Cut(c.content, "\n\n")
+	first, diff, _ := strings.Cut(c.Content, "\n\n")
 	if diff == "" {
 		return first
 	}
@@ -313,8 +313,8 @@ func changedFile(c *call) string {
 }
 
 // notApproved reports whether a person refused a call.
-func notApproved(c *call) bool {
-	return c.failed && strings.HasPrefix(c.content, "The user declined")
+func notApproved(c *Call) bool {
+	return c.Failed && strings.HasPrefix(c.Content, "The user declined")
 }
 
 // fenced is a block of code, cut to what an answer repeats.

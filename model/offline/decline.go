@@ -18,16 +18,16 @@ func (pn *Planner) decline(ctx context.Context, sources []string, source, words,
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	return &reading{source: source, say: func(w *writer) {
+	return &reading{source: source, say: func(w *Writer) {
 		w.echo(words)
 		if len(hints) == 0 {
 			return
 		}
-		w.text("\n\nYou could ask:\n")
+		w.Text("\n\nYou could ask:\n")
 		for _, h := range hints {
-			w.text("- ")
+			w.Text("- ")
 			w.echo(h)
-			w.text("\n")
+			w.Text("\n")
 		}
 	}}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	_ "github.com/duckdb/duckdb-go/v2" // makes the database files of these tests
+	_ "github.com/duckdb/duckdb-go/v2"
 
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"

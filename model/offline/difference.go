@@ -212,28 +212,28 @@ func (w *sqlWriter) within(m measure, cond string) string {
 }
 
 // difference words how one figure changed.
-func (w *writer) difference(pl *plan, res result) {
-	delta, ok := number(res.Rows[0][2])
+func (w *Writer) difference(pl *plan, res Result) {
+	delta, ok := Number(res.Rows[0][2])
 	if !ok {
-		w.text("There are no figures in ")
+		w.Text("There are no figures in ")
 		w.echo(pl.change.from.words + " and " + pl.change.to.words)
-		w.text(" to compare.")
+		w.Text(" to compare.")
 		return
 	}
 	w.moved(pl, res, 0, delta)
 	if delta != 0 {
-		w.text(" The difference is **")
-		w.cell(res, 0, 2, true, false)
-		w.text("**")
+		w.Text(" The difference is **")
+		w.Cell(res, 0, 2, true, false)
+		w.Text("**")
 		if res.Rows[0][3] != nil {
-			w.text(", ")
-			w.cell(res, 0, 3, true, true)
+			w.Text(", ")
+			w.Cell(res, 0, 3, true, true)
 		}
-		w.text(".")
+		w.Text(".")
 	}
 	if slices.Contains(pl.notes, "the data ends on "+pl.change.date.max) {
-		w.text(" The data ends before ")
+		w.Text(" The data ends before ")
 		w.echo(pl.change.to.words)
-		w.text(" does.")
+		w.Text(" does.")
 	}
 }

@@ -1,6 +1,8 @@
 package offline
 
-import "slices"
+import (
+	"slices"
+)
 
 // A question may ask for several figures at once: "average and highest fee", "number of
 // orders and revenue by region". Each figure is an aggregate over a noun; they stand
@@ -242,7 +244,7 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 			return measure{}, ps.ambiguous(it)
 		}
 		if agg != aggDistinct && agg != aggCount {
-			return measure{}, decline("%s is no figure.", upperFirst(c.title()))
+			return measure{}, decline("%s is no figure.", UpperFirst(c.title()))
 		}
 		return measure{agg: aggDistinct, col: c}, nil
 	case !ok:
@@ -297,20 +299,20 @@ func (ps *parser) rankFirst(pl *plan, figs []askedFor) {
 }
 
 // several words an answer of several numbers.
-func (w *writer) several(pl *plan, res result) {
-	w.text("The ")
+func (w *Writer) several(pl *plan, res Result) {
+	w.Text("The ")
 	for i, m := range pl.measures {
 		switch {
 		case i > 0 && i == len(pl.measures)-1:
-			w.text(" and the ")
+			w.Text(" and the ")
 		case i > 0:
-			w.text(", the ")
+			w.Text(", the ")
 		}
 		w.label(m.name)
-		w.text(" is **")
-		w.cell(res, 0, i, true, false)
-		w.text("**")
+		w.Text(" is **")
+		w.Cell(res, 0, i, true, false)
+		w.Text("**")
 	}
 	w.scope(pl.filters)
-	w.text(".")
+	w.Text(".")
 }

@@ -1,6 +1,8 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+)
 
 // What a table's comment says of the file it was read from, where that is more than
 // how it is written: what is not in the table, and what was not understood.
@@ -31,20 +33,20 @@ func (t *table) fileNotes() []string {
 
 // file tells the faults of a table's file in one sentence. They are quoted as they
 // stand: their numbers are not of the data.
-func (w *writer) file(t *table) {
+func (w *Writer) file(t *table) {
 	notes := t.fileNotes()
 	if len(notes) == 0 {
 		return
 	}
-	w.text("\n\nAbout the file: ")
+	w.Text("\n\nAbout the file: ")
 	for i, note := range notes[:min(fileNotes, len(notes))] {
 		if i > 0 {
-			w.text("; ")
+			w.Text("; ")
 		}
-		w.text("`" + clip(note) + "`")
+		w.Text("`" + Clip(note) + "`")
 	}
 	if len(notes) > fileNotes {
-		w.text("; and more, which `footnote doctor` lists")
+		w.Text("; and more, which `footnote doctor` lists")
 	}
-	w.text(".")
+	w.Text(".")
 }

@@ -426,7 +426,7 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 			if c.unseen {
 				from = "today, "
 			}
-			pl.notes = append(pl.notes, "“"+clip(ps.said(it))+"” counts from "+from+c.max)
+			pl.notes = append(pl.notes, "“"+Clip(ps.said(it))+"” counts from "+from+c.max)
 		}
 	}
 	for _, p := range ps2 {

@@ -160,7 +160,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 	pl.notes = append(pl.notes, ps.roleNotes...)
 	for _, w := range ps.ws {
 		if w.was != "" {
-			pl.notes = append(pl.notes, "“"+clip(w.was)+"” read as “"+w.raw+"”")
+			pl.notes = append(pl.notes, "“"+Clip(w.was)+"” read as “"+w.raw+"”")
 		}
 	}
 	if pl.kind == kindList && len(pl.dims) == 0 {

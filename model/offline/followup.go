@@ -211,7 +211,7 @@ func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	}
 	for _, c := range append(pl.dimColumns(), filterColumns(pl.filters)...) {
 		if !fresh.base.reaches(c.t) {
-			return decline("%s cannot be split like that.", upperFirst(fresh.measures[0].describe())), false
+			return decline("%s cannot be split like that.", UpperFirst(fresh.measures[0].describe())), false
 		}
 	}
 	pl.kind, pl.measures, pl.base, pl.show, pl.rankBy = kindAggregate, fresh.measures, fresh.base, nil, nil

@@ -1,6 +1,8 @@
 package offline_test
 
-import "testing"
+import (
+	"testing"
+)
 
 // club is a German list of members: names in one piece, two dates beside that of birth.
 func club(t *testing.T) catalog {

@@ -23,9 +23,9 @@ func (pn *Planner) SQL(ctx context.Context, source, question string) (string, er
 // the dialect of DuckDB.
 func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
 	seen := &lookedAt{
-		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]result{}, looks: mostLooks,
+		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]Result{}, looks: mostLooks,
 	}
-	r, _ := seen.profile(l.now()).local(history{questions: []string{cut(question, maxQuestion)}}, seen)
+	r, _ := seen.profile(l.now()).local(History{Questions: []string{cut(question, maxQuestion)}}, seen)
 	return r.statement()
 }
 
@@ -33,7 +33,7 @@ func (r *reading) statement() (string, error) {
 	if r.say == nil {
 		return r.sql, nil
 	}
-	w := &writer{}
+	w := &Writer{}
 	r.say(w)
 	words, _, _ := strings.Cut(w.b.String(), "\n\n")
 	return "", footnote.Errorf(footnote.InvalidRequest, "%s", words)

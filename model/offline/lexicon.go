@@ -1,6 +1,8 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+)
 
 // The lexicon is what the planner knows of English and of business before it has
 // seen any database. None of it is about one database.

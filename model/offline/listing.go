@@ -10,27 +10,27 @@ import (
 
 // Rows as a table or a list.
 
-func (w *writer) listing(pl *plan, res result) {
+func (w *Writer) listing(pl *plan, res Result) {
 	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
-		w.text("The " + pl.end())
+		w.Text("The " + pl.end())
 		w.label(pl.rankBy.title())
-		w.text(" is **")
-		w.cell(res, 0, 0, true, false)
-		w.text("**, in this row:")
+		w.Text(" is **")
+		w.Cell(res, 0, 0, true, false)
+		w.Text("**, in this row:")
 		w.table(res, pl, false)
 		return
 	}
 	if pl.limit == 1 && len(res.Rows) == 1 {
-		w.text("It is **")
-		w.cell(res, 0, 0, false, false)
-		w.text("**")
+		w.Text("It is **")
+		w.Cell(res, 0, 0, false, false)
+		w.Text("**")
 		if pl.rankBy != nil {
 			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-				w.text(", " + pl.rankBy.title() + " ")
-				w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+				w.Text(", " + pl.rankBy.title() + " ")
+				w.Cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
 			}
 		}
-		w.text(".")
+		w.Text(".")
 		return
 	}
 	if pl.firstRow() && len(res.Rows) > 1 {
@@ -49,28 +49,28 @@ func (w *writer) listing(pl *plan, res result) {
 		noun = pl.base.title()
 	}
 	if res.Count >= 1000 {
-		w.text("Here are the first ")
+		w.Text("Here are the first ")
 	} else if pl.limit > 1 && res.Count > 1 {
-		w.text("Here are ")
+		w.Text("Here are ")
 	} else if res.Count == 1 {
-		w.text("There is ")
+		w.Text("There is ")
 	} else {
-		w.text("There are ")
+		w.Text("There are ")
 	}
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
 		Result:  res.ID,
 		Formula: "count(" + res.ID + ")",
 		Value:   strconv.Itoa(res.Count),
 	})
-	w.text(" " + noun)
+	w.Text(" " + noun)
 	w.scope(pl.filters)
-	w.text(".")
+	w.Text(".")
 	w.table(res, pl, false)
 }
 
 // unnamed reports whether nothing says which row has the highest or the lowest figure:
 // alone it would be taken for the row's name.
-func (pl *plan) unnamed(res result) bool {
+func (pl *plan) unnamed(res Result) bool {
 	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 &&
 		res.Columns[0] == pl.rankBy.name
 }
@@ -89,58 +89,58 @@ func (pl *plan) end() string {
 }
 
 // equalRows words a search for one row that found several: none of them is the one.
-func (w *writer) equalRows(pl *plan, res result) {
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+func (w *Writer) equalRows(pl *plan, res Result) {
+	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
 		Result:  res.ID,
 		Formula: "count(" + res.ID + ")",
 		Value:   strconv.Itoa(res.Count),
 	})
-	w.text(" " + pl.base.many() + " share the " + pl.end())
+	w.Text(" " + pl.base.many() + " share the " + pl.end())
 	w.label(pl.rankBy.title())
 	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-		w.text(", ")
-		w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+		w.Text(", ")
+		w.Cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
 	}
-	w.text(".")
+	w.Text(".")
 	w.table(res, pl, false)
 }
 
 // table shows the first rows, or of periods the last.
-func (w *writer) table(res result, pl *plan, last bool) {
+func (w *Writer) table(res Result, pl *plan, last bool) {
 	const most = 12
 	from, to := 0, min(most, len(res.Rows))
 	if last && !res.Truncated {
 		from, to = max(0, len(res.Rows)-most), len(res.Rows)
 	}
 	cols := min(len(res.Columns), 7)
-	w.text("\n\n")
+	w.Text("\n\n")
 	for c := range cols {
-		w.text("| ")
+		w.Text("| ")
 		w.label(heading(pl, res.Columns[c]))
-		w.text(" ")
+		w.Text(" ")
 	}
-	w.text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
+	w.Text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
 	for r := from; r < to; r++ {
 		for c := range cols {
 			measure := pl != nil &&
 				(pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
-			w.text("| ")
-			w.cell(res, r, c, measure,
+			w.Text("| ")
+			w.Cell(res, r, c, measure,
 				pl != nil && pl.growth && c == len(res.Columns)-1 ||
 					pl != nil && pl.kind == kindAggregate &&
 						(pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
-			w.text(" ")
+			w.Text(" ")
 		}
-		w.text("|\n")
+		w.Text("|\n")
 	}
 	if to-from < res.Count {
 		which := "first"
 		if from > 0 {
 			which = "last"
 		}
-		w.text("\n_Of ")
+		w.Text("\n_Of ")
 		w.rowCount(res)
-		w.text(", these are the " + which + "._")
+		w.Text(", these are the " + which + "._")
 	}
 }
 
@@ -150,16 +150,16 @@ func heading(pl *plan, as string) string {
 	if pl != nil {
 		for _, d := range pl.dims {
 			if d.as == as && strings.ReplaceAll(fold(d.name), " ", "_") == as {
-				return clip(d.name)
+				return Clip(d.name)
 			}
 		}
 		for _, m := range pl.measures {
 			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == as {
-				return clip(m.name)
+				return Clip(m.name)
 			}
 		}
 	}
-	return clip(strings.ReplaceAll(as, "_", " "))
+	return Clip(strings.ReplaceAll(as, "_", " "))
 }
 
 func (pl *plan) isMeasure(name string) bool {

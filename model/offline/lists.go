@@ -1,6 +1,8 @@
 package offline
 
-import "slices"
+import (
+	"slices"
+)
 
 // columnList reads "names and clubs of players" and "show the coaches and their clubs": rows
 // of one table with just these columns.

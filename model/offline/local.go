@@ -33,31 +33,31 @@ func (l Local) Step(ctx context.Context, req model.Request, live model.Live) (mo
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
 	}
-	return emit(l.step(ctx, req), live), nil
+	return Emit(l.step(ctx, req), live), nil
 }
 
-func (l Local) step(ctx context.Context, req model.Request) answer {
-	h := readHistory(req.Messages)
-	if !hasTools(req.Tools) {
-		return answer{text: shortTitle(h.last())} // a side job, such as a title
+func (l Local) step(ctx context.Context, req model.Request) Answer {
+	h := ReadHistory(req.Messages)
+	if !HasTools(req.Tools) {
+		return Answer{Text: ShortTitle(h.Last())} // a side job, such as a title
 	}
 	seen := look(req.Messages)
 	if !seen.open {
-		return answer{text: "No file is open in this browser. Open one with File, then ask again."}
+		return Answer{Text: "No file is open in this browser. Open one with File, then ask again."}
 	}
 	p := seen.profile(l.now())
 	r, next := p.local(h, seen)
-	w := &writer{}
+	w := &Writer{}
 	switch {
-	case next != nil && !req.NoTools && offered(req.Tools, next.name):
-		return toolCall(h, next.name, next.input)
+	case next != nil && !req.NoTools && Offered(req.Tools, next.name):
+		return ToolCall(h, next.name, next.input)
 	case r.say != nil:
 		r.say(w)
-		return closing(w, h, answer{})
-	case h.result("run_query") == nil && (req.NoTools || !offered(req.Tools, "run_query")):
-		w.text("No query can be run at this point, so I cannot look it up. Please ask again.")
-	case h.result("run_query") == nil:
-		return toolCall(h, "run_query", map[string]any{"sql": r.sql, "thought": r.thought()})
+		return closing(w, h, Answer{})
+	case h.Result("run_query") == nil && (req.NoTools || !Offered(req.Tools, "run_query")):
+		w.Text("No query can be run at this point, so I cannot look it up. Please ask again.")
+	case h.Result("run_query") == nil:
+		return ToolCall(h, "run_query", map[string]any{"sql": r.sql, "thought": r.thought()})
 	default:
 		wordLocal(ctx, w, h, r)
 	}
@@ -73,13 +73,13 @@ func (l Local) now() time.Time {
 
 // closing is the answer with what was written: as words, or in the final call that
 // was prepared.
-func closing(w *writer, h history, a answer) answer {
-	if len(h.questions) <= 1 {
+func closing(w *Writer, h History, a Answer) Answer {
+	if len(h.Questions) <= 1 {
 		w.badge()
 	}
-	a.cites = w.cites
+	a.Cites = w.cites
 	if a.tool == "" {
-		a.text = w.b.String()
+		a.Text = w.b.String()
 		return a
 	}
 	var in map[string]any
@@ -90,28 +90,28 @@ func closing(w *writer, h history, a answer) answer {
 }
 
 // final prepares the call of final_answer, with a chart where one helps.
-func final(req model.Request, h history, r *reading) answer {
-	if req.NoTools || !offered(req.Tools, tool.FinalAnswer) {
-		return answer{}
+func final(req model.Request, h History, r *reading) Answer {
+	if req.NoTools || !Offered(req.Tools, tool.FinalAnswer) {
+		return Answer{}
 	}
 	in := map[string]any{"answer": "", "chartType": "table"}
-	if res, err := parseResult(h.result("run_query")); err == nil && r.plan != nil {
+	if res, err := ParseResult(h.Result("run_query")); err == nil && r.plan != nil {
 		if spec, ok := chartFor(r.plan, res); ok {
 			in["chartType"], in["xAxis"], in["yAxis"] = spec["type"], spec["x"], spec["y"]
 		}
 	}
-	return toolCall(h, tool.FinalAnswer, in)
+	return ToolCall(h, tool.FinalAnswer, in)
 }
 
 // wordLocal words a result that the browser keeps to itself. Rows that another client sends in part are not shown.
-func wordLocal(ctx context.Context, w *writer, h history, r *reading) {
-	res, err := parseResult(h.result("run_query"))
+func wordLocal(ctx context.Context, w *Writer, h History, r *reading) {
+	res, err := ParseResult(h.Result("run_query"))
 	if err != nil || len(res.Rows) == res.Count {
 		(&Planner{}).word(ctx, w, h, r)
 		return
 	}
-	w.text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
-	w.text("\n\n")
+	w.Text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
+	w.Text("\n\n")
 	w.reading(r)
 }
 
@@ -129,14 +129,14 @@ var relativeDate = regexp.MustCompile(
 		`(year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
 
 // local reads the questions, and says what to look at first, if anything.
-func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
-	q := strings.TrimSpace(h.last())
+func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
+	q := strings.TrimSpace(h.Last())
 	say := func(words string) *reading {
-		return &reading{say: func(w *writer) { w.echo(words) }}
+		return &reading{say: func(w *Writer) { w.echo(words) }}
 	}
 	if asksForTables(q) {
-		return &reading{say: func(w *writer) {
-			w.text("These files are open, as tables:\n")
+		return &reading{say: func(w *Writer) {
+			w.Text("These files are open, as tables:\n")
 			for _, t := range p.tables {
 				w.echo("- " + t.summary() + "\n")
 			}
@@ -153,7 +153,7 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 	if len(q) > 2000 {
 		return say("That is too long for fixed rules: please ask one short question."), nil
 	}
-	asked := seen.looks >= mostLooks || seen.blind || h.result("run_query") != nil
+	asked := seen.looks >= mostLooks || seen.blind || h.Result("run_query") != nil
 	if relativeDate.MatchString(q) && !asked {
 		if w := p.unseenDate(seen); w != nil {
 			return nil, w
@@ -171,8 +171,8 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 
 // planPinned is plan, with a table that was named beside the question where that is
 // not about it.
-func (p *profile) planPinned(h history) (*plan, *declined) {
-	pl, d := p.plan(h.questions)
+func (p *profile) planPinned(h History) (*plan, *declined) {
+	pl, d := p.plan(h.Questions)
 	about := func(pl *plan, d *declined) bool {
 		return d == nil && pl.base != nil && slices.Contains(h.pinned, pl.base.name)
 	}
@@ -183,8 +183,8 @@ func (p *profile) planPinned(h history) (*plan, *declined) {
 		if !slices.ContainsFunc(p.tables, func(t *table) bool { return t.name == pin }) {
 			continue
 		}
-		with := slices.Clone(h.questions)
-		with[len(with)-1] = withName(h.last(), pin)
+		with := slices.Clone(h.Questions)
+		with[len(with)-1] = withName(h.Last(), pin)
 		if named, d := p.plan(with); about(named, d) {
 			return named, d
 		}
@@ -210,25 +210,25 @@ func (p *profile) plan(questions []string) (pl *plan, d *declined) {
 
 func (p *profile) declineLocal(d *declined, blind bool) *reading {
 	words := (&attempt{declined: d, profile: p}).words()
-	return &reading{say: func(w *writer) {
+	return &reading{say: func(w *Writer) {
 		w.echo(words)
 		var names []string
 		for _, t := range p.tables {
 			for _, c := range t.cols {
 				if c.role != roleKey && len(names) < mostColumns {
-					names = append(names, clip(c.name))
+					names = append(names, Clip(c.name))
 				}
 			}
 		}
-		w.text("\n\nI know these columns: ")
+		w.Text("\n\nI know these columns: ")
 		w.echo(strings.Join(names, ", "))
 		if blind {
-			w.text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, " +
+			w.Text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, " +
 				"group, and filter by dates. " +
 				"Or write the statement yourself, beginning with SELECT.")
 			return
 		}
-		w.text(". I count, add up, average, rank, group, filter by values and dates, and compare.")
+		w.Text(". I count, add up, average, rank, group, filter by values and dates, and compare.")
 	}}
 }
 
@@ -269,7 +269,7 @@ func (p *profile) unseenValues(seen *lookedAt) *wanted {
 		return nil
 	}
 	return &wanted{"get_value_distribution", map[string]any{
-		"thought": "See how the values of " + clip(best.name) + " are written.", "table": best.t.name,
+		"thought": "See how the values of " + Clip(best.name) + " are written.", "table": best.t.name,
 		"column": best.name, "limit": 100,
 	}}
 }
@@ -304,14 +304,14 @@ type lookedAt struct {
 	open   bool
 	schema localschema.Schema
 	asked  map[looked]bool
-	values map[looked]result
+	values map[looked]Result
 	looks  int  // since the last question
 	blind  bool // what was looked at has rows, of which none was shown
 }
 
 // look reads the schema that was told last, and what the tools showed of values.
 func look(messages []model.Message) *lookedAt {
-	seen := &lookedAt{asked: map[looked]bool{}, values: map[looked]result{}}
+	seen := &lookedAt{asked: map[looked]bool{}, values: map[looked]Result{}}
 	calls := map[string]looked{}
 	for _, m := range messages {
 		var blocks []struct {
@@ -342,7 +342,7 @@ func look(messages []model.Message) *lookedAt {
 				}
 			case "tool_result":
 				if at, ok := calls[b.ToolUseID]; ok {
-					if res, err := parseResult(&call{content: plainText(b.Content), failed: b.IsError}); err == nil {
+					if res, err := ParseResult(&Call{Content: plainText(b.Content), Failed: b.IsError}); err == nil {
 						seen.values[at] = res
 						seen.blind = seen.blind || len(res.Rows) == 0 && res.Count > 0
 					}
@@ -406,7 +406,7 @@ func (s *lookedAt) fill(c *column) {
 			}
 			return nil
 		}
-		if n, ok := number(at("distinct")); ok {
+		if n, ok := Number(at("distinct")); ok {
 			c.distinct = int64(n)
 		}
 		lo, _ := at("min").(string)

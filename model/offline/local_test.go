@@ -224,11 +224,11 @@ func TestTheSame(t *testing.T) {
 			}, 0, 2, "North has the highest total amount, **2e-9**; South the lowest, **1e-9**.",
 		},
 	} {
-		res := result{ID: "r1", Columns: []string{"region", "total_amount"}, Count: c.count}
+		res := Result{ID: "r1", Columns: []string{"region", "total_amount"}, Count: c.count}
 		for i, f := range c.figures {
 			res.Rows = append(res.Rows, []any{[]string{"North", "South", "East", "West", "Far off"}[i], json.Number(f)})
 		}
-		w, order := &writer{}, 0
+		w, order := &Writer{}, 0
 		if c.limit > 0 {
 			order = -1
 		}
@@ -244,12 +244,12 @@ func TestTheSame(t *testing.T) {
 
 // TestWithoutAName holds that a group of rows without a value is not called "none".
 func TestWithoutAName(t *testing.T) {
-	res := result{
+	res := Result{
 		ID: "r1", Columns: []string{"city", "trips"}, Count: 2,
 		Rows: [][]any{{nil, json.Number("39")}, {"Oslo", json.Number("17")}},
 	}
 	pl := &plan{kind: kindAggregate, dims: []dim{{name: "city"}}, measures: []measure{{name: "number of trips"}}}
-	w := &writer{}
+	w := &Writer{}
 	w.groups(pl, res)
 	if got, _, _ := strings.Cut(w.b.String(),
 		"\n"); got != "Rows without city have the highest number of trips, **39**; Oslo the lowest, **17**." {

@@ -9,29 +9,30 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// history is what the planner reads of the messages: the questions of the people,
-// and the calls made for the last one.
-type history struct {
-	questions []string
+// History is what the planner reads of the messages: the questions of the user, and the calls made for the last one.
+type History struct {
+	Questions []string
 	from      []string // for each question the source that was queried for it, where one was
 	pinned    []string // the tables that the last question was asked with
-	context   string   // all that was said beside the last question
-	open      []*call  // since the last question
-	calls     int      // in the whole history
+	Context   string   // all that was said beside the last question
+	Calls     []*Call  // since the last question
+	total     int      // in the whole history
 }
 
-type call struct {
-	id, name string
-	answered bool
-	content  string
-	failed   bool
+// Call is a call of a tool, with its result.
+type Call struct {
+	id, Name string
+	Answered bool
+	Content  string
+	Failed   bool
 }
 
 // maxQuestion bounds what of a question is read.
 const maxQuestion = 12_000
 
-func readHistory(messages []model.Message) history {
-	h := history{}
+// ReadHistory reads the messages of a request.
+func ReadHistory(messages []model.Message) History {
+	h := History{}
 	for _, m := range messages {
 		h.add(m)
 	}
@@ -49,7 +50,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-func (h *history) add(m model.Message) {
+func (h *History) add(m model.Message) {
 	var blocks []block
 	if json.Unmarshal(m.Content, &blocks) != nil {
 		var s string
@@ -62,29 +63,29 @@ func (h *history) add(m model.Message) {
 	for _, b := range blocks {
 		switch {
 		case b.Type == "tool_use":
-			h.calls++
-			h.open = append(h.open, &call{id: b.ID, name: b.Name})
+			h.total++
+			h.Calls = append(h.Calls, &Call{id: b.ID, Name: b.Name})
 			h.queried(b)
 		case b.Type == "tool_result":
-			for _, c := range h.open {
+			for _, c := range h.Calls {
 				if c.id == b.ToolUseID {
-					c.answered, c.failed, c.content = true, b.IsError, plainText(b.Content)
+					c.Answered, c.Failed, c.Content = true, b.IsError, plainText(b.Content)
 				}
 			}
 		case b.Type == "text" && m.Role == "user" && !asked:
 			// The first text is the question; what follows is context.
 			asked = true
-			h.questions, h.from = append(h.questions, cut(b.Text, maxQuestion)), append(h.from, "")
-			h.open, h.pinned, h.context = nil, nil, ""
+			h.Questions, h.from = append(h.Questions, cut(b.Text, maxQuestion)), append(h.from, "")
+			h.Calls, h.pinned, h.Context = nil, nil, ""
 		case b.Type == "text" && m.Role == "user":
 			h.pinned = append(h.pinned, pins(b.Text)...)
-			h.context += b.Text + "\n"
+			h.Context += b.Text + "\n"
 		}
 	}
 }
 
 // queried notes which source was queried for the last question.
-func (h *history) queried(b block) {
+func (h *History) queried(b block) {
 	var in struct {
 		Source string `json:"source"`
 	}
@@ -127,26 +128,27 @@ func plainText(raw json.RawMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-func (h history) last() string {
-	if len(h.questions) == 0 {
+// Last returns the last question.
+func (h History) Last() string {
+	if len(h.Questions) == 0 {
 		return ""
 	}
-	return h.questions[len(h.questions)-1]
+	return h.Questions[len(h.Questions)-1]
 }
 
-// result is the answered call of a tool since the last question.
-func (h history) result(name string) *call {
-	for i := len(h.open) - 1; i >= 0; i-- {
-		if c := h.open[i]; c.name == name && c.answered {
+// Result returns the answered call of a tool since the last question.
+func (h History) Result(name string) *Call {
+	for i := len(h.Calls) - 1; i >= 0; i-- {
+		if c := h.Calls[i]; c.Name == name && c.Answered {
 			return c
 		}
 	}
 	return nil
 }
 
-func (h history) called(name string) bool {
-	for _, c := range h.open {
-		if c.name == name {
+func (h History) called(name string) bool {
+	for _, c := range h.Calls {
+		if c.Name == name {
 			return true
 		}
 	}
@@ -163,8 +165,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// clip shortens a foreign text for an answer and takes line breaks and marks out.
-func clip(s string) string {
+// Clip shortens a foreign text for an answer and takes line breaks and marks out.
+func Clip(s string) string {
 	s = plainLine(s)
 	if c := cut(s, 80); c != s {
 		return c + "…"
@@ -182,7 +184,8 @@ func plainLine(s string) string {
 	}, s)
 }
 
-func upperFirst(s string) string {
+// UpperFirst capitalises a text.
+func UpperFirst(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 || r == utf8.RuneError {
 		return s

@@ -77,7 +77,7 @@ func (pn *Planner) Step(ctx context.Context, req model.Request, live model.Live)
 	if err != nil {
 		return model.Reply{}, stepError(ctx, err)
 	}
-	return emit(reply, live), nil
+	return Emit(reply, live), nil
 }
 
 var errSlow = errors.New("the offline planner took too long")
@@ -93,27 +93,28 @@ func stepError(ctx context.Context, err error) error {
 	return &model.StepError{Code: code, Message: words, Again: code == footnote.DatabaseUnavailable, Err: err}
 }
 
-// answer is what a step says or calls.
-type answer struct {
-	text  string
-	cites []footnote.Cite
+// Answer is what a step says, or the tool that it calls. Planners for other assistants than the analyst make it from
+// a History, with a Writer or with ToolCall, and Emit turns it into the reply of a model.
+type Answer struct {
+	Text  string
+	Cites []footnote.Cite
 	tool  string
 	id    string
 	input json.RawMessage
 }
 
-func (pn *Planner) step(ctx context.Context, req model.Request) (answer, error) {
-	h := readHistory(req.Messages)
+func (pn *Planner) step(ctx context.Context, req model.Request) (Answer, error) {
+	h := ReadHistory(req.Messages)
 	if len(req.Sources) == 0 {
-		return answer{text: shortTitle(h.last())}, nil
+		return Answer{Text: ShortTitle(h.Last())}, nil
 	}
 	if a, ok := h.search(req); ok {
 		return a, nil
 	}
-	w := &writer{}
+	w := &Writer{}
 	r, err := pn.readLast(ctx, req, h)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	if r.choice != nil {
 		call, which := h.askedBack(req, r.choice.options())
@@ -123,7 +124,7 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (answer, error) 
 		if which != "" {
 			h.from[len(h.from)-1] = which
 			if r, err = pn.understandPinned(ctx, req.Sources, h); err != nil {
-				return answer{}, err
+				return Answer{}, err
 			}
 		}
 	}
@@ -131,8 +132,8 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (answer, error) 
 	switch {
 	case r.say != nil:
 		r.say(w)
-	case h.result("run_query") == nil && (req.NoTools || hasTools(req.Tools) && !offered(req.Tools, "run_query")):
-		w.text("No query can be run at this point, so I cannot look it up. Please ask again.")
+	case h.Result("run_query") == nil && (req.NoTools || HasTools(req.Tools) && !Offered(req.Tools, "run_query")):
+		w.Text("No query can be run at this point, so I cannot look it up. Please ask again.")
 	default:
 		if call, ok := pn.nextCall(req, h, r); ok {
 			return call, nil
@@ -140,15 +141,15 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (answer, error) 
 		pn.word(ctx, w, h, r)
 	}
 	w.file(r.about)
-	if len(h.questions) <= 1 {
+	if len(h.Questions) <= 1 {
 		w.badge()
 	}
-	return answer{text: w.b.String(), cites: w.cites}, nil
+	return Answer{Text: w.b.String(), Cites: w.cites}, nil
 }
 
 // readLast reads the last question. One that was queried for stays with the source of that
 // query, whichever others have come back meanwhile.
-func (pn *Planner) readLast(ctx context.Context, req model.Request, h history) (*reading, error) {
+func (pn *Planner) readLast(ctx context.Context, req model.Request, h History) (*reading, error) {
 	if len(h.from) == 0 {
 		return pn.understandPinned(ctx, req.Sources, h)
 	}
@@ -168,53 +169,55 @@ const askTool = "ask_user"
 
 // askedBack is the call that asks for one of the sources, or the one that was answered with.
 // Both are empty where nobody can answer.
-func (h history) askedBack(req model.Request, options []string) (answer, string) {
-	if c := h.result(askTool); c != nil {
-		if which, ok := picks(c.content, options); ok && !c.failed {
-			return answer{}, which
+func (h History) askedBack(req model.Request, options []string) (Answer, string) {
+	if c := h.Result(askTool); c != nil {
+		if which, ok := picks(c.Content, options); ok && !c.Failed {
+			return Answer{}, which
 		}
-		return answer{}, ""
+		return Answer{}, ""
 	}
-	if req.NoTools || h.called(askTool) || !offered(req.Tools, askTool) {
-		return answer{}, ""
+	if req.NoTools || h.called(askTool) || !Offered(req.Tools, askTool) {
+		return Answer{}, ""
 	}
 	shown := options[:min(len(options), mostOptions)]
-	return toolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
+	return ToolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
 }
 
 // mostOptions is how many answers ask_user takes.
 const mostOptions = 6
 
 // nextCall is the tool to call now: the query, then a chart of its rows.
-func (pn *Planner) nextCall(req model.Request, h history, r *reading) (answer, bool) {
-	if h.result("run_query") == nil {
-		return toolCall(h, "run_query", map[string]any{"sql": r.sql, "source": r.source, "thought": r.thought()}), true
+func (pn *Planner) nextCall(req model.Request, h History, r *reading) (Answer, bool) {
+	if h.Result("run_query") == nil {
+		return ToolCall(h, "run_query", map[string]any{"sql": r.sql, "source": r.source, "thought": r.thought()}), true
 	}
-	if req.NoTools || h.called("show_chart") || !offered(req.Tools, "show_chart") {
-		return answer{}, false
+	if req.NoTools || h.called("show_chart") || !Offered(req.Tools, "show_chart") {
+		return Answer{}, false
 	}
-	res, err := parseResult(h.result("run_query"))
+	res, err := ParseResult(h.Result("run_query"))
 	if err != nil || r.plan == nil {
-		return answer{}, false
+		return Answer{}, false
 	}
 	spec, ok := chartFor(r.plan, res)
 	if !ok {
-		return answer{}, false
+		return Answer{}, false
 	}
-	return toolCall(h, "show_chart", spec), true
+	return ToolCall(h, "show_chart", spec), true
 }
 
-func toolCall(h history, name string, input map[string]any) answer {
-	return answer{tool: name, id: fmt.Sprintf("toolu_offline_%d", h.calls+1), input: marshal(input)}
+// ToolCall returns the answer that calls a tool.
+func ToolCall(h History, name string, input map[string]any) Answer {
+	return Answer{tool: name, id: fmt.Sprintf("toolu_offline_%d", h.total+1), input: marshal(input)}
 }
 
-// hasTools reports whether any tools are named.
-func hasTools(tools json.RawMessage) bool {
+// HasTools reports whether any tools are named.
+func HasTools(tools json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(tools, &list) == nil && len(list) > 0
 }
 
-func offered(tools json.RawMessage, name string) bool {
+// Offered reports whether a tool is among those of a request.
+func Offered(tools json.RawMessage, name string) bool {
 	var list []struct {
 		Name string `json:"name"`
 	}
@@ -229,8 +232,8 @@ func offered(tools json.RawMessage, name string) bool {
 	return false
 }
 
-// emit reports the answer's block to live and makes the message of it.
-func emit(a answer, live model.Live) model.Reply {
+// Emit reports the answer's block to live and makes the message of it.
+func Emit(a Answer, live model.Live) model.Reply {
 	msg := footnote.AssistantMessage{Model: Name, StopReason: model.EndTurn}
 	if a.tool != "" {
 		msg.StopReason = model.ToolUse
@@ -244,15 +247,15 @@ func emit(a answer, live model.Live) model.Reply {
 		}{"tool_use", a.id, a.tool, a.input})}
 	} else {
 		live.Start(0, model.TextBlock, "", "")
-		live.Delta(0, escaped(a.text))
+		live.Delta(0, escaped(a.Text))
 		msg.Blocks = []json.RawMessage{marshal(struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
-		}{"text", a.text})}
+		}{"text", a.Text})}
 	}
 	live.Stop(0)
 	live.Flush()
-	return model.Reply{Message: msg, Cites: a.cites}
+	return model.Reply{Message: msg, Cites: a.Cites}
 }
 
 // escaped is the inside of a JSON string.
@@ -271,8 +274,8 @@ func marshal(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// shortTitle serves side jobs, such as naming a conversation.
-func shortTitle(text string) string {
+// ShortTitle serves side jobs, such as naming a conversation.
+func ShortTitle(text string) string {
 	text = strings.TrimSpace(text)
 	if i := strings.LastIndex(text, "\n"); i >= 0 && strings.TrimSpace(text[i:]) != "" {
 		text = text[i:]
@@ -281,9 +284,9 @@ func shortTitle(text string) string {
 	if len(words) > 8 {
 		words = words[:8]
 	}
-	t := clip(strings.Trim(strings.Join(words, " "), " .?!\"“”"))
+	t := Clip(strings.Trim(strings.Join(words, " "), " .?!\"“”"))
 	if t == "" {
 		return "New conversation"
 	}
-	return upperFirst(t)
+	return UpperFirst(t)
 }

@@ -1,6 +1,8 @@
 package offline_test
 
-import "testing"
+import (
+	"testing"
+)
 
 // payroll is a list of personnel with odd headings and a running number.
 func payroll(t *testing.T) catalog {

@@ -161,39 +161,39 @@ const (
 )
 
 // grown words growth from period to period.
-func (w *writer) grown(pl *plan, res result) {
-	w.text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket +
+func (w *Writer) grown(pl *plan, res Result) {
+	w.Text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket +
 		", in percent")
 	c := len(res.Columns) - 1
 	hi, lo := extremes(res, c)
 	if hi < 0 {
-		w.text(": there is no " + pl.dims[0].bucket + " to compare with.")
+		w.Text(": there is no " + pl.dims[0].bucket + " to compare with.")
 		w.table(res, pl, true)
 		return
 	}
-	w.text(": it was highest in ")
+	w.Text(": it was highest in ")
 	w.labels(pl, res, hi)
-	w.text(" with **")
-	w.cell(res, hi, c, true, true)
-	w.text("**")
+	w.Text(" with **")
+	w.Cell(res, hi, c, true, true)
+	w.Text("**")
 	if lo != hi {
-		w.text(" and lowest in ")
+		w.Text(" and lowest in ")
 		w.labels(pl, res, lo)
-		w.text(" with **")
-		w.cell(res, lo, c, true, true)
-		w.text("**")
+		w.Text(" with **")
+		w.Cell(res, lo, c, true, true)
+		w.Text("**")
 	}
-	w.text(".")
+	w.Text(".")
 	w.table(res, pl, true)
 }
 
 // soFar words a running total.
-func (w *writer) soFar(pl *plan, res result) {
+func (w *Writer) soFar(pl *plan, res Result) {
 	last := len(res.Rows) - 1
-	w.text("The running total of " + pl.measures[0].name + " reaches **")
-	w.cell(res, last, len(res.Columns)-1, true, false)
-	w.text("** in ")
+	w.Text("The running total of " + pl.measures[0].name + " reaches **")
+	w.Cell(res, last, len(res.Columns)-1, true, false)
+	w.Text("** in ")
 	w.labels(pl, res, last)
-	w.text(".")
+	w.Text(".")
 	w.table(res, pl, true)
 }

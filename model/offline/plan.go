@@ -1,6 +1,8 @@
 package offline
 
-import "slices"
+import (
+	"slices"
+)
 
 // What a plan gives.
 const (

@@ -9,16 +9,16 @@ import (
 // How a question was understood, in words.
 
 // reading shows how the question was understood.
-func (w *writer) reading(r *reading) {
+func (w *Writer) reading(r *reading) {
 	if r.named {
-		w.text("Source: ")
-		w.label(clip(r.source))
-		w.text(". ")
+		w.Text("Source: ")
+		w.label(Clip(r.source))
+		w.Text(". ")
 	}
-	w.text("Reading: ")
+	w.Text("Reading: ")
 	w.echo(r.words())
 	if r.named && r.found != nil && len(r.found.unavailable)+len(r.found.skipped) > 0 {
-		w.text(".")
+		w.Text(".")
 		r.found.sayUnread(w)
 	}
 }
@@ -151,7 +151,7 @@ func (f filter) describe() string {
 		if f.not {
 			sign = " ≠ "
 		}
-		return f.col.title() + sign + clip(strings.Join(f.values, " or "))
+		return f.col.title() + sign + Clip(strings.Join(f.values, " or "))
 	case opTrue:
 		return not + f.col.flagWords()
 	case opCompare:

@@ -134,7 +134,7 @@ func (ps *parser) unnamedRole(pl *plan) *declined {
 					ways = append(ways, article(strings.Join(append(o.roles(), o.to.t.title()), " ")))
 				}
 			}
-			return decline("%s has %s. Say which one is meant.", upperFirst(article(e.from.t.title())),
+			return decline("%s has %s. Say which one is meant.", UpperFirst(article(e.from.t.title())),
 				strings.Join(ways, " and "))
 		}
 	}

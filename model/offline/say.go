@@ -13,24 +13,29 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// writer collects an answer's text and the footnotes of its numerals.
-type writer struct {
+// Writer collects an answer's text and the footnotes of its numbers. The zero value is empty.
+type Writer struct {
 	b     strings.Builder
 	cites []footnote.Cite
 }
 
-func (w *writer) text(s string) { w.b.WriteString(s) }
+// Text writes words without a footnote.
+func (w *Writer) Text(s string) { w.b.WriteString(s) }
+
+// Answer returns what has been written.
+func (w *Writer) Answer() Answer { return Answer{Text: w.b.String(), Cites: w.cites} }
 
 // label writes the name of a column or a figure. One with a digit in it stands as code:
 // the 2 of umsatz_2 is no figure.
-func (w *writer) label(s string) {
+func (w *Writer) label(s string) {
 	if strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "`") {
 		s = "`" + s + "`"
 	}
-	w.text(s)
+	w.Text(s)
 }
 
-func (w *writer) cite(text string, c footnote.Cite) {
+// Cite writes a number with its footnote.
+func (w *Writer) Cite(text string, c footnote.Cite) {
 	c.Start = w.b.Len()
 	w.b.WriteString(text)
 	c.End, c.Text, c.Confidence = w.b.Len(), text, 1
@@ -42,34 +47,34 @@ var spelled = regexp.MustCompile(`\b(two|three|four|five|six|seven|eight|nine|te
 
 // echo writes words of the question or its reading; each numeral in them is
 // footnoted as such.
-func (w *writer) echo(s string) {
+func (w *Writer) echo(s string) {
 	for s != "" {
 		i := strings.IndexAny(s, "0123456789")
 		if at := spelled.FindStringIndex(s); at != nil && (i < 0 || at[0] < i) {
-			w.text(s[:at[0]])
+			w.Text(s[:at[0]])
 			word := s[at[0]:at[1]]
-			w.cite(word, footnote.Cite{Formula: "question", Value: formatNumber(numberWords[word])})
+			w.Cite(word, footnote.Cite{Formula: "question", Value: formatNumber(numberWords[word])})
 			s = s[at[1]:]
 			continue
 		}
 		if i < 0 {
-			w.text(s)
+			w.Text(s)
 			return
 		}
-		w.text(s[:i])
+		w.Text(s[:i])
 		s = s[i:]
 		n := 0
 		for n < len(s) && (s[n] >= '0' && s[n] <= '9' ||
 			strings.IndexByte(".,-", s[n]) >= 0 && n+1 < len(s) && s[n+1] >= '0' && s[n+1] <= '9') {
 			n++
 		}
-		w.cite(s[:n], footnote.Cite{Formula: "question", Value: strings.ReplaceAll(s[:n], ",", "")})
+		w.Cite(s[:n], footnote.Cite{Formula: "question", Value: strings.ReplaceAll(s[:n], ",", "")})
 		s = s[n:]
 	}
 }
 
-// result is what run_query gave.
-type result struct {
+// Result is the table that a tool returned.
+type Result struct {
 	ID        string   `json:"result"`
 	Columns   []string `json:"columns"`
 	Rows      [][]any  `json:"rows"`
@@ -77,12 +82,13 @@ type result struct {
 	Truncated bool     `json:"truncated"`
 }
 
-func parseResult(c *call) (result, error) {
-	var r result
-	if c.failed {
-		return r, fmt.Errorf("%s", c.content)
+// ParseResult reads the table that a call returned.
+func ParseResult(c *Call) (Result, error) {
+	var r Result
+	if c.Failed {
+		return r, fmt.Errorf("%s", c.Content)
 	}
-	dec := json.NewDecoder(strings.NewReader(c.content))
+	dec := json.NewDecoder(strings.NewReader(c.Content))
 	dec.UseNumber()
 	if err := dec.Decode(&r); err != nil {
 		return r, fmt.Errorf("read the result: %w", err)
@@ -95,8 +101,8 @@ func parseResult(c *call) (result, error) {
 	return r, nil
 }
 
-// number is a cell as a number.
-func number(v any) (float64, bool) {
+// Number returns a cell as a number.
+func Number(v any) (float64, bool) {
 	s := ""
 	switch x := v.(type) {
 	case json.Number:
@@ -110,8 +116,8 @@ func number(v any) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// exact is a cell as it came.
-func exact(v any) string {
+// Exact returns a cell as it came.
+func Exact(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return "null"
@@ -125,8 +131,8 @@ func exact(v any) string {
 	return fmt.Sprint(v)
 }
 
-// figure formats a number for reading: thousands separated, sensibly rounded.
-func figure(f float64) string {
+// Figure formats a number for reading: thousands separated, sensibly rounded.
+func Figure(f float64) string {
 	digits := 2
 	switch a := math.Abs(f); {
 	case a > 0 && a < 1e-4:
@@ -161,10 +167,10 @@ func figure(f float64) string {
 
 // fractional reports whether a column has figures such as 12.50, so that all of
 // them are shown with two decimals.
-func fractional(res result, col int) bool {
+func fractional(res Result, col int) bool {
 	cents := false
 	for _, row := range res.Rows {
-		f, ok := number(row[col])
+		f, ok := Number(row[col])
 		if !ok {
 			continue
 		}
@@ -176,42 +182,42 @@ func fractional(res result, col int) bool {
 	return cents
 }
 
-// figure2 is figure with two decimals.
-func figure2(f float64) string {
-	s := figure(f)
+// Figure2 is Figure with two decimals.
+func Figure2(f float64) string {
+	s := Figure(f)
 	if !strings.Contains(s, ".") {
 		s += ".00"
 	}
 	return s
 }
 
-// cell writes one cell with its footnote. Measures are formatted; labels stand as
+// Cell writes one cell with its footnote. Measures are formatted; labels stand as
 // they are.
-func (w *writer) cell(res result, row, col int, measure, percent bool) {
+func (w *Writer) Cell(res Result, row, col int, measure, percent bool) {
 	v := res.Rows[row][col]
-	text := clip(exact(v))
+	text := Clip(Exact(v))
 	if v == nil {
 		text = "none"
 	}
-	f, ok := number(v)
+	f, ok := Number(v)
 	_, isText := v.(string)
 	switch {
 	case measure && ok && percent:
 		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
 	case measure && ok && fractional(res, col):
-		text = figure2(f)
+		text = Figure2(f)
 	case measure && ok:
-		text = figure(f)
+		text = Figure(f)
 	case ok && !isText:
-		text = exact(v)
+		text = Exact(v)
 	case strings.HasSuffix(text, " 00:00:00") || strings.HasSuffix(text, "T00:00:00"):
 		text = text[:10]
 	}
 	if !strings.ContainsAny(text, "0123456789") {
-		w.text(text)
+		w.Text(text)
 		return
 	}
-	w.cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: exact(v)})
+	w.Cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: Exact(v)})
 }
 
 const badge = "_Offline planner: no AI model is connected, so simple questions are answered by fixed rules. " +
@@ -219,20 +225,20 @@ const badge = "_Offline planner: no AI model is connected, so simple questions a
 	"`export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model`_"
 
 // badge says once in a conversation who speaks.
-func (w *writer) badge() {
+func (w *Writer) badge() {
 	if w.b.Len() > 0 {
-		w.text("\n\n")
+		w.Text("\n\n")
 	}
-	w.text(badge)
+	w.Text(badge)
 }
 
 // word puts the rows of a query into words.
-func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
-	res, err := parseResult(h.result("run_query"))
+func (pn *Planner) word(ctx context.Context, w *Writer, h History, r *reading) {
+	res, err := ParseResult(h.Result("run_query"))
 	if err != nil {
-		w.text("The query failed, so I have no answer: ")
-		w.label(strings.Join(strings.Fields(clip(err.Error())), " ")) // its figures are nobody's
-		w.text("\n\n")
+		w.Text("The query failed, so I have no answer: ")
+		w.label(strings.Join(strings.Fields(Clip(err.Error())), " ")) // its figures are nobody's
+		w.Text("\n\n")
 		w.reading(r)
 		return
 	}
@@ -240,7 +246,7 @@ func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
 	case r.plan == nil || r.plan.kind == kindRaw:
 		w.rawRows(res)
 	case len(res.Rows) == 0:
-		w.text("No rows match, so there is nothing to report.")
+		w.Text("No rows match, so there is nothing to report.")
 	case r.plan.change != nil && r.plan.change.why:
 		w.because(r.plan, res)
 	case r.plan.change != nil && len(r.plan.dims) == 0:
@@ -262,50 +268,50 @@ func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
 	default:
 		w.groups(r.plan, res)
 	}
-	w.text("\n\n")
+	w.Text("\n\n")
 	w.reading(r)
 }
 
-func (w *writer) rawRows(res result) {
-	w.text("Your query gave ")
+func (w *Writer) rawRows(res Result) {
+	w.Text("Your query gave ")
 	w.rowCount(res)
-	w.text(".")
+	w.Text(".")
 	if len(res.Rows) > 0 {
 		w.table(res, nil, false)
 	}
 }
 
-func (w *writer) rowCount(res result) {
+func (w *Writer) rowCount(res Result) {
 	unit := " rows"
 	if res.Count == 1 {
 		unit = " row"
 	}
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{
+	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
 		Result:  res.ID,
 		Formula: "count(" + res.ID + ")",
 		Value:   strconv.Itoa(res.Count),
 	})
-	w.text(unit)
+	w.Text(unit)
 }
 
 // single words an answer of one number.
-func (w *writer) single(pl *plan, res result) {
+func (w *Writer) single(pl *plan, res Result) {
 	m := pl.measures[0]
 	if len(res.Rows[0]) == 0 || res.Rows[0][0] == nil {
-		w.text("There is no value: no row with a " + m.noun() + " matches.")
+		w.Text("There is no value: no row with a " + m.noun() + " matches.")
 		return
 	}
 	number := func() {
-		w.text("**")
-		w.cell(res, 0, len(res.Columns)-1, true, pl.share || m.agg == aggMargin)
-		w.text("**")
+		w.Text("**")
+		w.Cell(res, 0, len(res.Columns)-1, true, pl.share || m.agg == aggMargin)
+		w.Text("**")
 	}
 	f, _ := number2(res)
 	switch {
 	case pl.share:
-		w.text("That is ")
+		w.Text("That is ")
 		number()
-		w.text(" of " + shareWhole(m))
+		w.Text(" of " + shareWhole(m))
 		w.scope(pl.shareOf)
 	case m.agg == aggCount:
 		noun := m.counted(pl).many()
@@ -316,31 +322,31 @@ func (w *writer) single(pl *plan, res result) {
 		if f == 1 {
 			verb = "There is "
 		}
-		w.text(verb)
+		w.Text(verb)
 		number()
-		w.text(" " + noun)
+		w.Text(" " + noun)
 	case m.agg == aggDistinct:
-		w.text("There are ")
+		w.Text("There are ")
 		number()
-		w.text(" different ")
+		w.Text(" different ")
 		w.label(manyOf(m.col.title()))
 	case m.col != nil && m.col.role == roleDate && m.since == nil:
 		which := map[string]string{aggMin: "earliest ", aggMax: "latest "}[m.agg]
-		w.text("The " + which)
+		w.Text("The " + which)
 		w.label(m.col.title())
-		w.text(" is ")
+		w.Text(" is ")
 		number()
 	default:
-		w.text("The ")
+		w.Text("The ")
 		w.label(m.name)
-		w.text(" is ")
+		w.Text(" is ")
 		number()
 	}
 	w.scope(pl.filters)
-	w.text(".")
+	w.Text(".")
 }
 
-func number2(res result) (float64, bool) { return number(res.Rows[0][len(res.Columns)-1]) }
+func number2(res Result) (float64, bool) { return Number(res.Rows[0][len(res.Columns)-1]) }
 
 func shareWhole(m measure) string {
 	if m.agg == aggCount {
@@ -350,17 +356,17 @@ func shareWhole(m measure) string {
 }
 
 // scope says which rows an answer is about.
-func (w *writer) scope(filters []filter) {
+func (w *Writer) scope(filters []filter) {
 	for i, f := range filters {
 		if i == 0 {
-			w.text(" (")
+			w.Text(" (")
 		} else {
-			w.text(", ")
+			w.Text(", ")
 		}
 		w.echo(f.describe())
 	}
 	if len(filters) > 0 {
-		w.text(")")
+		w.Text(")")
 	}
 }
 
@@ -394,11 +400,11 @@ func plural(s string, n float64) string {
 }
 
 // extremes are the rows with the highest and the lowest figure in column c.
-func extremes(res result, c int) (hi, lo int) {
+func extremes(res Result, c int) (hi, lo int) {
 	hi, lo = -1, -1
 	var hv, lv float64
 	for i, row := range res.Rows {
-		f, ok := number(row[c])
+		f, ok := Number(row[c])
 		if !ok {
 			continue
 		}
@@ -412,36 +418,36 @@ func extremes(res result, c int) (hi, lo int) {
 	return hi, lo
 }
 
-func (w *writer) labels(pl *plan, res result, row int) {
+func (w *Writer) labels(pl *plan, res Result, row int) {
 	if nameless(pl, res, row) { // "none has the highest" would say that nobody has
 		without := "rows without "
 		if w.b.Len() == 0 {
-			without = upperFirst(without)
+			without = UpperFirst(without)
 		}
-		w.text(without)
+		w.Text(without)
 		w.label(pl.dims[0].name)
 		return
 	}
 	for i := range pl.dims {
 		if i > 0 {
-			w.text(" / ")
+			w.Text(" / ")
 		}
-		w.cell(res, row, i, false, false)
+		w.Cell(res, row, i, false, false)
 	}
 }
 
 // nameless reports whether a group is that of the rows without a value.
-func nameless(pl *plan, res result, row int) bool {
+func nameless(pl *plan, res Result, row int) bool {
 	return len(pl.dims) == 1 && res.Rows[row][0] == nil
 }
 
-func (w *writer) measured(pl *plan, res result, row int) {
-	w.cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
+func (w *Writer) measured(pl *plan, res Result, row int) {
+	w.Cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
 }
 
 // figureColumn is the column of a result that its words are about: that of the first
 // measure.
-func (pl *plan) figureColumn(res result) int {
+func (pl *plan) figureColumn(res Result) int {
 	if len(pl.measures) > 1 {
 		return len(pl.dims)
 	}
@@ -449,35 +455,35 @@ func (pl *plan) figureColumn(res result) int {
 }
 
 // periods words a development over time.
-func (w *writer) periods(pl *plan, res result) {
+func (w *Writer) periods(pl *plan, res Result) {
 	d := pl.dims[0]
-	w.label(upperFirst(pl.measures[0].name))
-	w.text(" by " + d.bucket)
+	w.label(UpperFirst(pl.measures[0].name))
+	w.Text(" by " + d.bucket)
 	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
 	case hi < 0:
-		w.text(": no figures.")
+		w.Text(": no figures.")
 	case hi == lo && len(res.Rows) > 1:
-		w.text(": every " + d.bucket + " with rows has **")
+		w.Text(": every " + d.bucket + " with rows has **")
 		w.measured(pl, res, hi)
-		w.text("**.")
+		w.Text("**.")
 	case hi == lo:
-		w.text(": ")
+		w.Text(": ")
 		w.labels(pl, res, hi)
-		w.text(" has **")
+		w.Text(" has **")
 		w.measured(pl, res, hi)
-		w.text("**.")
+		w.Text("**.")
 	default:
-		w.text(" was highest " + at(d.bucket))
+		w.Text(" was highest " + at(d.bucket))
 		w.tied(pl, res, hi)
 		if gaps(res, d.bucket) {
-			w.text(". Some " + d.bucket +
+			w.Text(". Some " + d.bucket +
 				"s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
-		w.text(" and lowest " + at(d.bucket))
+		w.Text(" and lowest " + at(d.bucket))
 		w.tied(pl, res, lo)
-		w.text(".")
+		w.Text(".")
 	}
 	w.table(res, pl, true)
 }
@@ -494,27 +500,27 @@ func at(bucket string) string {
 }
 
 // tied names the periods that have the same figure as one row, with the figure.
-func (w *writer) tied(pl *plan, res result, row int) {
+func (w *Writer) tied(pl *plan, res Result, row int) {
 	same := equals(res, pl.figureColumn(res), row)
 	for i, r := range same[:min(3, len(same))] {
 		if i > 0 {
-			w.text(" and ")
+			w.Text(" and ")
 		}
 		w.labels(pl, res, r)
 	}
 	if len(same) > 3 {
-		w.text(" and more " + pl.dims[0].bucket + "s")
+		w.Text(" and more " + pl.dims[0].bucket + "s")
 	}
-	w.text(" with **")
+	w.Text(" with **")
 	w.measured(pl, res, row)
-	w.text("**")
+	w.Text("**")
 }
 
 // gaps reports whether a period between the first and the last of a result has no
 // row in it.
-func gaps(res result, bucket string) bool {
+func gaps(res Result, bucket string) bool {
 	at := func(row []any) (int, bool) {
-		s := exact(row[0])
+		s := Exact(row[0])
 		layout := map[string]string{
 			"year": "2006", "month": "2006-01", "week": time.DateOnly, "day": time.DateOnly,
 		}[bucket]
@@ -548,7 +554,7 @@ func gaps(res result, bucket string) bool {
 }
 
 // groups words a comparison of groups.
-func (w *writer) groups(pl *plan, res result) {
+func (w *Writer) groups(pl *plan, res Result) {
 	what := pl.measures[0].name
 	if pl.share {
 		what = "share of " + strings.TrimPrefix(strings.TrimPrefix(what, "total "), "number of ")
@@ -556,33 +562,33 @@ func (w *writer) groups(pl *plan, res result) {
 	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
 	case hi < 0 && pl.measures[0].col != nil && pl.measures[0].col.role == roleDate:
-		w.text("Here is the ")
+		w.Text("Here is the ")
 		w.label(what)
-		w.text(" of each ")
+		w.Text(" of each ")
 		w.label(pl.dims[0].name)
-		w.text(".")
+		w.Text(".")
 	case hi < 0:
-		w.text("There are groups, but no figures.")
+		w.Text("There are groups, but no figures.")
 	case len(res.Rows) == 1:
-		w.text("**")
+		w.Text("**")
 		w.labels(pl, res, hi)
-		w.text("**: ")
+		w.Text("**: ")
 		w.label(what)
-		w.text(" ")
+		w.Text(" ")
 		w.measured(pl, res, hi)
-		w.text(".")
+		w.Text(".")
 	case pl.first():
 		w.topped(pl, res, hi, extreme(pl), what)
 	case allEqual(res, pl.figureColumn(res)):
 		if pl.limit > 0 || res.Count > len(res.Rows) {
-			w.text("These all have the same ")
+			w.Text("These all have the same ")
 		} else {
-			w.text("All have the same ")
+			w.Text("All have the same ")
 		}
 		w.label(what)
-		w.text(", **")
+		w.Text(", **")
 		w.measured(pl, res, hi)
-		w.text("**.")
+		w.Text("**.")
 	case pl.order > 0:
 		w.topped(pl, res, lo, "lowest", what)
 	case pl.limit > 0 || pl.order < 0:
@@ -590,15 +596,15 @@ func (w *writer) groups(pl *plan, res result) {
 	default:
 		same := equals(res, pl.figureColumn(res), hi)
 		w.named(pl, res, same)
-		w.text(have(pl, res, same) + "the highest ")
+		w.Text(have(pl, res, same) + "the highest ")
 		w.label(strings.TrimPrefix(what, "highest "))
 		w.figureOf(pl, res, same)
-		w.text("; ")
+		w.Text("; ")
 		same = equals(res, pl.figureColumn(res), lo)
 		w.named(pl, res, same)
-		w.text(" the lowest")
+		w.Text(" the lowest")
 		w.figureOf(pl, res, same)
-		w.text(".")
+		w.Text(".")
 	}
 	if len(res.Rows) > 1 {
 		w.table(res, pl, false)
@@ -606,13 +612,13 @@ func (w *writer) groups(pl *plan, res result) {
 }
 
 // topped names the groups with the highest or the lowest figure: all that share it.
-func (w *writer) topped(pl *plan, res result, row int, word, what string) {
+func (w *Writer) topped(pl *plan, res Result, row int, word, what string) {
 	same := equals(res, pl.figureColumn(res), row)
 	w.named(pl, res, same)
-	w.text(have(pl, res, same) + "the " + word + " ")
+	w.Text(have(pl, res, same) + "the " + word + " ")
 	w.label(strings.TrimPrefix(what, word+" "))
 	w.figureOf(pl, res, same)
-	w.text(".")
+	w.Text(".")
 }
 
 // extreme is what the first group of a ranking is.
@@ -624,11 +630,11 @@ func extreme(pl *plan) string {
 }
 
 // equals are the rows with the same figure as one row.
-func equals(res result, col, row int) []int {
-	f, _ := number(res.Rows[row][col])
+func equals(res Result, col, row int) []int {
+	f, _ := Number(res.Rows[row][col])
 	var same []int
 	for i := range res.Rows {
-		if g, ok := number(res.Rows[i][col]); ok && g == f {
+		if g, ok := Number(res.Rows[i][col]); ok && g == f {
 			same = append(same, i)
 		}
 	}
@@ -639,23 +645,23 @@ func equals(res result, col, row int) []int {
 const namedEquals = 3
 
 // named names groups, the first of many.
-func (w *writer) named(pl *plan, res result, rows []int) {
+func (w *Writer) named(pl *plan, res Result, rows []int) {
 	some := rows[:min(namedEquals, len(rows))]
 	for i, r := range some {
 		switch {
 		case i > 0 && i == len(rows)-1:
-			w.text(" and ")
+			w.Text(" and ")
 		case i > 0:
-			w.text(", ")
+			w.Text(", ")
 		}
 		w.labels(pl, res, r)
 	}
 	if len(rows) > len(some) {
-		w.text(" and others")
+		w.Text(" and others")
 	}
 }
 
-func have(pl *plan, res result, rows []int) string {
+func have(pl *plan, res Result, rows []int) string {
 	if len(rows) > 1 || nameless(pl, res, rows[0]) {
 		return " have "
 	}
@@ -663,20 +669,20 @@ func have(pl *plan, res result, rows []int) string {
 }
 
 // figureOf is the figure that rows share.
-func (w *writer) figureOf(pl *plan, res result, rows []int) {
-	w.text(", **")
+func (w *Writer) figureOf(pl *plan, res Result, rows []int) {
+	w.Text(", **")
 	w.measured(pl, res, rows[0])
-	w.text("**")
+	w.Text("**")
 	if len(rows) > 1 {
-		w.text(" each")
+		w.Text(" each")
 	}
 }
 
 // allEqual reports whether every row has the same figure: none is the highest.
-func allEqual(res result, col int) bool {
-	first, ok := number(res.Rows[0][col])
+func allEqual(res Result, col int) bool {
+	first, ok := Number(res.Rows[0][col])
 	for _, row := range res.Rows {
-		if f, is := number(row[col]); !ok || !is || f != first {
+		if f, is := Number(row[col]); !ok || !is || f != first {
 			return false
 		}
 	}
@@ -684,7 +690,7 @@ func allEqual(res result, col int) bool {
 }
 
 // chartFor is the chart that fits a result: a line for periods, bars for groups.
-func chartFor(pl *plan, res result) (map[string]any, bool) {
+func chartFor(pl *plan, res Result) (map[string]any, bool) {
 	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 ||
 		pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
@@ -713,7 +719,7 @@ func chartFor(pl *plan, res result) (map[string]any, bool) {
 		title = "share of " + strings.TrimPrefix(strings.TrimPrefix(title, "total "), "number of ")
 	}
 	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[pl.figureColumn(res)],
-		"title": upperFirst(title) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
+		"title": UpperFirst(title) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
 	if len(pl.dims) == 2 {
 		spec["series"] = res.Columns[1]
 	}

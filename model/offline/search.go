@@ -114,30 +114,30 @@ func searchable(tools json.RawMessage) []string {
 
 // search answers a question for rows by their words; ok is false for any other. What
 // is no search of the questions before is left in h.
-func (h *history) search(req model.Request) (a answer, ok bool) {
+func (h *History) search(req model.Request) (a Answer, ok bool) {
 	tables := searchable(req.Tools)
-	s := readSearch(h.last(), tables)
+	s := readSearch(h.Last(), tables)
 	if s == nil {
-		questions, from, last := h.questions, h.from, len(h.questions)-1
-		h.questions, h.from = nil, nil
+		questions, from, last := h.Questions, h.from, len(h.Questions)-1
+		h.Questions, h.from = nil, nil
 		for i, q := range questions {
 			if i == last || readSearch(q, tables) == nil {
-				h.questions, h.from = append(h.questions, q), append(h.from, from[i])
+				h.Questions, h.from = append(h.Questions, q), append(h.from, from[i])
 			}
 		}
-		return answer{}, false
+		return Answer{}, false
 	}
-	w := &writer{}
-	c := h.result(searchTool)
+	w := &Writer{}
+	c := h.Result(searchTool)
 	switch {
 	case len(s.tables) > 0:
-		w.text("Where should I search? There are: ")
-		w.label(clip(strings.Join(s.tables, ", ")))
-		w.text(". Ask, for example: `search for … in " + clip(s.tables[0]) + "`")
+		w.Text("Where should I search? There are: ")
+		w.label(Clip(strings.Join(s.tables, ", ")))
+		w.Text(". Ask, for example: `search for … in " + Clip(s.tables[0]) + "`")
 	case c == nil && req.NoTools:
-		w.text("No search can be run at this point. Please ask again.")
+		w.Text("No search can be run at this point. Please ask again.")
 	case c == nil:
-		return toolCall(*h, searchTool, map[string]any{
+		return ToolCall(*h, searchTool, map[string]any{
 			"query":   s.words,
 			"table":   s.table,
 			"thought": cut("Searching "+s.table+" for "+s.words, 300),
@@ -145,77 +145,77 @@ func (h *history) search(req model.Request) (a answer, ok bool) {
 	default:
 		w.found(s, c)
 	}
-	if len(h.questions) <= 1 {
+	if len(h.Questions) <= 1 {
 		w.badge()
 	}
-	return answer{text: w.b.String(), cites: w.cites}, true
+	return Answer{Text: w.b.String(), Cites: w.cites}, true
 }
 
 // mostFound is how many rows of a search are told.
 const mostFound = 10
 
 // found puts the rows of a search into words.
-func (w *writer) found(s *search, c *call) {
-	res, err := parseResult(c)
+func (w *Writer) found(s *search, c *Call) {
+	res, err := ParseResult(c)
 	if err != nil {
-		w.text("I could not search: ")
-		w.label(strings.Join(strings.Fields(clip(err.Error())), " "))
+		w.Text("I could not search: ")
+		w.label(strings.Join(strings.Fields(Clip(err.Error())), " "))
 		return
 	}
 	quoted := func() {
-		w.text(" of " + clip(s.table) + " with “")
-		w.echo(clip(strings.Trim(s.words, `"`)))
-		w.text("”")
+		w.Text(" of " + Clip(s.table) + " with “")
+		w.echo(Clip(strings.Trim(s.words, `"`)))
+		w.Text("”")
 	}
 	if len(res.Rows) == 0 {
-		w.text("There is no row")
+		w.Text("There is no row")
 		quoted()
-		w.text(". Other forms of the words may help, or fewer of them.")
+		w.Text(". Other forms of the words may help, or fewer of them.")
 		return
 	}
 	matches := len(res.Columns) - 1
-	all := exact(res.Rows[0][matches])
-	w.text("I found ")
-	w.cite(all, footnote.Cite{Result: res.ID, Row: new(0), Column: res.Columns[matches], Value: all})
-	w.text(map[bool]string{true: " row", false: " rows"}[all == "1"])
+	all := Exact(res.Rows[0][matches])
+	w.Text("I found ")
+	w.Cite(all, footnote.Cite{Result: res.ID, Row: new(0), Column: res.Columns[matches], Value: all})
+	w.Text(map[bool]string{true: " row", false: " rows"}[all == "1"])
 	quoted()
 	shown := min(len(res.Rows), mostFound)
 	if fmt.Sprint(shown) != all {
-		w.text("; these fit best")
+		w.Text("; these fit best")
 	}
-	w.text(":\n")
+	w.Text(":\n")
 	snippet := slices.IndexFunc(res.Columns, func(name string) bool {
 		return strings.TrimRight(name, "_") == "snippet"
 	})
 	for r := range shown {
-		w.text("\n- ")
+		w.Text("\n- ")
 		if snippet > 1 {
-			w.cell(res, r, 1, false, false)
-			w.text(" (")
-			w.label(clip(res.Columns[0]))
-			w.text(" ")
-			w.cell(res, r, 0, false, false)
-			w.text(")")
+			w.Cell(res, r, 1, false, false)
+			w.Text(" (")
+			w.label(Clip(res.Columns[0]))
+			w.Text(" ")
+			w.Cell(res, r, 0, false, false)
+			w.Text(")")
 		} else {
-			w.cell(res, r, 0, false, false)
+			w.Cell(res, r, 0, false, false)
 		}
 		if snippet > 0 {
-			w.text(": ")
+			w.Text(": ")
 			w.excerpt(res, r, snippet)
 		}
 	}
 }
 
 // excerpt writes a snippet, which is longer than other cells may be.
-func (w *writer) excerpt(res result, row, col int) {
-	value := exact(res.Rows[row][col])
+func (w *Writer) excerpt(res Result, row, col int) {
+	value := Exact(res.Rows[row][col])
 	text := strings.Join(strings.Fields(plainLine(value)), " ")
 	if c := cut(text, 300); c != text {
 		text = c + "…"
 	}
 	if !strings.ContainsAny(text, "0123456789") {
-		w.text(text)
+		w.Text(text)
 		return
 	}
-	w.cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: value})
+	w.Cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: value})
 }

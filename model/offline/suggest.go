@@ -195,7 +195,7 @@ func (p *profile) candidates() []string {
 		dims := t.goodDims()
 		date := t.mainDate()
 		if c := t.mainMeasure(); c != nil {
-			figure := upperFirst(measure{agg: aggSum, col: c}.describe())
+			figure := UpperFirst(measure{agg: aggSum, col: c}.describe())
 			if meanOnly(c) {
 				figure = "Average " + c.title()
 			}

@@ -39,17 +39,17 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 	if len(ps) == 0 {
 		return nil, firstErr
 	}
-	return &reading{source: def, say: func(w *writer) {
+	return &reading{source: def, say: func(w *Writer) {
 		for i, p := range ps {
 			if i > 0 {
-				w.text("\n")
+				w.Text("\n")
 			}
-			w.echo(clip(p.source) + " has these tables:\n")
+			w.echo(Clip(p.source) + " has these tables:\n")
 			for _, t := range p.tables[:min(mostTables, len(p.tables))] {
 				w.echo("- " + t.summary() + "\n")
 			}
 			if len(p.tables) > mostTables {
-				w.text("- and more\n")
+				w.Text("- and more\n")
 			}
 		}
 		if len(away) > 0 {
@@ -62,12 +62,12 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 func (t *table) summary() string {
 	var names []string
 	for _, c := range t.cols[:min(mostColumns, len(t.cols))] {
-		names = append(names, clip(c.name))
+		names = append(names, Clip(c.name))
 	}
 	if len(t.cols) > mostColumns {
 		names = append(names, "…")
 	}
-	return clip(t.name) + ": " + strings.Join(names, ", ")
+	return Clip(t.name) + ": " + strings.Join(names, ", ")
 }
 
 // groupable names the columns that rows of a table can be grouped by.

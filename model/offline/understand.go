@@ -15,7 +15,7 @@ import (
 // reading is what the planner makes of a question: something to say at once, or a
 // statement to run.
 type reading struct {
-	say    func(w *writer)
+	say    func(w *Writer)
 	source string
 	sql    string
 	plan   *plan
@@ -37,9 +37,9 @@ type asked struct{ text, source string }
 // alone is a question with none before it.
 func alone(q string) []asked { return []asked{{text: q}} }
 
-func (h history) asked() []asked {
-	all := make([]asked, len(h.questions))
-	for i, q := range h.questions {
+func (h History) asked() []asked {
+	all := make([]asked, len(h.Questions))
+	for i, q := range h.Questions {
 		all[i] = asked{q, h.from[i]}
 	}
 	return all
@@ -138,7 +138,7 @@ func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *readin
 // understandPinned reads the last question. Tables that were named beside it say which
 // sources it is about; where it is not about one of them, as in "How many?" asked with
 // customers, it is read with the table's name, too.
-func (pn *Planner) understandPinned(ctx context.Context, sources []string, h history) (*reading, error) {
+func (pn *Planner) understandPinned(ctx context.Context, sources []string, h History) (*reading, error) {
 	questions := h.asked()
 	var within []string
 	for _, pin := range h.pinned {
@@ -160,7 +160,7 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 			continue
 		}
 		with := slices.Clone(questions)
-		with[len(with)-1].text = withName(h.last(), name)
+		with[len(with)-1].text = withName(h.Last(), name)
 		named, err := pn.understand(ctx, []string{from}, with)
 		if err != nil {
 			return nil, err
@@ -238,7 +238,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 		near = []string{best.source}
 	}
 	words = strings.TrimSpace(words + " " + c.consultedText())
-	out := &writer{}
+	out := &Writer{}
 	c.sayUnread(out)
 	words += out.b.String()
 	r, err := pn.decline(ctx, near, best.source, words, q, answer)
@@ -268,7 +268,7 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 			c.unavailable = append(c.unavailable, name)
 			continue
 		case why != "":
-			words += "\n- " + clip(name) + ": " + strings.Join(strings.Fields(clip(why)), " ")
+			words += "\n- " + Clip(name) + ": " + strings.Join(strings.Fields(Clip(why)), " ")
 		default:
 			a.plan = raw
 			c.fits = append(c.fits, a)
@@ -283,7 +283,7 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	case len(c.fits) > 1:
 		return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
 	}
-	return &reading{source: sources[0], say: func(w *writer) {
+	return &reading{source: sources[0], say: func(w *Writer) {
 		w.echo(words)
 		c.sayUnread(w)
 	}}, nil
@@ -353,7 +353,7 @@ func (a *attempt) words() string {
 	var said []string
 	for _, w := range d.words {
 		if len(said) < 5 {
-			said = append(said, "“"+clip(w)+"”")
+			said = append(said, "“"+Clip(w)+"”")
 		}
 	}
 	what := " I do not know what " + strings.Join(said, ", ") + " means in this data."
@@ -391,11 +391,11 @@ func (p *profile) meant(words []string) string {
 	var near, tables []string
 	for _, t := range p.tables {
 		if len(tables) < 5 {
-			tables = append(tables, clip(t.many()))
+			tables = append(tables, Clip(t.many()))
 		}
 		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
 			for _, w := range words {
-				if title := clip(name.title()); len(near) < 3 && !slices.Contains(near, title) &&
+				if title := Clip(name.title()); len(near) < 3 && !slices.Contains(near, title) &&
 					slices.ContainsFunc(splitName(name.name), func(part string) bool { return alike(fold(w), part) }) {
 					near = append(near, title)
 				}
@@ -425,7 +425,7 @@ func alike(a, b string) bool {
 
 // unavailableText names the sources that cannot be reached.
 func unavailableText(names []string) string {
-	return "I could not look into " + clip(strings.Join(names, ", ")) + ", which cannot be reached now."
+	return "I could not look into " + Clip(strings.Join(names, ", ")) + ", which cannot be reached now."
 }
 
 func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.Source, error) {

@@ -141,21 +141,21 @@ func (w *sqlWriter) change() string {
 }
 
 // changes words a change.
-func (w *writer) changes(pl *plan, res result) {
+func (w *Writer) changes(pl *plan, res Result) {
 	c := len(res.Columns) - 1
-	w.text("From ")
+	w.Text("From ")
 	w.echo(pl.change.from.words)
-	w.text(" to ")
+	w.Text(" to ")
 	w.echo(pl.change.to.words)
-	w.text(", " + pl.measures[0].name + " changed most for **")
+	w.Text(", " + pl.measures[0].name + " changed most for **")
 	w.labels(pl, res, 0)
-	w.text("**: ")
-	w.cell(res, 0, c, true, false)
-	w.text(" (from ")
-	w.cell(res, 0, c-2, true, false)
-	w.text(" to ")
-	w.cell(res, 0, c-1, true, false)
-	w.text("). This says where the figure changed, not why.")
+	w.Text("**: ")
+	w.Cell(res, 0, c, true, false)
+	w.Text(" (from ")
+	w.Cell(res, 0, c-2, true, false)
+	w.Text(" to ")
+	w.Cell(res, 0, c-1, true, false)
+	w.Text("). This says where the figure changed, not why.")
 	if !slices.Contains(res.Columns, "change") {
 		return
 	}

@@ -1,4 +1,4 @@
-package offline
+package planner
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package offline
+package planner
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/swing"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // stroke is a drawing to make, or one whose place is marked already.
@@ -31,7 +32,7 @@ func (t *chartTurn) candles() *chartCall {
 // draw reads candles, draws what was asked for, one after the other, and says what it
 // has drawn.
 func (o *chartOrder) draw(t *chartTurn, w *writer) *chartCall {
-	c := t.h.result("get_candles")
+	c := t.h.Result("get_candles")
 	if c == nil {
 		return t.candles()
 	}
@@ -42,7 +43,7 @@ func (o *chartOrder) draw(t *chartTurn, w *writer) *chartCall {
 	strokes, missing := o.strokes(t, b)
 	done := t.strokes()
 	next := 0
-	outcome := make([]*call, len(strokes))
+	outcome := make([]*offline.Call, len(strokes))
 	for i, s := range strokes {
 		strokes[i].unseen = t.unseen(s.there)
 		if s.there != "" || o.tell {
@@ -57,29 +58,29 @@ func (o *chartOrder) draw(t *chartTurn, w *writer) *chartCall {
 	w.drawn(strokes, outcome, o.tell)
 	for i, m := range missing {
 		if i > 0 || len(strokes) > 0 {
-			w.text("\n\n")
+			w.Text("\n\n")
 		}
-		w.text(m)
+		w.Text(m)
 	}
 	w.read(b, t.at.timeframe)
 	return nil
 }
 
 // drawn says what became of each stroke.
-func (w *writer) drawn(strokes []stroke, outcome []*call, tell bool) {
+func (w *writer) drawn(strokes []stroke, outcome []*offline.Call, tell bool) {
 	for i, s := range strokes {
 		if i > 0 {
-			w.text("\n\n")
+			w.Text("\n\n")
 		}
 		switch c := outcome[i]; {
 		case tell:
-			w.text(s.what + ": ")
+			w.Text(s.what + ": ")
 		case s.there != "":
-			w.text(s.what + " is marked already, by `" + s.there + "`" + s.unseen + ", so I drew no second one: ")
-		case c.failed:
-			w.text(s.what + " could not be drawn (`" + clip(c.content) + "`): ")
+			w.Text(s.what + " is marked already, by `" + s.there + "`" + s.unseen + ", so I drew no second one: ")
+		case c.Failed:
+			w.Text(s.what + " could not be drawn (`" + offline.Clip(c.Content) + "`): ")
 		default:
-			w.text("I drew " + lowerFirst(s.what) + ": ")
+			w.Text("I drew " + lowerFirst(s.what) + ": ")
 		}
 		s.tell(w)
 	}
@@ -159,23 +160,23 @@ func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
 			"tags": []string{strings.ToLower(what), "swing"}, "importance": importance,
 		},
 		tell: func(w *writer) {
-			w.text("**")
+			w.Text("**")
 			w.num(b.toldTable, l.At.Bar, columnOf(l.At), b.Digits)
-			w.text("**; the price turned there or close by at ")
+			w.Text("**; the price turned there or close by at ")
 			shown := last(l.Touches, mostTouches)
 			for i, s := range shown {
 				switch {
 				case i > 0 && i == len(shown)-1:
-					w.text(" and ")
+					w.Text(" and ")
 				case i > 0:
-					w.text(", ")
+					w.Text(", ")
 				}
 				w.when(b.toldTable, s.Bar, "time")
 			}
 			if len(shown) < len(l.Touches) {
-				w.text(", and before")
+				w.Text(", and before")
 			}
-			w.text(".")
+			w.Text(".")
 		},
 	}
 }
@@ -253,11 +254,11 @@ func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing st
 			"label": "Trendline", "color": color,
 			"notes": notes, "tags": []string{"trendline", tag, "swing"}, "importance": "medium"},
 		tell: func(w *writer) {
-			w.text("from ")
+			w.Text("from ")
 			w.swing(b, ends[0])
-			w.text(" through ")
+			w.Text(" through ")
 			w.swing(b, ends[1])
-			w.text("; " + why + ".")
+			w.Text("; " + why + ".")
 		},
 	}}, ""
 }
@@ -284,15 +285,15 @@ func (o *chartOrder) fib(t *chartTurn, b *bars) (list []stroke, missing string) 
 			"tags": []string{"fib", "swing"}, "importance": "medium",
 		},
 		tell: func(w *writer) {
-			w.text("from ")
+			w.Text("from ")
 			w.swing(b, begin)
-			w.text(" to ")
+			w.Text(" to ")
 			w.swing(b, end)
 			for i, share := range []string{"0.382", "0.5", "0.618"} {
-				w.text([]string{". `", ", `", " and `"}[i] + share + "` is at ")
+				w.Text([]string{". `", ", `", " and `"}[i] + share + "` is at ")
 				w.retraced(b, begin, end, share)
 			}
-			w.text(".")
+			w.Text(".")
 		},
 	}}, ""
 }
@@ -305,7 +306,7 @@ func (w *writer) retraced(b *bars, begin, end swing.Swing, share string) {
 	scale := math.Pow10(b.Digits)
 	// A half is rounded up, also where a float is a little less than it.
 	price := b.price(math.Floor((end.Price+(begin.Price-end.Price)*part)*scale+0.5+1e-6) / scale)
-	w.cite(price, footnote.Cite{
+	w.Cite(price, footnote.Cite{
 		Result:  b.ID,
 		Formula: fmt.Sprintf("%s + (%s - %s) * %s", cell(end), cell(begin), cell(end), share),
 		Value:   price,

@@ -1,4 +1,4 @@
-package offline
+package planner
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/swing"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // toldTable is what a tool of the market said.
@@ -29,30 +30,33 @@ type toldTable struct {
 
 // marketResult reads what a tool of the market said. When it is no table, why is written
 // and ok is false.
-func (w *writer) marketResult(c *call) (t toldTable, ok bool) {
+func (w *writer) marketResult(c *offline.Call) (t toldTable, ok bool) {
 	t, reason := readTable(c)
 	if reason != "" {
-		w.text("The market could not be read, so I did nothing: `" + clip(reason) + "`")
+		w.Text("The market could not be read, so I did nothing: `" + offline.Clip(reason) + "`")
 	}
 	return t, reason == ""
 }
 
 // readTable reads what a tool said; reason is why that is no table.
-func readTable(c *call) (t toldTable, reason string) {
-	err := json.Unmarshal([]byte(c.content), &t)
-	if !c.failed && err == nil {
-		if t.result, err = parseResult(&call{content: string(t.Table)}); err == nil {
+func readTable(c *offline.Call) (t toldTable, reason string) {
+	err := json.Unmarshal([]byte(c.Content), &t)
+	if !c.Failed && err == nil {
+		if t.Result, err = offline.ParseResult(&offline.Call{Content: string(t.Table)}); err == nil {
 			return t, ""
 		}
 	}
 	switch {
-	case !c.failed:
+	case !c.Failed:
 		return t, "the answer cannot be read"
 	case t.Reason != "":
 		return t, t.Reason
 	}
-	return t, c.content
+	return t, c.Content
 }
+
+// result is the table that a tool returned.
+type result struct{ offline.Result }
 
 // column is the index of a column; -1: there is none.
 func (r result) column(name string) int {
@@ -73,7 +77,9 @@ func (r result) at(row int, column string) any {
 }
 
 // value is a cell as a number.
-func (r result) value(row int, column string) (float64, bool) { return number(r.at(row, column)) }
+func (r result) value(row int, column string) (float64, bool) {
+	return offline.Number(r.at(row, column))
+}
 
 // moment is a cell as a time.
 func (r result) moment(row int, column string) time.Time {
@@ -95,8 +101,8 @@ func clock(t time.Time) string {
 
 // when writes the time of a cell with its footnote.
 func (w *writer) when(t toldTable, row int, column string) {
-	w.cite(clock(t.moment(row, column)), footnote.Cite{
-		Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column)),
+	w.Cite(clock(t.moment(row, column)), footnote.Cite{
+		Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
 	})
 }
 
@@ -105,32 +111,34 @@ func (w *writer) when(t toldTable, row int, column string) {
 func (w *writer) num(t toldTable, row int, column string, digits int) {
 	v, ok := t.value(row, column)
 	if !ok {
-		w.text("not known")
+		w.Text("not known")
 		return
 	}
-	w.cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{
-		Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column)),
+	w.Cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{
+		Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
 	})
 }
 
 // money writes a sum of money.
 func (w *writer) money(t toldTable, row int, column string) {
 	if v, ok := t.value(row, column); ok {
-		w.cite(figure2(v), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+		w.Cite(offline.Figure2(v), footnote.Cite{
+			Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
+		})
 		return
 	}
-	w.text("none")
+	w.Text("none")
 }
 
 // words writes the text of a cell.
 func (w *writer) words(t toldTable, row int, column string) {
-	w.cell(t.result, row, t.column(column), false, false)
+	w.Cell(t.Result, row, t.column(column), false, false)
 }
 
 // synthetic says of invented data that it is.
 func (w *writer) synthetic(t toldTable) {
 	if t.Synthetic {
-		w.text("\n\nThe data is synthetic: it was invented for a demo and says nothing about a real market.")
+		w.Text("\n\nThe data is synthetic: it was invented for a demo and says nothing about a real market.")
 	}
 }
 
@@ -156,7 +164,7 @@ var wings = []int{5, 3, 2}
 
 // readBars reads candles; nil with the reason written when there are none to speak of.
 // A bar that is not over yet is no swing, and confirms none.
-func (w *writer) readBars(c *call) *bars {
+func (w *writer) readBars(c *offline.Call) *bars {
 	t, ok := w.marketResult(c)
 	if !ok {
 		return nil
@@ -170,13 +178,13 @@ func (w *writer) readBars(c *call) *bars {
 		k.Low, good[2] = t.value(i, "low")
 		k.Close, good[3] = t.value(i, "close")
 		if good != [4]bool{true, true, true, true} || k.Time.IsZero() {
-			w.text("The market could not be read, so I did nothing: `a candle has no price`")
+			w.Text("The market could not be read, so I did nothing: `a candle has no price`")
 			return nil
 		}
 		b.list = append(b.list, k)
 	}
 	if len(b.list) == 0 {
-		w.text("There are no candles of " + t.Symbol + " to look at, so I did nothing.")
+		w.Text("There are no candles of " + t.Symbol + " to look at, so I did nothing.")
 		return nil
 	}
 	b.close = b.list[len(b.list)-1].Close
@@ -204,9 +212,9 @@ func columnOf(s swing.Swing) string {
 
 // swing writes a swing: its price and when.
 func (w *writer) swing(b *bars, s swing.Swing) {
-	w.text("**")
+	w.Text("**")
 	w.num(b.toldTable, s.Bar, columnOf(s), b.Digits)
-	w.text("** at ")
+	w.Text("** at ")
 	w.when(b.toldTable, s.Bar, "time")
 }
 
@@ -225,14 +233,14 @@ func (b *bars) anchor(s swing.Swing) map[string]any {
 // read says what was looked at.
 func (w *writer) read(b *bars, timeframe string) {
 	last := len(b.list) - 1
-	w.text("\n\nReading: " + b.Symbol + ", `" + timeframe + "`, ")
+	w.Text("\n\nReading: " + b.Symbol + ", `" + timeframe + "`, ")
 	n := strconv.Itoa(len(b.list))
-	w.cite(n, footnote.Cite{Result: b.ID, Formula: "count(" + b.ID + ")", Value: n})
-	w.text(" candles to ")
+	w.Cite(n, footnote.Cite{Result: b.ID, Formula: "count(" + b.ID + ")", Value: n})
+	w.Text(" candles to ")
 	w.when(b.toldTable, last, "time")
-	w.text(" (UTC), newest close ")
+	w.Text(" (UTC), newest close ")
 	w.num(b.toldTable, last, "close", b.Digits)
-	w.text(".")
+	w.Text(".")
 	w.synthetic(b.toldTable)
 }
 

@@ -1,4 +1,6 @@
-package offline
+// Package planner answers at a chart without a model: it extends the offline planner by requests about a market and
+// drawings.
+package planner
 
 import (
 	"context"
@@ -6,36 +8,36 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
-// Chart is the planner of an assistant at a chart: a few plain requests become calls of
-// the tools that read the market and draw, and their results words. What it draws is
-// computed from candles that it has read: swings, and the levels they make. The zero
-// value is ready, and may be used by many runs at once. It implements model.Model.
+// Chart is the planner of an assistant at a chart: a few plain requests become calls of the tools that read the market
+// and draw, and their results words. What it draws is computed from candles that it has read: swings, and the levels
+// they make. The zero value is ready, and may be used by many runs at once. It implements model.Model.
 type Chart struct{}
 
 var _ model.Model = Chart{}
 
-// Step answers the last request of the history: with the next call of a tool, or, when
-// there is none left to make, in words.
+// Step answers the last request of the history: with the next call of a tool, or, when there is none left to make, in
+// words.
 func (Chart) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
 	}
-	return emit(chartStep(req), live), nil
+	return offline.Emit(chartStep(req), live), nil
 }
 
-func chartStep(req model.Request) answer {
-	h := readHistory(req.Messages)
-	if !hasTools(req.Tools) {
-		return answer{text: shortTitle(h.last())} // a side job, such as a title
+func chartStep(req model.Request) offline.Answer {
+	h := offline.ReadHistory(req.Messages)
+	if !offline.HasTools(req.Tools) {
+		return offline.Answer{Text: offline.ShortTitle(h.Last())} // a side job, such as a title
 	}
 	w := &writer{}
-	at, found := readChart(h.context)
-	order, unknown := understandChart(h.last(), at)
+	at, found := readChart(h.Context)
+	order, unknown := understandChart(h.Last(), at)
 	switch {
 	case !found:
-		w.text("I do not know which chart you are looking at, so I did nothing. Open one, and ask again.")
+		w.Text("I do not know which chart you are looking at, so I did nothing. Open one, and ask again.")
 	case order == nil:
 		w.declineChart(req, unknown)
 	default:
@@ -43,20 +45,23 @@ func chartStep(req model.Request) answer {
 		if next == nil {
 			break
 		}
-		if !offered(req.Tools, next.tool) {
-			w.text(fmt.Sprintf("I would need the tool %s for that, which is not available here.", next.tool))
+		if !offline.Offered(req.Tools, next.tool) {
+			w.Text(fmt.Sprintf("I would need the tool %s for that, which is not available here.", next.tool))
 			break
 		}
 		if !req.NoTools {
-			return toolCall(h, next.tool, next.input)
+			return offline.ToolCall(h, next.tool, next.input)
 		}
-		w.text("No tool can be used at this point. Please ask again.")
+		w.Text("No tool can be used at this point. Please ask again.")
 	}
-	if len(h.questions) <= 1 {
-		w.text("\n\n" + chartBadge)
+	if len(h.Questions) <= 1 {
+		w.Text("\n\n" + chartBadge)
 	}
-	return answer{text: w.b.String(), cites: w.cites}
+	return w.Answer()
 }
+
+// writer collects an answer's text and the footnotes of its numbers.
+type writer struct{ offline.Writer }
 
 const chartBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
 	"rules. " +
@@ -74,15 +79,15 @@ var chartSuggestions = []struct{ said, tool string }{
 }
 
 func (w *writer) declineChart(req model.Request, unknown string) {
-	w.text("I am the offline planner and know only a few requests; I did not understand this one, so I did nothing.")
+	w.Text("I am the offline planner and know only a few requests; I did not understand this one, so I did nothing.")
 	if unknown != "" {
-		w.text(" " + unknown)
+		w.Text(" " + unknown)
 	}
-	w.text(" I can do, for example:\n")
+	w.Text(" I can do, for example:\n")
 	n := 0
 	for _, s := range chartSuggestions {
-		if n < 3 && offered(req.Tools, s.tool) {
-			w.text("\n- `" + s.said + "`")
+		if n < 3 && offline.Offered(req.Tools, s.tool) {
+			w.Text("\n- `" + s.said + "`")
 			n++
 		}
 	}
@@ -90,7 +95,7 @@ func (w *writer) declineChart(req model.Request, unknown string) {
 
 // chartTurn is what an order is carried out with.
 type chartTurn struct {
-	h  history
+	h  offline.History
 	at chartAt
 }
 
@@ -123,7 +128,7 @@ func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
 		"cot":       "get_cot_positioning",
 		"headlines": "get_headlines",
 	}[o.kind]
-	c := t.h.result(tool)
+	c := t.h.Result(tool)
 	if c == nil {
 		return &chartCall{tool, map[string]any{"symbol": symbol}}
 	}
@@ -144,10 +149,10 @@ func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
 }
 
 // strokes are the calls that have drawn for the last request, in their order.
-func (t *chartTurn) strokes() []*call {
-	var list []*call
-	for _, c := range t.h.open {
-		if strings.HasPrefix(c.name, "draw_") && c.answered {
+func (t *chartTurn) strokes() []*offline.Call {
+	var list []*offline.Call
+	for _, c := range t.h.Calls {
+		if strings.HasPrefix(c.Name, "draw_") && c.Answered {
 			list = append(list, c)
 		}
 	}

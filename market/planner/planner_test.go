@@ -1,4 +1,4 @@
-package offline_test
+package planner_test
 
 import (
 	"encoding/json"
@@ -17,11 +17,11 @@ import (
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
 	core "github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/market/planner"
 	marketdb "github.com/footnotehq/footnote/market/sqlite"
 	drawingtools "github.com/footnotehq/footnote/market/tool/drawing"
 	markettools "github.com/footnotehq/footnote/market/tool/market"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/store/storetest"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -157,7 +157,7 @@ func (c *chartTalk) ask(question string) string {
 		}, map[string]any{"type": "text", "text": chart}))
 	c.calls, c.drawn = nil, nil
 	for range 8 {
-		reply, err := offline.Chart{}.Step(c.t.Context(), model.Request{
+		reply, err := planner.Chart{}.Step(c.t.Context(), model.Request{
 			Tools:    c.definitions(),
 			Messages: c.msgs,
 		}, &deaf{t: c.t})
@@ -583,7 +583,7 @@ func TestChartCalendar(t *testing.T) {
 func TestChartWithout(t *testing.T) {
 	step := func(tools string, blocks ...map[string]any) string {
 		t.Helper()
-		reply, err := offline.Chart{}.Step(t.Context(), model.Request{
+		reply, err := planner.Chart{}.Step(t.Context(), model.Request{
 			Tools:    json.RawMessage(tools),
 			Messages: []model.Message{message("user", blocks...)},
 		}, &deaf{t: t})

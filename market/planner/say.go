@@ -1,10 +1,11 @@
-package offline
+package planner
 
 import (
 	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // stats reads how a person's trades of a period went. Periods are counted from the
@@ -16,7 +17,7 @@ func (o *chartOrder) stats(t *chartTurn, w *writer) *chartCall {
 	}
 	period := ""
 	if o.period != "" {
-		c := t.h.result("get_trade_history")
+		c := t.h.Result("get_trade_history")
 		if c == nil {
 			return &chartCall{"get_trade_history", map[string]any{"limit": 1}} // it says what time it is there
 		}
@@ -29,7 +30,7 @@ func (o *chartOrder) stats(t *chartTurn, w *writer) *chartCall {
 		period = "`" + from.Format(time.DateOnly) + "` to `" + to.AddDate(0, 0, -1).Format(time.DateOnly) + "` (" +
 			plainPeriod(o.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
 	}
-	c := t.h.result("get_trade_stats")
+	c := t.h.Result("get_trade_stats")
 	if c == nil {
 		return &chartCall{"get_trade_stats", in}
 	}
@@ -55,7 +56,7 @@ func plainPeriod(p string) string {
 
 func upperFirstMonth(p string) string {
 	if namedMonth.MatchString(p) {
-		return upperFirst(p)
+		return offline.UpperFirst(p)
 	}
 	return p
 }
@@ -66,7 +67,7 @@ func (w *writer) traded(t toldTable, period string) {
 		period = "all of the journal"
 	}
 	if len(t.Rows) == 0 {
-		w.text("The journal has no closed trade of yours in this period: " + period + ".")
+		w.Text("The journal has no closed trade of yours in this period: " + period + ".")
 		return
 	}
 	for i := range t.Rows {
@@ -74,23 +75,23 @@ func (w *writer) traded(t toldTable, period string) {
 			continue
 		}
 		if i > 0 {
-			w.text("\n\n")
+			w.Text("\n\n")
 		}
 		w.total(t, i)
 		w.groupsOf(t, i, "session ", "By session")
 		w.groupsOf(t, i, "pair ", "By pair")
 	}
-	w.text("\n\nPeriod: " + period + ". Trades count when they were closed; times are UTC.")
+	w.Text("\n\nPeriod: " + period + ". Trades count when they were closed; times are UTC.")
 }
 
 // total says one row of all trades in a currency.
 func (w *writer) total(t toldTable, row int) {
 	num := func(before, column string, digits int) {
-		w.text(before)
+		w.Text(before)
 		w.num(t, row, column, digits)
 	}
 	money := func(before, column string) {
-		w.text(before)
+		w.Text(before)
 		w.money(t, row, column)
 	}
 	num("You closed ", "trades", -1)
@@ -98,14 +99,14 @@ func (w *writer) total(t toldTable, row int) {
 	num(" won and ", "losses", -1)
 	num(" lost, a win rate of ", "win_rate_percent", 1)
 	money(" percent. The net result is **", "net")
-	w.text("**")
+	w.Text("**")
 	if name, _ := t.at(row, "currency").(string); name != "" {
-		w.text(" ")
+		w.Text(" ")
 		w.words(t, row, "currency")
 	}
 	money(": ", "profit")
 	money(" of profits and ", "loss")
-	w.text(" of losses")
+	w.Text(" of losses")
 	if _, ok := t.value(row, "profit_factor"); ok {
 		num(", a profit factor of ", "profit_factor", 2)
 	}
@@ -114,7 +115,7 @@ func (w *writer) total(t toldTable, row int) {
 	money("; the largest drawdown was ", "max_drawdown")
 	num(". The longest streaks were ", "longest_winning_streak", -1)
 	num(" wins and ", "longest_losing_streak", -1)
-	w.text(" losses.")
+	w.Text(" losses.")
 }
 
 // groupsOf says the rows of a kind that belong to a total, one after the other.
@@ -127,13 +128,13 @@ func (w *writer) groupsOf(t toldTable, total int, kind, title string) {
 			continue
 		}
 		if n == 0 {
-			w.text("\n\n" + title + ":\n")
+			w.Text("\n\n" + title + ":\n")
 		}
-		w.text("\n- " + name + ": ")
+		w.Text("\n- " + name + ": ")
 		w.money(t, i, "net")
-		w.text(" over ")
+		w.Text(" over ")
 		w.num(t, i, "trades", -1)
-		w.text(" trades")
+		w.Text(" trades")
 		n++
 	}
 }
@@ -148,9 +149,9 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 	if symbol == "" {
 		symbol = t.at.symbol
 	}
-	var asked []*call
-	for _, c := range t.h.open {
-		if c.name == "get_news_events" && c.answered {
+	var asked []*offline.Call
+	for _, c := range t.h.Calls {
+		if c.Name == "get_news_events" && c.Answered {
 			asked = append(asked, c)
 		}
 	}
@@ -163,7 +164,7 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 	}
 	now := told.Now.UTC()
 	if told.Ends.IsZero() {
-		w.text("No calendar is loaded for the currencies of " + symbol +
+		w.Text("No calendar is loaded for the currencies of " + symbol +
 			": whether anything is scheduled is not known.")
 		w.marketNow(told, now)
 		return nil
@@ -192,7 +193,7 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 		return nil
 	}
 	if when != o.period {
-		w.text("Nothing is scheduled in the next `24` hours for the currencies of " + symbol + ".\n\n")
+		w.Text("Nothing is scheduled in the next `24` hours for the currencies of " + symbol + ".\n\n")
 	}
 	w.calendar(told, symbol, when, 0, len(told.Rows))
 	w.marketNow(told, now)
@@ -208,16 +209,16 @@ func (w *writer) today(t toldTable, symbol string, now time.Time) {
 	}
 	w.calendar(t, symbol, "later today", 0, n)
 	if n < len(t.Rows) {
-		w.text("\n\n")
+		w.Text("\n\n")
 		w.calendar(t, symbol, "in the hours after midnight", n, len(t.Rows))
 	}
 	w.marketNow(t, now)
 }
 
 func (w *writer) marketNow(t toldTable, now time.Time) {
-	w.text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
+	w.Text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
 	if !t.Ends.IsZero() && t.Ends.Before(t.To) {
-		w.text(" The calendar that is loaded ends at `" + clock(t.Ends) + "`: what comes after is not known.")
+		w.Text(" The calendar that is loaded ends at `" + clock(t.Ends) + "`: what comes after is not known.")
 	}
 	w.synthetic(t)
 }
@@ -225,111 +226,113 @@ func (w *writer) marketNow(t toldTable, now time.Time) {
 // calendar lists events.
 func (w *writer) calendar(t toldTable, symbol, when string, from, to int) {
 	if from == to {
-		w.text("Nothing is scheduled " + when + " for the currencies of " + symbol + ".")
+		w.Text("Nothing is scheduled " + when + " for the currencies of " + symbol + ".")
 		return
 	}
-	w.text("Scheduled " + when + " for the currencies of " + symbol + ":\n")
+	w.Text("Scheduled " + when + " for the currencies of " + symbol + ":\n")
 	for i := from; i < min(to, from+mostListed); i++ {
-		w.text("\n- ")
+		w.Text("\n- ")
 		w.when(t, i, "time")
-		w.text(" ")
+		w.Text(" ")
 		w.words(t, i, "currency")
-		w.text(" ")
+		w.Text(" ")
 		w.words(t, i, "title")
-		w.text(" (")
+		w.Text(" (")
 		w.words(t, i, "impact")
-		w.text(")")
+		w.Text(")")
 		unit, _ := t.at(i, "unit").(string)
 		for _, name := range []string{"actual", "forecast", "previous"} {
 			if _, ok := t.value(i, name); ok {
-				w.text(", " + name + " ")
+				w.Text(", " + name + " ")
 				w.num(t, i, name, -1)
-				w.text(unit)
+				w.Text(unit)
 			}
 		}
 	}
 	if to-from > mostListed {
-		w.text("\n- and more")
+		w.Text("\n- and more")
 	}
 }
 
 func (w *writer) marketPrice(t toldTable) {
 	if len(t.Rows) == 0 {
-		w.text("There is no price.")
+		w.Text("There is no price.")
 		return
 	}
 	w.words(t, 0, "symbol")
-	w.text(": bid **")
+	w.Text(": bid **")
 	w.num(t, 0, "bid", -1)
-	w.text("**, ask **")
+	w.Text("**, ask **")
 	w.num(t, 0, "ask", -1)
-	w.text("**")
+	w.Text("**")
 	if _, ok := t.value(0, "spread_pips"); ok {
-		w.text(", a spread of ")
+		w.Text(", a spread of ")
 		w.num(t, 0, "spread_pips", 1)
-		w.text(" pips")
+		w.Text(" pips")
 	}
-	w.text(", as of ")
+	w.Text(", as of ")
 	w.when(t, 0, "time")
-	w.text(" (UTC). The price is ")
+	w.Text(" (UTC). The price is ")
 	w.num(t, 0, "age_seconds", -1)
-	w.text(" seconds old.")
+	w.Text(" seconds old.")
 }
 
 // positions says what large traders hold.
 func (w *writer) positions(symbol string, t toldTable) {
 	if len(t.Rows) == 0 {
-		w.text("The reports were read and have none of " + symbol + ".")
+		w.Text("The reports were read and have none of " + symbol + ".")
 		return
 	}
-	w.text("Speculators in " + symbol + " held ")
+	w.Text("Speculators in " + symbol + " held ")
 	w.count(t, "noncommercial_long")
-	w.text(" contracts long and ")
+	w.Text(" contracts long and ")
 	w.count(t, "noncommercial_short")
-	w.text(" short on ")
+	w.Text(" short on ")
 	w.when(t, 0, "date")
-	w.text(": a net position of **")
+	w.Text(": a net position of **")
 	w.count(t, "noncommercial_net")
-	w.text("**")
+	w.Text("**")
 	if _, ok := t.value(0, "net_change"); ok {
-		w.text(", a change of ")
+		w.Text(", a change of ")
 		w.count(t, "net_change")
-		w.text(" in a week")
+		w.Text(" in a week")
 	}
-	w.text(". Hedgers held ")
+	w.Text(". Hedgers held ")
 	w.count(t, "commercial_long")
-	w.text(" long and ")
+	w.Text(" long and ")
 	w.count(t, "commercial_short")
-	w.text(" short; the open interest was ")
+	w.Text(" short; the open interest was ")
 	w.count(t, "open_interest")
-	w.text(". The report was published at ")
+	w.Text(". The report was published at ")
 	w.when(t, 0, "published")
-	w.text(" (UTC), so these positions are days old.")
+	w.Text(" (UTC), so these positions are days old.")
 }
 
 // count writes a number of contracts.
 func (w *writer) count(t toldTable, column string) {
 	v, ok := t.value(0, column)
 	if !ok {
-		w.text("not known")
+		w.Text("not known")
 		return
 	}
-	w.cite(figure(v), footnote.Cite{Result: t.ID, Row: new(0), Column: column, Value: exact(t.at(0, column))})
+	w.Cite(offline.Figure(v), footnote.Cite{
+		Result: t.ID, Row: new(0), Column: column, Value: offline.Exact(t.at(0, column)),
+	})
 }
 
 func (w *writer) headlines(symbol string, t toldTable) {
 	if len(t.Rows) == 0 {
-		w.text("The news was read and has no headline about the currencies of " + symbol + " in the last days.")
+		w.Text("The news was read and has no headline about the currencies of " + symbol + " in the last days.")
 		return
 	}
-	w.text("The newest headlines about the currencies of " + symbol + ":\n")
+	w.Text("The newest headlines about the currencies of " + symbol + ":\n")
 	for i := range t.Rows[:min(len(t.Rows), mostListed/2)] {
-		w.text("\n- ")
+		w.Text("\n- ")
 		w.when(t, i, "time")
-		w.text(" ")
+		w.Text(" ")
 		w.words(t, i, "title")
-		w.text(" (")
+		w.Text(" (")
 		w.words(t, i, "source")
-		w.text(")")
+		w.Text(")")
 	}
 }

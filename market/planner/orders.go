@@ -1,4 +1,4 @@
-package offline
+package planner
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // chartOrder is a request that was understood.
@@ -20,6 +22,14 @@ type chartOrder struct {
 	up      bool
 	tell    bool   // only say what would be drawn
 	period  string // stats, events; empty: none was said
+}
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
 }
 
 // chartKind is a kind of order: what tells one, and the words it may have.
@@ -111,7 +121,7 @@ func understandChart(said string, at chartAt) (o *chartOrder, unknown string) {
 			word = strings.Trim(word, ".-'/&")
 			if !k.words[word] && !chartFiller[word] && !strings.EqualFold(word, at.symbol) &&
 				!strings.EqualFold(word, at.timeframe) {
-				return nil, "I know no rule for the word `" + clip(word) + "` in it."
+				return nil, "I know no rule for the word `" + offline.Clip(word) + "` in it."
 			}
 		}
 		return o.read(rest, at)

@@ -1,4 +1,4 @@
-package offline
+package planner
 
 import (
 	"fmt"
@@ -6,19 +6,20 @@ import (
 
 	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/market/swing"
+	"github.com/footnotehq/footnote/model/offline"
 )
 
 // move reads candles, moves a level to a swing, and says so with the reason that the
 // trail keeps.
 func (o *chartOrder) move(t *chartTurn, w *writer) *chartCall {
 	if t.at.away {
-		w.text("The drawings cannot be read now, so I moved nothing. Please ask again.")
+		w.Text("The drawings cannot be read now, so I moved nothing. Please ask again.")
 		return nil
 	}
-	c := t.h.result("get_candles")
+	c := t.h.Result("get_candles")
 	if c == nil {
 		if len(o.movable(t, math.NaN())) == 0 {
-			w.text(o.nothing(t))
+			w.Text(o.nothing(t))
 			return nil
 		}
 		return t.candles()
@@ -29,23 +30,23 @@ func (o *chartOrder) move(t *chartTurn, w *writer) *chartCall {
 	}
 	m, why := o.plan(t, b)
 	if m == nil {
-		w.text(why)
+		w.Text(why)
 		w.read(b, t.at.timeframe)
 		return nil
 	}
-	u := t.h.result("update_drawing")
+	u := t.h.Result("update_drawing")
 	if u == nil {
 		return &chartCall{"update_drawing", m.input}
 	}
-	if u.failed {
-		w.text("I moved nothing: `" + clip(u.content) + "`")
+	if u.Failed {
+		w.Text("I moved nothing: `" + offline.Clip(u.Content) + "`")
 	} else {
-		w.text("I moved " + m.name + " from `" + b.price(m.from) + "` " + m.direction + " to ")
+		w.Text("I moved " + m.name + " from `" + b.price(m.from) + "` " + m.direction + " to ")
 		w.swing(b, m.to)
-		w.text(", " + m.which + ".")
+		w.Text(", " + m.which + ".")
 	}
 	if m.chosen != "" {
-		w.text(" " + m.chosen)
+		w.Text(" " + m.chosen)
 	}
 	w.read(b, t.at.timeframe)
 	return nil
@@ -180,7 +181,7 @@ func (o *chartOrder) update(t *chartTurn, b *bars, d drawing.Drawing, m *movemen
 		t.at.timeframe, b.say(m.to))
 	beyond := map[bool]string{true: "below", false: "above"}[o.support]
 	in := map[string]any{
-		"drawingId": d.ID, "reason": upperFirst(reason),
+		"drawingId": d.ID, "reason": offline.UpperFirst(reason),
 		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", o.side(),
 			t.at.timeframe, b.say(m.to), beyond),
 	}
