@@ -24,7 +24,8 @@ func DemoShop(ctx context.Context, data string) (map[string]string, error) {
 	return map[string]string{"shop": path}, nil
 }
 
-// DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start with.
+// DemoWorkspaces creates the demo's folder for workspaces in a data folder, and the files that new workspaces start
+// with.
 func DemoWorkspaces(data string) (string, error) {
 	folder := filepath.Join(data, "workspaces")
 	return folder, demo.WriteWorkspace(filepath.Join(folder, workspace.Template))

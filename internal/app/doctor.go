@@ -163,7 +163,8 @@ func checkSources(ctx context.Context, c config.Config, scope doctor.Scope, o Do
 	var checks []doctor.Check
 	for _, t := range c.Tools.Search {
 		if _, ok := c.Sources[t.Source]; !ok {
-			checks = append(checks, doctor.Fail("search", fmt.Sprintf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)))
+			checks = append(checks, doctor.Fail("search", fmt.Sprintf(
+				"tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)))
 		}
 	}
 	children := newChildren(c)

@@ -133,8 +133,8 @@ func (a *App) shutdown(server *http.Server, conns *unusedConns, api *httpapi.Ser
 	return nil
 }
 
-// unusedConns tracks connections that have not sent a complete request yet, such as those that browsers open in advance.
-// Shutdown of net/http treats them as idle only after 5 s.
+// unusedConns tracks connections that have not sent a complete request yet, such as those that browsers open in
+// advance. Shutdown of net/http treats them as idle only after 5 s.
 type unusedConns struct {
 	mu     sync.Mutex // guards below
 	conns  map[net.Conn]struct{}
