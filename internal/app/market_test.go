@@ -126,12 +126,13 @@ func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
 func TestDoctorLooksAtTheMarket(t *testing.T) {
 	var c config.Config
 	withMarket(t)(&c)
-	if got := checkMarket(t.Context(), c, doctor.Scope{Hosts: hostsOf}); len(got) != 1 || got[0] != (doctor.OK("market", "1 symbol")) {
+	scope := doctor.Scope{Hosts: hostsOf}
+	if got := checkMarket(t.Context(), c, scope); len(got) != 1 || got[0] != (doctor.OK("market", "1 symbol")) {
 		t.Errorf("a loaded one: %v", got)
 	}
 	missing := filepath.Join(t.TempDir(), "market.db")
 	c.Market.Store = config.Secret(missing)
-	if got := checkMarket(t.Context(), c, doctor.Scope{Hosts: hostsOf}); len(got) != 1 || got[0].State != "warn" ||
+	if got := checkMarket(t.Context(), c, scope); len(got) != 1 || got[0].State != "warn" ||
 		!strings.Contains(got[0].Detail, "market import") {
 		t.Errorf("a missing one: %v", got)
 	}
@@ -141,7 +142,7 @@ func TestDoctorLooksAtTheMarket(t *testing.T) {
 	if err := os.WriteFile(missing, []byte("this is no database, only some text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := checkMarket(t.Context(), c, doctor.Scope{Hosts: hostsOf}); len(got) != 1 || !got[0].Failed() {
+	if got := checkMarket(t.Context(), c, scope); len(got) != 1 || !got[0].Failed() {
 		t.Errorf("no database: %v", got)
 	}
 }
