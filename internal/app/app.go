@@ -197,7 +197,8 @@ func (a *App) drive(ctx context.Context) (err error) {
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
 		Access:  a.allowed(),
-		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Relay: a.publish(),
+		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store),
+		Relay:  a.publish(),
 		Recall: a.cfg.Recall, Now: clock(a.store),
 		Refused: a.refused,
 	})

@@ -112,7 +112,8 @@ func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
 			if !found {
 				return agent.Policy{},
 					&config.Invalid{Err: fmt.Errorf(
-						"coder.%s has %q, which is not a tool of the coder; its tools are %s", setting, glob, strings.Join(known, ", "))}
+						"coder.%s has %q, which is not a tool of the coder; its tools are %s",
+						setting, glob, strings.Join(known, ", "))}
 			}
 		}
 	}

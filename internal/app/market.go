@@ -88,7 +88,9 @@ func checkMarket(ctx context.Context, c config.Config, scope doctor.Scope) []doc
 	}
 	if !config.PostgresURL(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
-			return []doctor.Check{doctor.Warn("market", where+" does not exist yet; load data with footnote market import")}
+			return []doctor.Check{
+				doctor.Warn("market", where+" does not exist yet; load data with footnote market import"),
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)

@@ -170,7 +170,8 @@ func (u *unusedConns) close() {
 
 func (a *App) gauges() error {
 	return errors.Join(
-		a.metrics.Gauge("footnote_audit_lag_events", "Number of events that the audit lags behind the log.", a.audit.Lag),
+		a.metrics.Gauge("footnote_audit_lag_events", "Number of events that the audit lags behind the log.",
+			a.audit.Lag),
 		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 {
 			return int64(a.hub.Readers())
 		}),
