@@ -172,7 +172,7 @@ func (w *Workspaces) Tools() []tool.Tool {
 // Names returns the names of the tools, also of those that need commands.
 func Names() []string {
 	var names []string
-	for _, s := range []tool.Spec{readSpec, writeSpec, editSpec, bash{}.Spec(), globSpec, grepSpec} {
+	for _, s := range []tool.Spec{readSpec, writeSpec, editSpec, bash{&Workspaces{}}.Spec(), globSpec, grepSpec} {
 		names = append(names, s.Name)
 	}
 	return names
