@@ -1,9 +1,15 @@
 package source
 
-import "strings"
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
-// Dialect describes the SQL of an engine. Whatever writes statements takes the differences between engines from here.
-// A field left empty means standard SQL, as its comment says.
+// Dialect describes the SQL of an engine. Everything that writes statements takes the differences between engines from
+// here and never asks for an engine's name. NewDialect fills empty fields with what their comments call the default.
 type Dialect struct {
 	// Name is shown to people and models: "sqlite", "duckdb", "postgres".
 	Name string
@@ -11,6 +17,109 @@ type Dialect struct {
 	Rules string
 	// QuoteName quotes one identifier. Nil means double quotes.
 	QuoteName func(name string) string
+	Limit     Expr // the clause that ends a statement of x rows; default LIMIT x
+
+	// IsNumber is the condition that x is a number. It is set for engines whose columns hold values of any type:
+	// there, dates are texts, and truth values are 0 and 1. Empty means that columns are typed.
+	IsNumber  Expr
+	Text      Expr // x as a text; default CAST
+	Roundable Expr // x as a type that round(x, digits) takes; default x itself
+
+	Day         Expr // x, the literal of a text such as '2024-01-31', as a day; default DATE x
+	DayArgument Expr // the same for an argument; default CAST
+	Date        Expr // the day of the timestamp x; default CAST
+	Timestamp   Expr // the text x as a timestamp; default CAST
+	// FromSeconds and FromMilliseconds turn x, a count since 1970, into a time in UTC. Without them, such counts are
+	// not recognized as times.
+	FromSeconds, FromMilliseconds Expr
+	// Periods are the texts for the year, quarter, month, week and day of x: 2024, 2024-Q1, 2024-01, and 2024-01-31
+	// for a day or for the Monday of a week.
+	Periods map[string]Expr
+	// Parts are the parts of x that come again: weekday, "month of the year" and hour. The default is the hour.
+	Parts map[string]Part
+	// OnWeekdays is the condition that x is on one of some days. Nil compares the names of the weekdays.
+	OnWeekdays func(x string, days []time.Weekday) string
+	// Before is the day n units before a day such as 2024-01-31; the unit is year, month, week or day. The default
+	// subtracts an INTERVAL.
+	Before       func(day string, n int, unit string) string
+	Elapsed      Expr // days from the date x to the date y, and parts of days if they are times
+	ElapsedTime  Expr // the same for timestamps; default Elapsed
+	CalendarDays Expr // whole days from the time x to the time y; without it, profiles do not show them
+
+	// Median and StdDev are aggregates of x. Without them, they are computed from simpler ones.
+	Median, StdDev Expr
+	// Materialized says that WITH … AS MATERIALIZED computes a query once.
+	Materialized bool
+
+	TextSearch   TextSearch
+	LikeFolds    bool // LIKE ignores the case of ASCII letters, and of no others
+	Fold         Expr // the text x without case, and without accents if FoldsAccents; default lower
+	FoldsAccents bool
+	Position     Expr // where the text y begins in the text x; default position
+	Greatest     Expr // the greater of the numbers x and y; default greatest
+	Divide       Expr // x divided by y as integers; default x / y
+	// SameBytes is the condition that the texts x, a column, and y, an argument, have the same bytes. Without it, no
+	// searched table can be limited to an organization's rows.
+	SameBytes Expr
+}
+
+// Part is a part of a date that comes again, as it is shown, and what puts it in order.
+type Part struct{ Name, Order Expr }
+
+// TextSearch is a way to search texts.
+type TextSearch int
+
+// The ways to search texts.
+const (
+	SearchLike     TextSearch = iota // LIKE, without an index
+	SearchFTS5                       // an FTS5 table if one is configured, else LIKE
+	SearchTSVector                   // tsvector and tsquery
+)
+
+// Expr is an expression with {x} and {y} in the places of its operands.
+type Expr string
+
+// Of returns the expression with its operands.
+func (e Expr) Of(x string, y ...string) string {
+	return strings.NewReplacer("{x}", x, "{y}", strings.Join(y, "")).Replace(string(e))
+}
+
+// NewDialect returns a dialect whose empty fields have their defaults.
+func NewDialect(d Dialect) *Dialect {
+	for _, f := range []struct {
+		field   *Expr
+		initial Expr
+	}{
+		{&d.Limit, "LIMIT {x}"}, {&d.Text, "CAST({x} AS TEXT)"}, {&d.Roundable, "{x}"}, {&d.Day, "DATE {x}"},
+		{&d.DayArgument, "CAST({x} AS DATE)"}, {&d.Date, "CAST({x} AS DATE)"}, {&d.Timestamp, "CAST({x} AS TIMESTAMP)"},
+		{&d.ElapsedTime, d.Elapsed}, {&d.Fold, "lower({x})"}, {&d.Position, "position({y} IN {x})"},
+		{&d.Greatest, "greatest({x}, {y})"}, {&d.Divide, "{x} / {y}"},
+	} {
+		*f.field = cmp.Or(*f.field, f.initial)
+	}
+	if _, ok := d.Parts["hour"]; !ok {
+		hours := map[string]Part{"hour": {"EXTRACT(HOUR FROM {x})", "EXTRACT(HOUR FROM {x})"}}
+		for name, part := range d.Parts {
+			hours[name] = part
+		}
+		d.Parts = hours
+	}
+	if d.OnWeekdays == nil {
+		name := d.Parts["weekday"].Name
+		d.OnWeekdays = func(x string, days []time.Weekday) string {
+			names := make([]string, len(days))
+			for i, day := range days {
+				names[i] = "'" + day.String() + "'"
+			}
+			return name.Of(x) + " IN (" + strings.Join(names, ", ") + ")"
+		}
+	}
+	if d.Before == nil {
+		d.Before = func(day string, n int, unit string) string {
+			return fmt.Sprintf("DATE '%s' - INTERVAL '%d' %s", day, n, strings.ToUpper(unit))
+		}
+	}
+	return &d
 }
 
 // Quote quotes one identifier. Pass it only names from a source's catalog, never names from an input.
@@ -28,3 +137,9 @@ func (d *Dialect) Table(t Table) string {
 	}
 	return d.Quote(t.Schema) + "." + d.Quote(t.Name)
 }
+
+// First returns the clause that limits a statement to its first n rows, with a space before it.
+func (d *Dialect) First(n int) string { return " " + d.Limit.Of(strconv.Itoa(n)) }
+
+// Typed reports whether every value of a column has the column's type.
+func (d *Dialect) Typed() bool { return d.IsNumber == "" }

@@ -274,7 +274,7 @@ func (w *sqlWriter) whyPart(d *dim) string {
 	by := whole
 	if d != nil {
 		expr, keys := part.dimValue(*d)
-		by, label, group = d.name, "CAST("+expr+" AS TEXT)", " GROUP BY "+strings.Join(keys, ", ")
+		by, label, group = d.name, w.dialect.Text.Of(expr), " GROUP BY "+strings.Join(keys, ", ")
 	}
 	return "SELECT " + quoteText(by) + " AS " + q("split_by") + ", " + label + " AS " + q("value") + ", " + from +
 		" AS " + q("before") + ", " + to + " AS " + q("after") + ", " +

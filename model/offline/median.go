@@ -7,9 +7,9 @@ import (
 
 // Medians, which not every engine has.
 
-// sqliteMedian takes the mean of the one or two middle values, as SQLite has no median
-// everywhere; other measures stand beside it.
-func (w *sqlWriter) sqliteMedian() string {
+// middleOfRows takes the mean of the one or two middle values, where the engine has no median; other measures stand
+// beside it.
+func (w *sqlWriter) middleOfRows() string {
 	sel, group := w.dims()
 	q := func(s string) string { return w.dialect.Quote(s) }
 	over := ""
@@ -76,13 +76,10 @@ func (w *sqlWriter) medianPer() string {
 		names = append(names, q(d.as))
 	}
 	outer := &sqlWriter{pl: w.pl, dialect: w.dialect, wrapped: true, bare: w.bare}
-	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
+	median := w.dialect.Median.Of(q("v"))
 	from := "(" + inner + ") AS " + q("each")
 	where := ""
-	switch w.dialect.Name {
-	case "duckdb":
-		median = "MEDIAN(CAST(" + q("v") + " AS DOUBLE))"
-	case "sqlite":
+	if median == "" {
 		part := ""
 		if len(names) > 0 {
 			part = "PARTITION BY " + strings.Join(names, ", ")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Figures over time: by parts that come again (the days of the week), their growth from
@@ -74,59 +75,16 @@ func (ps *parser) onDays(pl *plan) *declined {
 	return nil
 }
 
-// part is a part of a date that comes again, as it is shown, and what it is ordered by.
-func (w *sqlWriter) part(q, part string) (name, key string) {
-	switch w.dialect.Name + " " + part {
-	case "sqlite weekday":
-		return nameOf("strftime('%w', "+q+")", weekdayNames, func(i int) string {
-			return quoteText(strconv.Itoa((i + 1) % 7))
-		}), "(strftime('%w', " + q + ") + 6) % 7"
-	case "sqlite month of the year":
-		return nameOf("strftime('%m', "+q+")", monthNames, func(i int) string {
-			return quoteText(strconv.Itoa(101 + i)[1:])
-		}), "strftime('%m', " + q + ")"
-	case "sqlite hour":
-		e := "CAST(strftime('%H', " + q + ") AS INTEGER)"
-		return e, e
-	case "postgres weekday":
-		return "to_char(" + q + ", 'FMDay')", "EXTRACT(ISODOW FROM " + q + ")"
-	case "postgres month of the year":
-		return "to_char(" + q + ", 'FMMonth')", "EXTRACT(MONTH FROM " + q + ")"
-	case "duckdb weekday":
-		return "dayname(" + q + ")", "isodow(" + q + ")"
-	case "duckdb month of the year":
-		return "monthname(" + q + ")", "month(" + q + ")"
-	}
-	e := "EXTRACT(HOUR FROM " + q + ")"
-	return e, e
-}
-
 // onDays is the condition that a date is one of some days of the week.
 func (w *sqlWriter) onDays(f filter) string {
-	name, _ := w.part(w.moment(f.col), "weekday")
-	var days []string
+	var days []time.Weekday
 	for _, v := range f.values {
-		if w.dialect.Name == "sqlite" {
-			v = strconv.Itoa((slices.Index(weekdayNames, v) + 1) % 7)
-		}
-		days = append(days, quoteText(v))
+		days = append(days, time.Weekday((slices.Index(weekdayNames, v)+1)%7))
 	}
-	if w.dialect.Name == "sqlite" {
-		name = "strftime('%w', " + w.moment(f.col) + ")"
-	}
-	return name + " IN (" + strings.Join(days, ", ") + ")"
+	return w.dialect.OnWeekdays(w.moment(f.col), days)
 }
 
 var monthNames = strings.Fields("January February March April May June July August September October November December")
-
-// nameOf chooses a name by a key.
-func nameOf(key string, names []string, when func(i int) string) string {
-	e := "CASE " + key
-	for i, n := range names {
-		e += " WHEN " + when(i) + " THEN " + quoteText(n)
-	}
-	return e + " END"
-}
 
 // placeOf is the place of a part's name in its cycle.
 func placeOf(name, part string) string {

@@ -236,7 +236,7 @@ func newTable(p *profile, st source.Table) *table {
 // scan counts what is in a table's columns. What cannot be counted in time stays
 // unknown; the planner then knows less and declines more.
 func (t *table) scan(ctx context.Context, src source.Source) error {
-	sample := fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", t.from(), sampleRows, t.p.dialect.Quote("sample"))
+	sample := "(SELECT * FROM " + t.from() + t.p.dialect.First(sampleRows) + ") AS " + t.p.dialect.Quote("sample")
 	if t.rows <= 1_000_000 {
 		err := t.scanColumns(ctx, src, t.from(), true)
 		if err == nil {
@@ -359,8 +359,7 @@ func (c *column) setEpoch(lo, hi any) {
 	a, ok1 := lo.(int64)
 	b, ok2 := hi.(int64)
 	named := slices.ContainsFunc(splitName(c.name), func(w string) bool { return epochNames[w] })
-	if dialect := c.t.p.dialect.Name; !ok1 || !ok2 || !named || dialect != "sqlite" && dialect != "duckdb" &&
-		dialect != "postgres" {
+	if !ok1 || !ok2 || !named || c.t.p.dialect.FromSeconds == "" {
 		return
 	}
 	const first, last = 631_152_000, 4_102_444_800

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,25 +31,10 @@ func (w *sqlWriter) col(c *column) string {
 	if c.epoch == 0 {
 		return name
 	}
-	return fromEpoch(w.dialect, name, c.epoch)
-}
-
-// fromEpoch is a count of seconds (per 1) or milliseconds (per 1000) since 1970 as a
-// time in UTC.
-func fromEpoch(dialect *source.Dialect, x string, per int64) string {
-	switch {
-	case dialect.Name == "duckdb" && per == 1:
-		return "epoch_ms(" + x + " * 1000)"
-	case dialect.Name == "duckdb":
-		return "epoch_ms(" + x + ")"
-	case dialect.Name == "postgres" && per == 1:
-		return "(to_timestamp(" + x + ") AT TIME ZONE 'UTC')"
-	case dialect.Name == "postgres":
-		return "(to_timestamp(" + x + " / 1000.0) AT TIME ZONE 'UTC')"
-	case per == 1:
-		return "datetime(" + x + ", 'unixepoch')"
+	if c.epoch == 1 {
+		return w.dialect.FromSeconds.Of(name)
 	}
-	return "datetime(" + x + " / 1000, 'unixepoch')"
+	return w.dialect.FromMilliseconds.Of(name)
 }
 
 func (w *sqlWriter) label(t *table) string {
@@ -61,84 +45,23 @@ func (w *sqlWriter) label(t *table) string {
 	return strings.Join(parts, " || ' ' || ")
 }
 
-// day is a date literal.
-func (w *sqlWriter) day(iso string) string {
-	if w.dialect.Name == "sqlite" {
-		return quoteText(iso)
-	}
-	return "DATE " + quoteText(iso)
-}
-
 // bucket is the period a date falls into: 2024, 2024-Q1, 2024-01, 2024-01-31.
 func (w *sqlWriter) bucket(c *column, size string) string {
-	q := w.col(c)
 	if c.year {
-		return q
+		return w.col(c)
 	}
 	if cyclic(size) {
-		name, _ := w.part(w.moment(c), size)
-		return name
+		return w.dialect.Parts[size].Name.Of(w.moment(c))
 	}
-	if w.dialect.Name == "sqlite" {
-		switch size {
-		case "year":
-			return "strftime('%Y', " + q + ")"
-		case "quarter":
-			return "strftime('%Y', " + q + ") || '-Q' || ((CAST(strftime('%m', " + q + ") AS INTEGER) + 2) / 3)"
-		case "month":
-			return "strftime('%Y-%m', " + q + ")"
-		case "week":
-			return "date(" + q + ", '-6 days', 'weekday 1')"
-		}
-		return "date(" + q + ")"
-	}
-	q = w.moment(c)
-	if w.dialect.Name == "postgres" {
-		format := map[string]string{
-			"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD",
-		}[size]
-		if size == "week" {
-			return "to_char(date_trunc('week', " + q + "), 'YYYY-MM-DD')"
-		}
-		return "to_char(" + q + ", " + quoteText(format) + ")"
-	}
-	switch size {
-	case "year":
-		return "strftime(" + q + ", '%Y')"
-	case "quarter":
-		return "year(" + q + ") || '-Q' || quarter(" + q + ")"
-	case "month":
-		return "strftime(" + q + ", '%Y-%m')"
-	case "week":
-		return "strftime(date_trunc('week', " + q + "), '%Y-%m-%d')"
-	}
-	return "strftime(" + q + ", '%Y-%m-%d')"
+	return w.dialect.Periods[size].Of(w.moment(c))
 }
 
 // moment is a date column as something that functions of dates take.
 func (w *sqlWriter) moment(c *column) string {
-	q := w.col(c)
-	if w.dialect.Name == "sqlite" || c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
-		return q
+	if c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
+		return w.col(c)
 	}
-	return "CAST(" + q + " AS TIMESTAMP)"
-}
-
-// back is the day n units before a day.
-func (w *sqlWriter) back(iso string, n int, unit string) string {
-	if unit == "quarter" {
-		n, unit = n*3, "month"
-	}
-	if w.dialect.Name == "sqlite" {
-		if unit == "week" {
-			n, unit = n*7, "day"
-		}
-		return fmt.Sprintf("date('%s', '-%d %ss')", iso, n, unit)
-	}
-	if w.dialect.Name == "postgres" {
-		return fmt.Sprintf("DATE '%s' - INTERVAL '%d %s'", iso, n, unit)
-	}
-	return fmt.Sprintf("DATE '%s' - INTERVAL %d %s", iso, n, strings.ToUpper(unit))
+	return w.dialect.Timestamp.Of(w.col(c))
 }
 
 func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -234,21 +157,21 @@ func (w *sqlWriter) period(f filter) string {
 	}
 	if p.back > 0 {
 		if f.col.stamp {
-			if w.dialect.Name == "sqlite" {
-				q = "date(" + q + ")"
-			} else {
-				q = "CAST(" + q + " AS DATE)"
-			}
+			q = w.dialect.Date.Of(q)
 		}
-		return q + " > " + w.back(f.col.max, p.back, p.unit)
+		n, unit := p.back, p.unit
+		if unit == "quarter" {
+			n, unit = n*3, "month"
+		}
+		return q + " > " + w.dialect.Before(f.col.max, n, unit)
 	}
 	q = w.moment(f.col)
 	var parts []string
 	if p.from != "" {
-		parts = append(parts, q+" >= "+w.day(p.from))
+		parts = append(parts, q+" >= "+w.dialect.Day.Of(quoteText(p.from)))
 	}
 	if p.to != "" {
-		parts = append(parts, q+" < "+w.day(p.to))
+		parts = append(parts, q+" < "+w.dialect.Day.Of(quoteText(p.to)))
 	}
 	return strings.Join(parts, " AND ")
 }
@@ -333,18 +256,10 @@ func (w *sqlWriter) value(m measure) string {
 	case m.times != nil:
 		return w.col(m.times) + " * " + w.col(m.col)
 	case m.since != nil:
-		if w.dialect.Name == "sqlite" {
-			return "julianday(" + w.col(m.col) + ") - julianday(" + w.col(m.since) + ")"
+		if m.col.stamp && m.since.stamp {
+			return w.dialect.ElapsedTime.Of(w.moment(m.since), w.moment(m.col))
 		}
-		if w.dialect.Name == "duckdb" && m.col.stamp && m.since.stamp {
-			// not the midnights between
-			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400"
-		}
-		if w.dialect.Name == "postgres" {
-			return "(EXTRACT(EPOCH FROM CAST(" + w.col(m.col) + " AS timestamp)) - EXTRACT(EPOCH FROM CAST(" +
-				w.col(m.since) + " AS timestamp))) / 86400"
-		}
-		return "date_diff('day', " + w.col(m.since) + ", " + w.col(m.col) + ")"
+		return w.dialect.Elapsed.Of(w.col(m.since), w.col(m.col))
 	}
 	return w.col(m.col)
 }
@@ -364,11 +279,8 @@ func (w *sqlWriter) measure(m measure) string {
 		return "1.0 * COUNT(*) / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggAvg && m.per != nil:
 		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
-	case m.agg == aggMedian && w.dialect.Name == "postgres":
-		return "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + w.value(m) + ")"
-	}
-	if m.agg == aggMedian && w.dialect.Name == "duckdb" {
-		return "MEDIAN(CAST(" + w.value(m) + " AS DOUBLE))" // a decimal's median would be rounded
+	case m.agg == aggMedian:
+		return w.dialect.Median.Of(w.value(m))
 	}
 	return strings.ToUpper(m.agg) + "(" + w.value(m) + ")"
 }
@@ -455,7 +367,7 @@ func (w *sqlWriter) withEquals() string {
 		best = "MIN"
 	}
 	once := "" // the figures of both readings are of one computation: sums of floats may differ in their last place
-	if w.dialect.Name == "duckdb" || w.dialect.Name == "postgres" || w.dialect.Name == "sqlite" {
+	if w.dialect.Materialized {
 		once = "MATERIALIZED "
 	}
 	name := w.dialect.Quote("ranked")
@@ -473,8 +385,8 @@ func (w *sqlWriter) groups() string {
 	switch {
 	case len(ms) == 1 && ms[0].agg == aggMedian && ms[0].per != nil:
 		return w.medianPer()
-	case w.dialect.Name == "sqlite" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
-		return w.sqliteMedian()
+	case w.dialect.Median == "" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
+		return w.middleOfRows()
 	}
 	return w.aggregate()
 }
@@ -510,7 +422,7 @@ func (w *sqlWriter) dims() (sel, group []string) {
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)
 			if cyclic(d.bucket) {
-				if _, key := w.part(w.moment(d.col), d.bucket); key != e {
+				if key := w.dialect.Parts[d.bucket].Order.Of(w.moment(d.col)); key != e {
 					group = append(group, key)
 				}
 			}
@@ -606,8 +518,7 @@ func (w *sqlWriter) order() string {
 	case cyclic(pl.dims[0].bucket) && w.wrapped:
 		keys = append(keys, placeOf(w.dialect.Quote(pl.dims[0].as), pl.dims[0].bucket))
 	case cyclic(pl.dims[0].bucket):
-		_, key := w.part(w.moment(pl.dims[0].col), pl.dims[0].bucket)
-		keys = append(keys, key)
+		keys = append(keys, w.dialect.Parts[pl.dims[0].bucket].Order.Of(w.moment(pl.dims[0].col)))
 	case pl.dims[0].bucket != "":
 	case len(pl.dims) == 1 && len(pl.measures) > 0:
 		byMeasure(true)
@@ -617,7 +528,7 @@ func (w *sqlWriter) order() string {
 	}
 	sql := " ORDER BY " + strings.Join(keys, ", ")
 	if pl.limit > 0 {
-		sql += " LIMIT " + strconv.Itoa(pl.limit)
+		sql += w.dialect.First(pl.limit)
 	}
 	return sql
 }
@@ -654,7 +565,7 @@ func (w *sqlWriter) list() string {
 		extra = append(extra, w.col(pl.rankBy)+" IS NOT NULL")
 	}
 	if pl.firstRow() {
-		return sql + w.where(w.col(pl.rankBy)+" = "+w.best()) + " ORDER BY 1" + w.atMost(1000)
+		return sql + w.where(w.col(pl.rankBy)+" = "+w.best()) + " ORDER BY 1" + w.dialect.First(1000)
 	}
 	sql += w.where(extra...)
 	switch {
@@ -681,7 +592,5 @@ func (w *sqlWriter) limit(otherwise int) string {
 	if w.pl.limit > 0 {
 		otherwise = w.pl.limit
 	}
-	return w.atMost(otherwise)
+	return w.dialect.First(otherwise)
 }
-
-func (w *sqlWriter) atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }

@@ -149,8 +149,8 @@ func (p *profile) statements(ctx context.Context, src source.Source) ([]string, 
 	var out []string
 	for _, t := range p.tables {
 		for _, q := range []string{
-			"SELECT * FROM " + t.from() + " LIMIT 10", "SELECT COUNT(*) FROM " + t.from(),
-			"SELECT DISTINCT * FROM " + t.from() + " LIMIT 10",
+			"SELECT * FROM " + t.from() + t.p.dialect.First(10), "SELECT COUNT(*) FROM " + t.from(),
+			"SELECT DISTINCT * FROM " + t.from() + t.p.dialect.First(10),
 		} {
 			row, err := firstRow(ctx, src, q)
 			if err != nil {

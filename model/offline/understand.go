@@ -319,7 +319,7 @@ func (pn *Planner) bind(ctx context.Context, name, sql string) (a *attempt, why 
 		return nil, "", err
 	}
 	sum, err := src.Query(ctx, source.Query{
-		SQL: "SELECT 1 FROM (" + sql + "\n) AS bound LIMIT 0",
+		SQL: "SELECT 1 FROM (" + sql + "\n) AS bound" + p.dialect.First(0),
 	}, func([]any) error { return nil })
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return nil, bad.Reason, nil

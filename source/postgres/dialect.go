@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -13,9 +14,35 @@ import (
 )
 
 // Dialect is Postgres's SQL.
-var Dialect = &source.Dialect{
-	Name: "postgres",
-}
+var Dialect = source.NewDialect(source.Dialect{
+	Name:             "postgres",
+	Roundable:        "CAST({x} AS numeric)",
+	DayArgument:      "{x}",
+	FromSeconds:      "(to_timestamp({x}) AT TIME ZONE 'UTC')",
+	FromMilliseconds: "(to_timestamp({x} / 1000.0) AT TIME ZONE 'UTC')",
+	Periods: map[string]source.Expr{
+		"year":    "to_char({x}, 'YYYY')",
+		"quarter": `to_char({x}, 'YYYY-"Q"Q')`,
+		"month":   "to_char({x}, 'YYYY-MM')",
+		"week":    "to_char(date_trunc('week', {x}), 'YYYY-MM-DD')",
+		"day":     "to_char({x}, 'YYYY-MM-DD')",
+	},
+	Parts: map[string]source.Part{
+		"weekday":           {Name: "to_char({x}, 'FMDay')", Order: "EXTRACT(ISODOW FROM {x})"},
+		"month of the year": {Name: "to_char({x}, 'FMMonth')", Order: "EXTRACT(MONTH FROM {x})"},
+	},
+	Before: func(day string, n int, unit string) string {
+		return fmt.Sprintf("DATE '%s' - INTERVAL '%d %s'", day, n, unit)
+	},
+	Elapsed:      "(EXTRACT(EPOCH FROM CAST({y} AS timestamp)) - EXTRACT(EPOCH FROM CAST({x} AS timestamp))) / 86400",
+	CalendarDays: "CAST({y} AS date) - CAST({x} AS date)",
+	Median:       "percentile_cont(0.5) WITHIN GROUP (ORDER BY {x})",
+	StdDev:       "stddev_samp({x})",
+	Materialized: true,
+	TextSearch:   source.SearchTSVector,
+	Position:     "strpos({x}, {y})",
+	SameBytes:    `{x} = {y} AND {x} COLLATE "C" = {y}`,
+})
 
 // Engine returns Postgres for the program's list of engines. Its sources share one parser.
 func Engine() engines.Engine {

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
@@ -11,8 +13,69 @@ import (
 )
 
 // Dialect is SQLite's SQL.
-var Dialect = &source.Dialect{
-	Name: "sqlite",
+var Dialect = source.NewDialect(source.Dialect{
+	Name:             "sqlite",
+	IsNumber:         "typeof({x}) IN ('integer', 'real')",
+	Day:              "{x}",
+	DayArgument:      "{x}",
+	Date:             "date({x})",
+	Timestamp:        "{x}",
+	FromSeconds:      "datetime({x}, 'unixepoch')",
+	FromMilliseconds: "datetime({x} / 1000, 'unixepoch')",
+	Periods: map[string]source.Expr{
+		"year":    "strftime('%Y', {x})",
+		"quarter": "strftime('%Y', {x}) || '-Q' || ((CAST(strftime('%m', {x}) AS INTEGER) + 2) / 3)",
+		"month":   "strftime('%Y-%m', {x})",
+		"week":    "date({x}, '-6 days', 'weekday 1')",
+		"day":     "date({x})",
+	},
+	Parts: map[string]source.Part{
+		"weekday":           {Name: weekdayName(), Order: "(strftime('%w', {x}) + 6) % 7"},
+		"month of the year": {Name: monthName(), Order: "strftime('%m', {x})"},
+		"hour": {
+			Name: "CAST(strftime('%H', {x}) AS INTEGER)", Order: "CAST(strftime('%H', {x}) AS INTEGER)",
+		},
+	},
+	OnWeekdays: func(x string, days []time.Weekday) string {
+		numbers := make([]string, len(days))
+		for i, day := range days {
+			numbers[i] = fmt.Sprintf("'%d'", day)
+		}
+		return "strftime('%w', " + x + ") IN (" + strings.Join(numbers, ", ") + ")"
+	},
+	Before: func(day string, n int, unit string) string {
+		if unit == "week" {
+			n, unit = n*7, "day"
+		}
+		return fmt.Sprintf("date('%s', '-%d %ss')", day, n, unit)
+	},
+	Elapsed:      "julianday({y}) - julianday({x})",
+	CalendarDays: "CAST(julianday(date({y})) - julianday(date({x})) AS INTEGER)",
+	Materialized: true,
+	TextSearch:   source.SearchFTS5,
+	LikeFolds:    true,
+	Position:     "instr({x}, {y})",
+	Greatest:     "max({x}, {y})",
+	SameBytes:    "{x} = {y} AND CAST({x} AS TEXT) COLLATE BINARY = {y}",
+})
+
+// weekdayName returns the name of a date's weekday, of which SQLite knows only the number.
+func weekdayName() source.Expr {
+	e := "CASE strftime('%w', {x})"
+	for i := range 7 {
+		day := time.Weekday((i + 1) % 7)
+		e += fmt.Sprintf(" WHEN '%d' THEN '%s'", day, day)
+	}
+	return source.Expr(e + " END")
+}
+
+// monthName returns the name of a date's month.
+func monthName() source.Expr {
+	e := "CASE strftime('%m', {x})"
+	for month := time.January; month <= time.December; month++ {
+		e += fmt.Sprintf(" WHEN '%02d' THEN '%s'", month, month)
+	}
+	return source.Expr(e + " END")
 }
 
 // Engine returns SQLite for the program's list of engines.

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -10,7 +9,7 @@ import (
 
 // Sample reads the first rows of a table, for a person browsing the data.
 func Sample(ctx context.Context, src source.Source, table source.Table, limit int) (footnote.Result, error) {
-	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", src.Dialect().Table(table), limit)
+	sql := "SELECT * FROM " + src.Dialect().Table(table) + src.Dialect().First(limit)
 	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Rows: limit}})
 	return result, err
 }

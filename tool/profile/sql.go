@@ -43,15 +43,13 @@ func (at place) statsSQL() string {
 	}
 }
 
-// numericSQL leaves out and counts text, which SQLite allows in a numeric column: it would count as 0 in a mean and
-// as the maximum. SQLite has neither a median nor a standard deviation, so the median is computed, by row number,
-// as the mean of the one or two middle values.
+// numericSQL leaves out and counts what is no number in a column that holds values of any type: it would count as 0 in
+// a mean and as the maximum. Where the engine has no median, it is the mean of the one or two middle values, by row
+// number.
 func (at place) numericSQL(v string) string {
-	only := "x IS NOT NULL"
-	odd := ""
-	if at.dialect.Name == "sqlite" {
-		only = "typeof(x) IN ('integer', 'real')"
-		odd = ", count(CASE WHEN typeof(x) IN ('text', 'blob') THEN 1 END)" + at.as("not_numeric")
+	only, odd := at.numbers(), ""
+	if !at.dialect.Typed() {
+		odd = ", count(x) - (SELECT count(*) FROM n)" + at.as("not_numeric")
 	}
 	var b strings.Builder
 	b.WriteString(v)
@@ -59,13 +57,12 @@ func (at place) numericSQL(v string) string {
 	b.WriteString(", a AS (SELECT avg(x) AS mean FROM n)")
 	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS " +
 		"o WHERE 2 * i BETWEEN c AND c + 2)"
+	if at.dialect.Median != "" {
+		median = "(SELECT " + at.dialect.Median.Of("x") + " FROM n)"
+	}
 	stddev := "(SELECT sqrt(sum((x - mean) * (x - mean)) / nullif(count(*) - 1, 0)) FROM n CROSS JOIN a)"
-	switch at.dialect.Name {
-	case "duckdb": // DuckDB's own functions need less memory
-		median, stddev = "(SELECT median(x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
-	case "postgres":
-		median, stddev = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM n)",
-			"(SELECT stddev_samp(x) FROM n)"
+	if at.dialect.StdDev != "" { // it needs less memory
+		stddev = "(SELECT " + at.dialect.StdDev.Of("x") + " FROM n)"
 	}
 	b.WriteString(" SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls") + odd)
 	b.WriteString(", (SELECT count(DISTINCT x) FROM n)" + at.as("distinct"))
@@ -77,16 +74,18 @@ func (at place) numericSQL(v string) string {
 
 // days returns the number of calendar days from the first to the last date, if the dialect can compute it.
 func (at place) days() string {
-	switch at.dialect.Name {
-	case "sqlite":
-		return ", CAST(julianday(date(max(x))) - julianday(date(min(x))) AS INTEGER)" + at.as("days")
-	case "duckdb":
-		return ", date_diff('day', CAST(min(x) AS DATE), CAST(max(x) AS DATE))" + at.as("days")
-	case "postgres":
-		return ", CAST(max(x) AS date) - CAST(min(x) AS date)" + at.as("days")
-	default:
+	if at.dialect.CalendarDays == "" {
 		return ""
 	}
+	return ", " + at.dialect.CalendarDays.Of("min(x)", "max(x)") + at.as("days")
+}
+
+// numbers returns the condition that x is a number.
+func (at place) numbers() string {
+	if at.dialect.Typed() {
+		return "x IS NOT NULL"
+	}
+	return at.dialect.IsNumber.Of("x")
 }
 
 // topSQL selects the most frequent values. Every row contains the totals, so that a footnote can cite them.
@@ -96,24 +95,17 @@ func (at place) topSQL(limit int) string {
 		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
 		", sum(count(*)) OVER ()" + at.as("of_rows") +
 		", count(*) OVER ()" + at.as("of_values") +
-		fmt.Sprintf(" FROM v GROUP BY x ORDER BY count(*) DESC, x LIMIT %d", limit)
+		" FROM v GROUP BY x ORDER BY count(*) DESC, x" + at.dialect.First(limit)
 }
 
 // histogramSQL counts the numbers per bucket. Edges are integers divided by a power of ten, so that they print
 // exactly.
 func (at place) histogramSQL(b buckets) string {
-	only := "x IS NOT NULL"
-	if at.dialect.Name == "sqlite" {
-		only = "typeof(x) IN ('integer', 'real')"
-	}
-	x := "x"
-	if at.dialect.Name == "postgres" {
-		x = "CAST(x AS numeric)" // Postgres rounds only numeric to a number of digits
-	}
 	// 0.57 * 1000 is slightly less than 570, so round before assigning buckets.
-	k := fmt.Sprintf("floor((round(%s * %d.0, 6) - (%d)) / %d.0)", x, b.scale, b.start, b.step)
+	k := fmt.Sprintf("floor((round(%s * %d.0, 6) - (%d)) / %d.0)", at.dialect.Roundable.Of("x"), b.scale,
+		b.start, b.step)
 	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
-		fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, only) +
+		fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, at.numbers()) +
 		fmt.Sprintf(" SELECT (%d + k * %d) / %d.0", b.start, b.step, b.scale) + at.as("from") +
 		fmt.Sprintf(", (%d + (k + 1) * %d) / %d.0", b.start, b.step, b.scale) + at.as("to") +
 		", count(*)" + at.as("count") +
@@ -124,20 +116,13 @@ func (at place) histogramSQL(b buckets) string {
 
 // monthSQL counts the dates per month or year. It returns "" for dialects where this is not implemented.
 func (at place) monthSQL(years bool) string {
-	var period string
-	switch at.dialect.Name {
-	case "sqlite":
-		period = map[bool]string{true: "strftime('%Y', x)", false: "strftime('%Y-%m', x)"}[years]
-	case "duckdb":
-		period = map[bool]string{true: "strftime(x, '%Y')", false: "strftime(x, '%Y-%m')"}[years]
-	case "postgres":
-		period = map[bool]string{true: "to_char(x, 'YYYY')", false: "to_char(x, 'YYYY-MM')"}[years]
-	default:
+	name := map[bool]string{true: "year", false: "month"}[years]
+	period := at.dialect.Periods[name]
+	if period == "" {
 		return ""
 	}
-	name := map[bool]string{true: "year", false: "month"}[years]
 	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
-		", b AS (SELECT " + period + " AS k FROM v WHERE x IS NOT NULL)" +
+		", b AS (SELECT " + period.Of("x") + " AS k FROM v WHERE x IS NOT NULL)" +
 		" SELECT k" + at.as(name) + ", count(*)" + at.as("count") +
 		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
 		", sum(count(*)) OVER ()" + at.as("of_rows") +

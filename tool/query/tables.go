@@ -293,7 +293,7 @@ func (t describeTable) sample(ctx context.Context, src source.Source, table sour
 	if len(table.Columns) == 0 {
 		return nil
 	}
-	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", src.Dialect().Table(table), sampleRows)
+	sql := "SELECT * FROM " + src.Dialect().Table(table) + src.Dialect().First(sampleRows)
 	result, _, err := source.Collect(ctx, src, source.Query{
 		SQL:    sql,
 		Limits: source.Limits{Time: sampleTime, Rows: sampleRows},

@@ -116,11 +116,7 @@ func (f filter) between(w *writer, column string, in filterInput) (string, error
 // days returns the condition that a date or timestamp is between two days, both included. Either day may be empty.
 func (f filter) days(w *writer, column, from, to string) string {
 	mark := func(day string) string {
-		v := w.bind(f.column.Name, day)
-		if w.dialect.Name == duckdb {
-			return "CAST(" + v + " AS DATE)"
-		}
-		return v
+		return w.dialect.DayArgument.Of(w.bind(f.column.Name, day))
 	}
 	var conds []string
 	if from != "" {

@@ -14,9 +14,8 @@ const maxCompared = 80
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// like writes the search without an index: for SQLite, whose LIKE ignores only the case of ASCII letters, and for
-// DuckDB, where case and accents are ignored. It compares each column separately, as concatenated columns could be
-// too long.
+// like writes the search without an index. It compares each column separately, as concatenated columns could be too
+// long.
 func (at target) like(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	terms := len(q.wanted())
 	for _, way := range q.ways {
@@ -46,17 +45,9 @@ func (at target) like(w *writer, q words, filters []filterInput, org string, lim
 	score := w.name(at.free("score"))
 	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score,
 		"count(*) OVER () AS "+w.name(at.free("matches")))
-	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s LIMIT %d",
+	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s%s",
 		strings.Join(cols, ",\n  "), at.dialect.Table(at.table), strings.Join(conds, "\n  AND "), score,
-		w.name(at.key.Name), limit)), nil
-}
-
-// folded returns an expression with case removed, and in DuckDB also accents.
-func (w *writer) folded(expr string) string {
-	if w.dialect.Name == duckdb {
-		return "strip_accents(lower(CAST(" + expr + " AS VARCHAR)))"
-	}
-	return "lower(" + expr + ")"
+		w.name(at.key.Name), w.dialect.First(limit))), nil
 }
 
 // matches returns the condition that a row matches one of the alternatives.
@@ -88,8 +79,8 @@ func (at target) has(w *writer, t term) (string, error) {
 		for _, c := range at.text {
 			column := w.name(c.Name)
 			cond := fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, column, mark)
-			if w.dialect.Name == duckdb {
-				cond = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, w.folded(column), w.folded(mark))
+			if !w.dialect.LikeFolds {
+				cond = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, w.dialect.Fold.Of(column), w.dialect.Fold.Of(mark))
 			}
 			conds = append(conds, "coalesce("+cond+", FALSE)")
 		}
@@ -97,11 +88,11 @@ func (at target) has(w *writer, t term) (string, error) {
 	return "(" + strings.Join(conds, " OR ") + ")", nil
 }
 
-// spellings returns the spellings of a term that LIKE distinguishes: to SQLite's, Água and ÁGUA are different
-// words.
+// spellings returns the spellings of a term that LIKE distinguishes. Where it ignores the case of ASCII letters only,
+// Água and ÁGUA are different words.
 func (w *writer) spellings(t string) []string {
 	ascii := !strings.ContainsFunc(t, func(r rune) bool { return r > 127 })
-	if w.dialect.Name != sqlite || ascii {
+	if !w.dialect.LikeFolds || ascii {
 		return []string{t}
 	}
 	all := []string{t}
@@ -117,18 +108,13 @@ func (w *writer) spellings(t string) []string {
 
 // occurrences returns an expression that counts the terms in the columns.
 func (at target) occurrences(w *writer, q words) string {
-	divided := "/"
-	if w.dialect.Name == duckdb {
-		divided = "//" // integer division; division by zero gives NULL, as in SQLite
-	}
 	var sums []string
 	for _, t := range q.wanted() {
-		mark := w.folded(w.bind("word", t.whole))
+		mark := w.dialect.Fold.Of(w.bind("word", t.whole))
 		for _, c := range at.text {
-			column := w.folded(w.name(c.Name))
-			sums = append(sums, fmt.Sprintf(
-				"coalesce((length(%[1]s) - length(replace(%[1]s, %[2]s, ''))) %[3]s length(%[2]s), 0)", column, mark,
-				divided))
+			column := w.dialect.Fold.Of(w.name(c.Name))
+			removed := fmt.Sprintf("(length(%[1]s) - length(replace(%[1]s, %[2]s, '')))", column, mark)
+			sums = append(sums, "coalesce("+w.dialect.Divide.Of(removed, "length("+mark+")")+", 0)")
 		}
 	}
 	return "CAST(" + strings.Join(sums, " + ") + " AS INTEGER)"
@@ -147,17 +133,13 @@ func (at target) excerpt(w *writer, q words) string {
 		}
 	}
 	columns := append(first, last...)
-	greatest := "max"
-	if w.dialect.Name == duckdb {
-		greatest = "greatest"
-	}
 	s := "CASE"
 	for _, way := range q.ways {
-		mark := w.folded(w.bind("word", way.all[0].whole))
+		mark := w.dialect.Fold.Of(w.bind("word", way.all[0].whole))
 		for _, c := range columns {
-			place := fmt.Sprintf("instr(%s, %s)", w.folded(c), mark)
-			s += fmt.Sprintf(" WHEN %[1]s > 0 THEN substr(%[2]s, %[3]s(1, %[1]s - %[4]d), %[5]d)", place, w.text(c),
-				greatest, before, length)
+			place := w.dialect.Position.Of(w.dialect.Fold.Of(c), mark)
+			begin := w.dialect.Greatest.Of("1", fmt.Sprintf("%s - %d", place, before))
+			s += fmt.Sprintf(" WHEN %s > 0 THEN substr(%s, %s, %d)", place, w.text(c), begin, length)
 		}
 	}
 	return s + fmt.Sprintf(" ELSE substr(%s, 1, %d) END", w.text(columns[0]), length)

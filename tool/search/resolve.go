@@ -23,13 +23,6 @@ const (
 	maxWords     = 2000
 )
 
-// The dialects that can be searched.
-const (
-	postgres = "postgres"
-	sqlite   = "sqlite"
-	duckdb   = "duckdb"
-)
-
 var (
 	goodName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 	goodLanguage = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?$`)
@@ -43,8 +36,8 @@ type target struct {
 	key     source.Column
 	title   []source.Column
 	text    []source.Column
-	vector  source.Column // Postgres; nameless: none
-	fts     source.Table  // SQLite; nameless: none
+	vector  source.Column // a tsvector; nameless: none
+	fts     source.Table  // an FTS5 table; nameless: none
 	ftsOrg  string        // the org column in fts, if it has one
 	org     source.Column // nameless: none
 	filters []filter
@@ -206,7 +199,7 @@ func (at *target) filter(f Filter) error {
 		return invalidSetting("filters.type", f.Type, "the type of the filter %s must be %s", f.Column,
 			strings.Join(typed.All, ", "))
 	}
-	if at.dialect.Name == sqlite { // SQLite stores dates as text and booleans as 0 and 1, and has untyped columns
+	if !at.dialect.Typed() { // dates are texts, and booleans 0 and 1
 		kinds = append(slices.Clone(kinds), footnote.KindUnknown)
 		switch f.Type {
 		case typed.Date:
@@ -236,36 +229,40 @@ func (at *target) filter(f Filter) error {
 	return nil
 }
 
-// engine looks up what the source's engine needs, and refuses settings for other engines.
+// engine looks up what the source's way to search needs, and refuses settings for other ways.
 func (at *target) engine(ctx context.Context, src source.Source, s source.Schema) error {
-	if at.dialect.Name != postgres {
-		if at.Language != "" {
-			return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source,
-				at.dialect.Name)
-		}
-		if at.Vector != "" {
-			return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source,
-				at.dialect.Name)
-		}
-	}
-	if at.dialect.Name != sqlite && at.FTS != "" {
+	way := at.dialect.TextSearch
+	switch {
+	case at.Language != "" && way != source.SearchTSVector:
+		return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source,
+			at.dialect.Name)
+	case at.Vector != "" && way != source.SearchTSVector:
+		return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source,
+			at.dialect.Name)
+	case at.FTS != "" && way != source.SearchFTS5:
 		return invalidSetting("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect.Name)
-	}
-	switch at.dialect.Name {
-	case postgres:
-		return at.postgres(ctx, src)
-	case sqlite:
-		return at.sqlite(ctx, src, s)
-	case duckdb:
+	case at.OrgColumn != "" && at.dialect.SameBytes == "":
+		return invalidSetting("org_column", at.OrgColumn, "%s cannot compare texts byte by byte", at.dialect.Name)
+	case way == source.SearchTSVector:
+		return at.withTSVector(ctx, src)
+	case at.FTS != "":
+		return at.withFTS5(ctx, src, s)
+	case at.dialect.FoldsAccents:
 		at.remark = "ILIKE, without an index; neither case nor accents matter"
 		at.advice = "Words are found as they are written, also inside longer ones; accents do not matter."
 		return nil
 	}
-	return invalidSetting("source", at.Source, "tables of %s cannot be searched", at.dialect.Name)
+	at.remark = "LIKE, without an index; accents matter"
+	if at.dialect.LikeFolds {
+		at.remark += ", and case does where words mix it beyond ASCII"
+	}
+	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with " +
+		"theirs."
+	return nil
 }
 
-// postgres checks that the language exists, and whether it treats é like e.
-func (at *target) postgres(ctx context.Context, src source.Source) error {
+// withTSVector checks that the language exists, and whether it treats é like e.
+func (at *target) withTSVector(ctx context.Context, src source.Source) error {
 	if at.Language == "" {
 		at.Language = "simple"
 	}
@@ -315,14 +312,8 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 	return nil
 }
 
-// sqlite looks up the index.
-func (at *target) sqlite(ctx context.Context, src source.Source, s source.Schema) (err error) {
-	at.remark = "LIKE, without an index; accents matter, and case does where words mix it beyond ASCII"
-	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with " +
-		"theirs."
-	if at.FTS == "" {
-		return nil
-	}
+// withFTS5 looks up the index.
+func (at *target) withFTS5(ctx context.Context, src source.Source, s source.Schema) (err error) {
 	if at.fts, err = tableOf("fts", s, at.FTS); err != nil {
 		return err
 	}

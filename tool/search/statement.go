@@ -18,8 +18,8 @@ type statement struct {
 }
 
 // writer assembles a statement. A value is represented by a mark until the end, when marks become $1, $2, … in
-// order of occurrence, which is how SQLite numbers them. A mark contains NUL, which no name in a catalog does, so
-// nothing else looks like a mark.
+// order of occurrence, which is how statements refer to their arguments. A mark contains NUL, which no name in a catalog
+// does, so nothing else looks like a mark.
 type writer struct {
 	dialect *source.Dialect
 	values  []any
@@ -59,29 +59,19 @@ func (w *writer) finish(text string) statement {
 	return st
 }
 
-// text returns a column cast to text, with text comparison.
+// text returns a column cast to text, with text comparison. A column that holds values of any type has that already.
 func (w *writer) text(column string) string {
-	switch w.dialect.Name {
-	case postgres:
-		return "CAST(" + column + " AS text)"
-	case duckdb:
-		return "CAST(" + column + " AS VARCHAR)"
+	if !w.dialect.Typed() {
+		return column
 	}
-	return column
+	return w.dialect.Text.Of(column)
 }
 
 // belongs returns the condition that a row belongs to an organization. It compares bytes, because values that the
 // column's type or collation considers equal (Acme and acme, 1 and 01) are different organizations. If that
-// comparison alone would not use an index, the plain one is added.
+// comparison alone would not use an index, the dialect adds the plain one.
 func (w *writer) belongs(column, org string) string {
-	v := w.bind("org", org)
-	switch w.dialect.Name {
-	case postgres:
-		return fmt.Sprintf(`%[1]s = %[2]s AND %[1]s COLLATE "C" = %[2]s`, w.text(column), v)
-	case duckdb:
-		return fmt.Sprintf("encode(%s) = encode(CAST(%s AS VARCHAR))", w.text(column), v)
-	}
-	return fmt.Sprintf("%[1]s = %[2]s AND CAST(%[1]s AS TEXT) COLLATE BINARY = %[2]s", column, v)
+	return w.dialect.SameBytes.Of(w.text(column), w.bind("org", org))
 }
 
 // conditions returns the conditions for the organization and the filters. Prefix precedes each column.
@@ -148,7 +138,7 @@ func (at target) free(name string) string {
 func (at target) statement(q words, filters []filterInput, org string, limit int) (statement, error) {
 	w := &writer{dialect: at.dialect}
 	switch {
-	case at.dialect.Name == postgres:
+	case at.dialect.TextSearch == source.SearchTSVector:
 		return at.tsearch(w, q, filters, org, limit)
 	case at.fts.Name != "":
 		return at.fts5(w, q, filters, org, limit)
@@ -160,7 +150,7 @@ func (at target) statement(q words, filters []filterInput, org string, limit int
 // text would make everybody's search fail.
 const maxPart = 250_000
 
-// tsearch writes the search for Postgres.
+// tsearch writes the search with tsvector.
 func (at target) tsearch(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	var parts, cols []string
 	for _, c := range at.text {
@@ -209,7 +199,7 @@ FROM "found" ORDER BY %[4]s DESC, %[9]s`,
 		text, snippet)), nil
 }
 
-// fts5 writes the search for SQLite with an index.
+// fts5 writes the search with an FTS5 table.
 func (at target) fts5(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	fts := w.name(at.fts.Name)
 	from := fmt.Sprintf(`%s AS f JOIN %s AS t ON t.rowid = f.rowid`, fts, at.dialect.Table(at.table))
