@@ -543,6 +543,47 @@ func TestTwinsStartOneRun(t *testing.T) {
 	})
 }
 
+// TestAMessageWaitsOrInterrupts checks what a message does that comes while its conversation is still answering.
+func TestAMessageWaitsOrInterrupts(t *testing.T) {
+	for policy, want := range map[string]string{
+		agent.Enqueue:   "run_finished run_finished run_finished",
+		agent.Interrupt: "run_stopped run_stopped run_finished",
+	} {
+		t.Run(policy, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				held := agenttest.Say("Done.")
+				held.Wait = release
+				r := newRig(t, agenttest.Script(held, held, held), nil)
+				first := r.submit(agent.Turn{Text: "1"})
+				synctest.Wait()
+				var wg sync.WaitGroup
+				for _, text := range []string{"2", "3"} {
+					wg.Go(func() { r.submit(agent.Turn{Conversation: first.Conversation, Text: text, OnBusy: policy}) })
+					synctest.Wait()
+				}
+				close(release)
+				wg.Wait()
+				synctest.Wait()
+				var asked, ended []string
+				for ev, err := range r.log.Events(t.Context(), first.Conversation, 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if m, ok := ev.Body.(footnote.UserMessage); ok {
+						asked = append(asked, m.Text)
+					} else if footnote.Terminal(ev.Body) {
+						ended = append(ended, footnote.KindOf(ev.Body))
+					}
+				}
+				if got := strings.Join(ended, " "); got != want || strings.Join(asked, "") != "123" {
+					t.Errorf("the messages %v ended as %s, want %s", asked, got, want)
+				}
+			})
+		})
+	}
+}
+
 func TestOneRunAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)

@@ -145,7 +145,7 @@ func (e *Engine) appendAfter(ctx context.Context, conversation string, last int6
 	}
 	defer unlock()
 	if e.running(conversation) != nil {
-		return busy()
+		return errBusy
 	}
 	return e.appendAndShow(ctx, footnote.Append{
 		Stream: conversation, After: last, Bodies: []footnote.Body{body}, Settle: settle,

@@ -61,7 +61,8 @@ func (r *run) checkCalls() error {
 	for _, c := range r.s.open() {
 		if p := r.plan(c); p.wait && p.spec.Side == tool.Client {
 			if tool, ok := p.tool.(tool.Checked); ok {
-				calls = append(calls, waiting{tool, r.s.toolCall(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)})
+				call := r.s.toolCall(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)
+				calls = append(calls, waiting{tool, call})
 			}
 		}
 	}
@@ -149,7 +150,8 @@ func (r *run) plan(c openCall) plan {
 	return p
 }
 
-// refuseInvalid refuses a call whose input is not what the tool takes, or which the check of all calls of the step refused.
+// refuseInvalid refuses a call whose input is not what the tool takes, or which the check of all calls of the step
+// refused.
 func (r *run) refuseInvalid(p *plan) {
 	c := p.call
 	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {

@@ -16,8 +16,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// receive takes the results and approvals of a turn, for calls that a run left open. Every result takes this path: it is
-// compared with the log, its tool accepts it, and it is stored. The run may be under way here or elsewhere, or parked.
+// receive takes the results and approvals of a turn, for calls that a run left open. Every result takes this path: it
+// is compared with the log, its tool accepts it, and it is stored. The run may be under way here or elsewhere, or
+// parked.
 func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 	head, found, err := e.find(ctx, &t)
 	if err != nil {
@@ -35,7 +36,7 @@ func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 			return Ticket{}, err
 		}
 	}
-	return Ticket{}, busy()
+	return Ticket{}, errBusy
 }
 
 // errNotNow is returned by a run that takes no results: it is about to park or to end, or another engine drives it.
@@ -76,7 +77,7 @@ func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
 			}
 		}
 	}
-	return Ticket{}, 0, busy()
+	return Ticket{}, 0, errBusy
 }
 
 // idle says why a run does nothing: it was read from the log, to receive results.
@@ -94,7 +95,7 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 	if r := e.running(stream); r != nil {
 		return r, nil
 	}
-	if err := e.settleOrphan(ctx, stream); err != nil {
+	if err := e.settle(ctx, stream); err != nil {
 		return nil, err
 	}
 	if r := e.running(stream); r != nil { // it has just been resumed
@@ -105,7 +106,7 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 		return nil, err
 	}
 	if head.RunState == "running" && e.opts.Shared == nil {
-		return nil, busy() // it waits for its recovery
+		return nil, errBusy // it waits for its recovery
 	}
 	s, err := e.load(ctx, head)
 	if err != nil {

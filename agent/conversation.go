@@ -3,58 +3,135 @@ package agent
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
 
-// clientKey is how a client names a conversation.
-type clientKey struct{ org, user, id string }
+// conversation is the one owner of what this engine does with a conversation: the turn that changes it, the run that
+// drives it, and the messages that wait for it. It is born when somebody uses it, and dies when nobody does any more.
+type conversation struct {
+	id       string
+	changing chan struct{} // has one value while a turn changes the conversation; see lock
+	line     chan struct{} // has one value while a message is at the head of the line; see queue
 
-// streamLock lets one turn at a time change a stream from outside of its run.
-type streamLock struct {
-	held chan struct{} // has one value while somebody holds the lock
-	refs int
+	// Engine.mu guards what follows.
+	users  int     // turns that change the conversation, or wait for it
+	queued int     // messages in line, the head included
+	run    *run    // nil: this engine drives none
+	gaveUp *gaveUp // the run that gave up; nil: none
 }
 
-// lock keeps other turns from changing a stream until unlock is called. It waits
-// for them at most as long as ctx lasts.
-func (e *Engine) lock(ctx context.Context, stream string) (unlock func(), err error) {
-	e.mu.Lock()
-	l := e.locks[stream]
-	if l == nil {
-		l = &streamLock{held: make(chan struct{}, 1)}
-		e.locks[stream] = l
+// gaveUp is a run of this engine that gave up, because the store was away for too long or refused its events.
+type gaveUp struct {
+	run   string
+	lease int64
+	err   error // why they can never be written; nil: the store was away
+}
+
+// owner returns the conversation with an id, which it makes if nobody uses it yet. e.mu must be held.
+func (e *Engine) owner(id string) *conversation {
+	c := e.conversations[id]
+	if c == nil {
+		c = &conversation{id: id, changing: make(chan struct{}, 1), line: make(chan struct{}, 1)}
+		e.conversations[id] = c
 	}
-	l.refs++
-	e.mu.Unlock()
-	leave := func() {
+	return c
+}
+
+// unused forgets a conversation that nobody uses any more. e.mu must be held.
+func (e *Engine) unused(c *conversation) {
+	if c.users == 0 && c.run == nil && c.gaveUp == nil {
+		delete(e.conversations, c.id)
+	}
+}
+
+// use keeps the owner of a conversation alive until release is called.
+func (e *Engine) use(id string) (c *conversation, release func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c = e.owner(id)
+	c.users++
+	return c, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if l.refs--; l.refs == 0 {
-			delete(e.locks, stream)
-		}
+		c.users--
+		e.unused(c)
 	}
+}
+
+// enterOne waits until it may put the one value into a channel, in order of arrival. leave takes it out again.
+func enterOne(ctx context.Context, c chan struct{}) (leave func(), err error) {
 	select {
-	case l.held <- struct{}{}:
-		return func() { <-l.held; leave() }, nil
+	case c <- struct{}{}:
+		return func() { <-c }, nil
 	case <-ctx.Done():
-		leave()
 		return nil, context.Cause(ctx)
 	}
 }
 
-func (e *Engine) running(stream string) *run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.runs[stream]
+// lock keeps other turns from changing a conversation until unlock is called. It waits for them at most as long as ctx
+// lasts. A client's name for a conversation, and an account, can be locked, too.
+func (e *Engine) lock(ctx context.Context, id string) (unlock func(), err error) {
+	c, release := e.use(id)
+	leave, err := enterOne(ctx, c.changing)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return func() { leave(); release() }, nil
 }
 
+// maxQueued is the largest number of messages that may wait for one conversation.
+const maxQueued = 16
+
+// queue waits until a message is at the head of the line for a conversation. Calling leave admits the next one. The
+// error's code is RateLimited when too many messages wait.
+func (e *Engine) queue(ctx context.Context, id string) (leave func(), err error) {
+	c, release := e.use(id)
+	e.mu.Lock()
+	full := c.queued > maxQueued
+	if !full {
+		c.queued++
+	}
+	e.mu.Unlock()
+	if full {
+		release()
+		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", maxQueued)
+	}
+	gone := func() {
+		e.mu.Lock()
+		c.queued--
+		e.mu.Unlock()
+		release()
+	}
+	next, err := enterOne(ctx, c.line)
+	if err != nil {
+		gone()
+		return nil, err
+	}
+	return func() { next(); gone() }, nil
+}
+
+// running returns the run of a conversation that this engine drives, or nil.
+func (e *Engine) running(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.conversations[id]; c != nil {
+		return c.run
+	}
+	return nil
+}
+
+// live returns the runs that this engine drives.
 func (e *Engine) live() []*run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	runs := make([]*run, 0, len(e.runs))
-	for _, r := range e.runs {
-		runs = append(runs, r)
+	var runs []*run
+	for id, c := range e.conversations {
+		if c.run != nil && c.run.stream == id { // otherwise id is a client's name for the conversation
+			runs = append(runs, c.run)
+		}
 	}
 	return runs
 }
@@ -62,74 +139,70 @@ func (e *Engine) live() []*run {
 // Drives reports whether a run of the conversation goes on in this engine.
 func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
 
+// drive records which run drives a conversation, or opens the one with a client's name.
+func (e *Engine) drive(id string, r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.owner(id).run = r
+}
+
+// left records that a run does so no more. If it gave up, it is kept.
+func (e *Engine) left(id string, r *run, kept *gaveUp) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.conversations[id]
+	if c == nil || c.run != r {
+		return
+	}
+	c.run = nil
+	if kept != nil {
+		c.gaveUp = kept
+	}
+	e.unused(c)
+}
+
 // opened returns the conversation that has the turn's name by now. Its first event may still be on its way to the log.
 func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
-	e.mu.Lock()
-	r := e.opening[t.name()]
-	e.mu.Unlock()
-	if r != nil && !r.w.broken() {
+	if r := e.running(t.name()); r != nil && !r.w.broken() {
 		return footnote.Stream{ID: r.stream}, true, nil
 	}
 	return e.find(ctx, t)
 }
 
-// claim records which run opens the conversation with a client's name, until that run is over. The name must be locked.
-func (e *Engine) claim(r *run) {
-	if r.turn.ClientID == "" {
-		return
+// name is how the turn's client names the conversation, as a key that no stream's id can be; empty if it does not.
+func (t *Turn) name() string {
+	if t.ClientID == "" {
+		return ""
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.opening[r.turn.name()] = r
+	return t.Principal.Org + "\x00" + t.Principal.User + "\x00" + t.ClientID
 }
-
-func (e *Engine) unclaim(r *run) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if key := r.turn.name(); e.opening[key] == r {
-		delete(e.opening, key)
-	}
-}
-
-// name is how the turn's client names the conversation.
-func (t *Turn) name() clientKey {
-	return clientKey{t.Principal.Org, t.Principal.User, t.ClientID}
-}
-
-// String returns a key for Engine.lock, which no stream's id can be.
-func (k clientKey) String() string { return k.org + "\x00" + k.user + "\x00" + k.id }
 
 // launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
 func (e *Engine) launch(r *run) {
 	e.relay(r)
-	e.mu.Lock()
-	e.runs[r.stream] = r
-	e.mu.Unlock()
+	e.drive(r.stream, r)
 	e.work.Go(r.execute)
 }
 
-// over forgets a run. One that ended with an error of the store becomes an orphan, unless the
-// error is a conflict: then another engine has the run.
+// over forgets a run. One that ended with an error of the store gave up, unless the error is a conflict: then another
+// engine has the run.
 func (e *Engine) over(r *run, err error) {
-	e.unclaim(r)
+	e.left(r.turn.name(), r, nil)
 	if r.turn.admitted != nil {
 		r.turn.admitted()
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.runs, r.stream)
-	if err == nil || footnote.CodeOf(err) == footnote.Conflict {
-		return
+	var kept *gaveUp
+	if err != nil && footnote.CodeOf(err) != footnote.Conflict {
+		kept = &gaveUp{run: r.id, lease: r.w.token()}
+		if r.refused(err) {
+			kept.err = err
+			e.work.Go(func() {
+				<-r.done
+				e.lockAndSettle(context.WithoutCancel(e.ctx), r.stream)
+			})
+		}
 	}
-	o := orphan{run: r.id, lease: r.w.token()}
-	if r.refused(err) {
-		o.err = err
-		e.work.Go(func() {
-			<-r.done
-			e.lockAndSettleOrphan(context.WithoutCancel(e.ctx), r.stream)
-		})
-	}
-	e.orphans[r.stream] = o
+	e.left(r.stream, r, kept)
 }
 
 // refused reports whether the log will refuse the events of the run again after they could
@@ -138,44 +211,52 @@ func (r *run) refused(err error) bool {
 	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
 }
 
-// orphan is a run of this engine that gave up, because the store was away for too long or
-// refused its events.
-type orphan struct {
-	run   string
-	lease int64
-	err   error // why they can never be written; nil: the store was away
-}
-
-func (e *Engine) isOrphan(stream string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.orphans[stream]
-	return ok
-}
-
 // quiet returns the head of a stream in which nothing is running. The stream must
 // be locked.
 func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, error) {
 	if r := e.running(stream); r != nil {
 		if !r.ending() {
-			return footnote.Stream{}, busy()
+			return footnote.Stream{}, errBusy
 		}
 		if err := r.waitUntilOver(ctx); err != nil { // its readers may have seen its end before it is over
 			return footnote.Stream{}, err
 		}
 	}
-	if err := e.settleOrphan(ctx, stream); err != nil {
+	if err := e.settle(ctx, stream); err != nil {
 		return footnote.Stream{}, err
 	}
 	head, err := e.opts.Log.Get(ctx, stream)
 	if err == nil && head.RunState == "running" {
-		return head, busy()
+		return head, errBusy
 	}
 	return head, err
 }
 
-func busy() error {
-	return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
+// errBusy is returned for a message to a conversation that is still answering.
+var errBusy error = footnote.Errorf(footnote.Conflict,
+	"The conversation is still answering. Wait for the answer, or stop it.")
+
+// awaitQuiet waits until no run of a conversation goes on, here or elsewhere.
+func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
+	for {
+		if r := e.running(stream); r != nil {
+			select {
+			case <-r.done:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		head, err := e.opts.Log.Get(ctx, stream)
+		if err != nil || head.RunState != "running" {
+			return err
+		}
+		select {
+		case <-time.After(pollElsewhere):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // load folds the log of a stream.

@@ -91,7 +91,7 @@ func (r *run) failed(err error) footnote.Body {
 	return failure(err)
 }
 
-// giveUp leaves the run to continueOrphan. It takes no more answers.
+// giveUp leaves the run to continueRun. It takes no more answers.
 func (r *run) giveUp(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -150,12 +150,9 @@ type Engine struct {
 
 	systemDigest, toolsDigest lastDigest // of what conversations are opened with
 
-	mu       sync.Mutex // guards below
-	runs     map[string]*run
-	opening  map[clientKey]*run // first runs of conversations, by their clients' names
-	orphans  map[string]orphan  // by stream
-	locks    map[string]*streamLock
-	draining bool
+	mu            sync.Mutex               // guards below
+	conversations map[string]*conversation // that are in use, by stream; and by the names of clients who open them
+	draining      bool
 }
 
 // New checks the options and makes an engine. Stop must be called in the end.
@@ -193,15 +190,12 @@ func New(opts Options) (*Engine, error) {
 		opts.Validate = func(string, []byte) error { return nil }
 	}
 	e := &Engine{
-		opts:      opts,
-		byName:    map[string]*Assistant{},
-		frozen:    map[*Assistant]json.RawMessage{},
-		sideCalls: make(chan struct{}, maxSideCalls),
-		runs:      map[string]*run{},
-		opening:   map[clientKey]*run{},
-		orphans:   map[string]orphan{},
-		locks:     map[string]*streamLock{},
-		recall:    recall{ttl: opts.Recall, now: opts.Now},
+		opts:          opts,
+		byName:        map[string]*Assistant{},
+		frozen:        map[*Assistant]json.RawMessage{},
+		sideCalls:     make(chan struct{}, maxSideCalls),
+		conversations: map[string]*conversation{},
+		recall:        recall{ttl: opts.Recall, now: opts.Now},
 
 		availability: newAvailability(opts.LeaseTTL),
 	}

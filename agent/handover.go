@@ -178,7 +178,7 @@ func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience tim
 		case err != nil || !yes:
 			return err
 		case time.Now().After(end):
-			return busy()
+			return errBusy
 		}
 		select {
 		case <-time.After(pollElsewhere):

@@ -36,7 +36,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if t.ClientID != "" {
 		// Of two messages that open a conversation under one name at once, the second goes on with what the first
 		// opened.
-		unlock, err := e.lock(ctx, t.name().String())
+		unlock, err := e.lock(ctx, t.name())
 		if err != nil {
 			return Ticket{}, err
 		}
@@ -50,7 +50,9 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	r := e.newRun(head, a, &state{}, *t)
 	r.system, r.tools = system, tools
 	r.w.fresh = true
-	e.claim(r)
+	if t.ClientID != "" {
+		e.drive(t.name(), r)
+	}
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
 	if e.raced(err) && t.ClientID != "" {
@@ -141,7 +143,7 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
 	r.mu.Unlock()
 	if err != nil {
-		e.unclaim(r)
+		e.left(t.name(), r, nil)
 		r.drop()
 		ticket.reader.Close()
 		return Ticket{}, err

@@ -13,7 +13,7 @@ import (
 // end a run. Its writer keeps the events and retries, while the model goes on; readers see
 // only what is stored. Reservations and reads of the run retry, too. After Options.Outage the
 // readers get an error, and the run continues from the log once the store is back: see
-// settleOrphan.
+// settle.
 
 const (
 	outageTime    = 2 * time.Minute

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	mathrand "math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -22,7 +20,7 @@ func (e *Engine) recoverLoop() {
 		case <-e.ctx.Done():
 			return
 		case <-tick.C:
-			e.settleOrphans()
+			e.settleAll()
 			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
 			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
 				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
@@ -87,8 +85,8 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	}
 	defer leave()
 	return e.whileIdle(ctx, stream, func(ctx context.Context, stream string) error {
-		if e.isOrphan(stream) {
-			return e.settleOrphan(ctx, stream)
+		if e.givenUp(stream) != nil {
+			return e.settle(ctx, stream)
 		}
 		return e.recoverLocked(ctx, stream)
 	})
@@ -130,11 +128,11 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	if err == nil {
 		err = e.mayGoOn(p, s)
 	}
-	orphan := head.RunState == "running"
-	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= maxRecoveries) {
+	ownerDied := head.RunState == "running"
+	if err != nil || ownerDied && (s.started.OnDisconnect == Cancel || s.recoveries >= maxRecoveries) {
 		return e.interrupt(ctx, head) // also when its user may no longer use the assistant, a source or the model
 	}
-	if !orphan {
+	if !ownerDied {
 		return e.expire(ctx, head, a, s)
 	}
 	return e.takeOver(ctx, head, a, s, true, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"})
@@ -243,71 +241,86 @@ func estimatedUse(r footnote.Reservation, weight int64) (footnote.Usage, footnot
 		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
 }
 
-// settleOrphans is settleOrphan for all of them.
-func (e *Engine) settleOrphans() {
+// settleAll is settle for all conversations.
+func (e *Engine) settleAll() {
+	var ids []string
 	e.mu.Lock()
-	streams := slices.Collect(maps.Keys(e.orphans))
+	for id, c := range e.conversations {
+		if c.gaveUp != nil {
+			ids = append(ids, id)
+		}
+	}
 	e.mu.Unlock()
-	for _, stream := range streams {
-		e.lockAndSettleOrphan(e.ctx, stream)
+	for _, id := range ids {
+		e.lockAndSettle(e.ctx, id)
 	}
 }
 
-func (e *Engine) lockAndSettleOrphan(ctx context.Context, stream string) {
+func (e *Engine) lockAndSettle(ctx context.Context, stream string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := e.whileIdle(ctx, stream, e.settleOrphan); err != nil && e.ctx.Err() == nil {
+	if err := e.whileIdle(ctx, stream, e.settle); err != nil && e.ctx.Err() == nil {
 		e.opts.Logger.WarnContext(ctx, "cannot continue or end a run yet", "conversation", stream, "err", err)
 	}
 }
 
-// settleOrphan continues a run that gave up because the store was away, and ends one whose
-// events the store has refused for another reason: the same steps would be refused again after
-// they were paid for again. The stream must be locked.
-func (e *Engine) settleOrphan(ctx context.Context, stream string) error {
+func (e *Engine) givenUp(stream string) *gaveUp {
 	e.mu.Lock()
-	o, ok := e.orphans[stream]
-	e.mu.Unlock()
-	if !ok {
-		return nil
+	defer e.mu.Unlock()
+	if c := e.conversations[stream]; c != nil {
+		return c.gaveUp
 	}
-	settle := e.continueOrphan
-	if o.err != nil {
-		settle = e.failOrphan
-	}
-	// After a conflict another engine has the run.
-	if err := settle(ctx, stream, o); err != nil && !e.raced(err) && footnote.CodeOf(err) != footnote.NotFound {
-		return err
-	}
-	e.mu.Lock()
-	delete(e.orphans, stream)
-	e.mu.Unlock()
 	return nil
 }
 
-func (e *Engine) continueOrphan(ctx context.Context, stream string, o orphan) error {
+// settle continues a run that gave up because the store was away, and ends one whose
+// events the store has refused for another reason: the same steps would be refused again after
+// they were paid for again. The conversation must be locked.
+func (e *Engine) settle(ctx context.Context, stream string) error {
+	g := e.givenUp(stream)
+	if g == nil {
+		return nil
+	}
+	settle := e.continueRun
+	if g.err != nil {
+		settle = e.failRun
+	}
+	// After a conflict another engine has the run.
+	if err := settle(ctx, stream, g); err != nil && !e.raced(err) && footnote.CodeOf(err) != footnote.NotFound {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.owner(stream); c.gaveUp == g { // not a run that has given up since
+		c.gaveUp = nil
+		e.unused(c)
+	}
+	return nil
+}
+
+func (e *Engine) continueRun(ctx context.Context, stream string, g *gaveUp) error {
 	leave, err := e.enter()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if o.lease != 0 {
-		if err := e.opts.Log.Release(ctx, stream, o.lease); err != nil {
+	if g.lease != 0 {
+		if err := e.opts.Log.Release(ctx, stream, g.lease); err != nil {
 			return err
 		}
 	}
 	return e.recoverLocked(ctx, stream)
 }
 
-func (e *Engine) failOrphan(ctx context.Context, stream string, o orphan) error {
+func (e *Engine) failRun(ctx context.Context, stream string, g *gaveUp) error {
 	head, err := e.opts.Log.Get(ctx, stream)
-	if err != nil || head.Run != o.run {
+	if err != nil || head.Run != g.run {
 		return err
 	}
 	s, err := e.load(ctx, head)
 	if err != nil {
 		return err
 	}
-	_, err = e.closeRun(ctx, head, s, msgRunEnded, failure(o.err))
+	_, err = e.closeRun(ctx, head, s, msgRunEnded, failure(g.err))
 	return err
 }

@@ -46,7 +46,7 @@ type run struct {
 	mu           sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
 	rows         map[string]footnote.Result // rows of this run's results, by id
 	s            *state
-	checkedCalls map[string]string               // calls that a Checked tool has checked: why they are refused, or empty
+	checkedCalls map[string]string               // why a Checked tool refuses a call, or empty
 	cutShort     map[string][]footnote.Statement // of calls that broke, by id
 	// closed is set when the run takes no more answers: it has parked or ended.
 	closed bool

@@ -107,8 +107,8 @@ func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.S
 	return err
 }
 
-// sideCall reserves, waits for its turn, makes one model call beside the runs, and returns it with what was reserved for
-// it. What a failed call used is stored, and returned in a message without content. Purpose is what the call is for:
+// sideCall reserves, waits for its turn, makes one model call beside the runs, and returns it with its reservation.
+// What a failed call used is stored, and returned in a message without content. Purpose is what the call is for:
 // ForTitle, ForSummary, or empty when the caller tells the audit itself.
 func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c Spending,
 	req model.Request) (footnote.AssistantMessage, Reservation, error) {

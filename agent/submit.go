@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,6 +25,61 @@ import (
 // Submit is idempotent: a message or an answer that is sent again, even at the same time or to another engine, gets a
 // Duplicate ticket.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
+	if t.OnBusy == Enqueue {
+		leave, err := e.queueFor(ctx, &t)
+		if err != nil {
+			return Ticket{}, err
+		}
+		defer leave()
+	}
+	for {
+		ticket, err := e.submit(ctx, t)
+		if !errors.Is(err, errBusy) || !t.empty() || t.OnBusy != Enqueue && t.OnBusy != Interrupt {
+			return ticket, err
+		}
+		if err := e.whenQuiet(ctx, &t); err != nil {
+			return Ticket{}, err
+		}
+	}
+}
+
+// queueFor lets a message wait for those that came before it. It does not wait in a conversation that is not open yet
+// and has no name.
+func (e *Engine) queueFor(ctx context.Context, t *Turn) (leave func(), err error) {
+	head, found, err := e.find(ctx, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		return e.queue(ctx, head.ID)
+	case t.ClientID != "":
+		return e.queue(ctx, t.name())
+	}
+	return func() {}, nil
+}
+
+// interruptTime is how long a message waits for the end of an answer that it interrupts.
+const interruptTime = 10 * time.Second
+
+// whenQuiet waits until a message that came while its conversation was busy can be submitted again.
+func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
+	head, found, err := e.find(ctx, t)
+	if err != nil || !found {
+		return err
+	}
+	if t.OnBusy == Interrupt {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, interruptTime, errBusy)
+		defer cancel()
+		if err := e.Stop(ctx, head.ID, "user"); err != nil {
+			return err
+		}
+	}
+	return e.awaitQuiet(ctx, head.ID)
+}
+
+// submit is Submit for a conversation that is not busy. The error is errBusy if it is.
+func (e *Engine) submit(ctx context.Context, t Turn) (Ticket, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return Ticket{}, err

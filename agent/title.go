@@ -83,7 +83,8 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost, Model: m.Model, Millis: m.Millis}
 	settle := hold.Settle(m.Usage, m.Cost, false)
 	if err = e.appendAfter(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
-		_, _, err = e.appendTo(ctx, p, stream, addition{body: titled, settle: settle}) // something has happened meanwhile
+		// Something has happened meanwhile.
+		_, _, err = e.appendTo(ctx, p, stream, addition{body: titled, settle: settle})
 	}
 	return err
 }

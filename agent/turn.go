@@ -17,6 +17,13 @@ const (
 	Continue = "continue"
 )
 
+// What happens to a message that comes while its conversation is still answering.
+const (
+	Reject    = "reject"    // it is refused
+	Enqueue   = "enqueue"   // it waits, in order of arrival
+	Interrupt = "interrupt" // it stops the answer
+)
+
 // Turn is what came in: a message, or answers to open calls.
 type Turn struct {
 	Conversation string // our id; empty for a new conversation, or when ClientID names it
@@ -69,6 +76,10 @@ type Turn struct {
 	// Repeated says that the message was sent before: Submit starts no run for it, and returns NotFound if the
 	// conversation does not have it.
 	Repeated bool
+
+	// OnBusy says what happens to a message while the conversation is still answering: Reject, which is the default,
+	// Enqueue or Interrupt.
+	OnBusy string
 
 	admitted func()           // is called when the run is over; may be nil
 	log      []footnote.Event // of the conversation, as far as Submit has read it
