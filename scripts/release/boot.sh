@@ -83,7 +83,8 @@ mkfs.ext4 -q -d "$root" -L root "$work/disk" 3G
 step "boots"
 kernel=$(echo "$root"/boot/vmlinuz-*)
 case $arch in
-  amd64) machine=(qemu-system-x86_64 -M q35 -cpu max) ;;
+  # Without what a virtual machine in another one cannot set.
+  amd64) machine=(qemu-system-x86_64 -M q35 -cpu "max,arch-capabilities=off") ;;
   arm64) machine=(qemu-system-aarch64 -M virt -cpu cortex-a72) ;;
 esac
 if [ -z "$emulated" ] && [ -w /dev/kvm ]; then machine+=(-enable-kvm); fi
