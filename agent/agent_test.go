@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -49,7 +49,7 @@ type rig struct {
 func newRig(t *testing.T, model *agenttest.Model, tools []tool.Tool,
 	change ...func(*agent.Assistant, *agent.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, log: &faulty{Store: storetest.NewMem()}, hub: hub.New(), model: model}
+	r := &rig{t: t, log: &faulty{Store: sqlitetest.New(t)}, hub: hub.New(), model: model}
 	r.start(tools, change...)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())

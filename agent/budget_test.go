@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -84,7 +84,7 @@ func TestBudget(t *testing.T) {
 				return tool.Output{Content: "42"}, nil
 			})
 			model := agenttest.Script(agenttest.Call("t1", "query", `{}`), agenttest.Say("42."))
-			log := storetest.NewMem()
+			log := sqlitetest.New(t)
 			var told []string
 			note := func(t agent.Turn, err error) { told = append(told, t.Principal.User+": "+t.Text+" "+err.Error()) }
 			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Refused: note,
@@ -152,7 +152,7 @@ func TestBudget(t *testing.T) {
 // TestWhatCompleteUses holds that the usage of side jobs is in the log, also of calls
 // side by side and of those that fail.
 func TestWhatCompleteUses(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 		if strings.Contains(string(req.Messages[0].Content), "break") {
 			return model.Reply{},

@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -88,7 +88,7 @@ func (p *pen) done() map[string]string {
 // once: the one that says that it was done is accepted, and the other one is stored.
 func TestTheAnswerThatIsStoredDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, p := &common{Store: storetest.NewMem()}, &pen{}
+		c, p := &common{Store: sqlitetest.New(t)}, &pen{}
 		first, _ := replica(t, c, agenttest.Script(agenttest.Call("a", "draw", `{}`)), p)
 		second, _ := replica(t, c, agenttest.Script(agenttest.Say("Then not.")), p)
 		id := begun(t, first, agent.Continue)
@@ -156,7 +156,7 @@ func TestAnAnswerThatWasLostForGood(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, p := &common{Store: storetest.NewMem()}, &pen{}
+				c, p := &common{Store: sqlitetest.New(t)}, &pen{}
 				first, log := replica(t, c, agenttest.Script(agenttest.Call("a", "draw", `{}`)), p)
 				second, _ := replica(t, c, agenttest.Script(agenttest.Say("Then not.")), p)
 				id := begun(t, first, agent.Continue)

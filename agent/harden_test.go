@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -533,7 +533,7 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 	for appends := range 5 {
 		t.Run(fmt.Sprintf("after %d", appends), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &failing{Store: storetest.NewMem()}
+				log := &failing{Store: sqlitetest.New(t)}
 				log.left.Store(int32(appends))
 				log.err.Store(footnote.Errorf(footnote.StorageUnavailable, "the disk is full"))
 				model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
@@ -1110,7 +1110,7 @@ func TestDrain(t *testing.T) {
 
 // Engines start and stop while turns come in; every run that was begun has ended.
 func TestStartAndStopInALoop(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	for range 30 {
 		h := hub.New()
 		a := &agent.Assistant{Name: "analyst", ModelName: "m",
@@ -1238,7 +1238,7 @@ func TestAssistantsThatCannotWork(t *testing.T) {
 		"its own double": {Name: "a", Aliases: []string{"a"}, Model: agenttest.Script(), Opening: opening},
 	} {
 		if _, err := agent.New(agent.Options{
-			Log:        storetest.NewMem(),
+			Log:        sqlitetest.New(t),
 			Hub:        hub.New(),
 			Assistants: []*agent.Assistant{a},
 		}); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // tailless is a store that has lost an event, and shows a stand-in or nothing in its place.
@@ -42,7 +42,7 @@ func (l *tailless) Events(ctx context.Context, id string, after int64) iter.Seq2
 func TestLastEventMissing(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			log := &tailless{Store: storetest.NewMem(), silent: silent}
+			log := &tailless{Store: sqlitetest.New(t), silent: silent}
 			r := newRig(t, agenttest.Script(agenttest.Say("one"), agenttest.Say("two")), nil,
 				func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
 			first := r.submit(agent.Turn{Text: "q", OnDisconnect: agent.Continue})
@@ -92,7 +92,7 @@ func TestFirstEventMissing(t *testing.T) {
 	}{"every source": {without(""), ""}, "some sources": {restricted{}, footnote.NotFound}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &tailless{Store: storetest.NewMem()}
+				log := &tailless{Store: sqlitetest.New(t)}
 				set := func(_ *agent.Assistant, o *agent.Options) { o.Log, o.Access = log, c.access }
 				r := newRig(t, agenttest.Script(agenttest.Say("one"), agenttest.Say("two")), nil, set)
 				first := r.submit(agent.Turn{Text: "q", OnDisconnect: agent.Continue})

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -92,7 +92,7 @@ func TestOutage(t *testing.T) {
 				for _, lasts := range []time.Duration{time.Second, 45 * time.Second} {
 					t.Run(fmt.Sprintf("%s/append %d, done %t, %s", policy, at+1, done, lasts), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							outage(t, &leaving{Store: storetest.NewMem(), at: at + 1, done: done, lasts: lasts}, policy)
+							outage(t, &leaving{Store: sqlitetest.New(t), at: at + 1, done: done, lasts: lasts}, policy)
 						})
 					})
 				}
@@ -157,7 +157,7 @@ func TestLongOutage(t *testing.T) {
 	for at, calls := range map[int64]int{1: 0, 2: 1, 3: 1} {
 		t.Run(fmt.Sprint("append ", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &leaving{Store: storetest.NewMem(), at: at, lasts: 10 * time.Minute}
+				log := &leaving{Store: sqlitetest.New(t), at: at, lasts: 10 * time.Minute}
 				r, _, called := changing(t, log)
 				ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 				reader := r.engine.Subscribe(ticket)
@@ -230,7 +230,7 @@ func TestPermanentWriteError(t *testing.T) {
 		for _, all := range []time.Duration{0, time.Minute} {
 			t.Run(fmt.Sprint(code, ", refuses all for ", all), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					log := &refusing{Store: storetest.NewMem(), err: err, all: all}
+					log := &refusing{Store: sqlitetest.New(t), err: err, all: all}
 					asked := 0
 					model := modelFunc(func(context.Context, model.Request, model.Live) (model.Reply, error) {
 						asked++
@@ -272,7 +272,7 @@ func TestPermanentWriteError(t *testing.T) {
 // told at once, and the run takes it when it is brought again.
 func TestAskingWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &leaving{Store: storetest.NewMem()}
+		log := &leaving{Store: sqlitetest.New(t)}
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
 			agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: model.EndTurn})
@@ -368,7 +368,7 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var away atomic.Bool
 				var asked atomic.Int64
-				c := &common{Store: storetest.NewMem()}
+				c := &common{Store: sqlitetest.New(t)}
 				model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 					asked.Add(1)
 					select {
@@ -429,7 +429,7 @@ func TestASlowStoreIsNotAway(t *testing.T) {
 		for _, died := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, died: %t", takes, died), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					c := &common{Store: storetest.NewMem()}
+					c := &common{Store: sqlitetest.New(t)}
 					var asked atomic.Int64
 					model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 						asked.Add(1)
@@ -490,7 +490,7 @@ func (f *forgetful) crash(t *testing.T, stream string) {
 func TestUndoneRenewal(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			log := &forgetful{mortal: &mortal{common: &common{Store: storetest.NewMem()}}}
+			log := &forgetful{mortal: &mortal{common: &common{Store: sqlitetest.New(t)}}}
 			gate := make(chan struct{})
 			model := agenttest.Script(agenttest.Reply{
 				Wait:   gate,
@@ -557,7 +557,7 @@ func alarmed() (*slog.Logger, *strings.Builder) {
 // one ends at that moment leaves it alone, and alarms nobody.
 func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &common{Store: storetest.NewMem()}
+		c := &common{Store: sqlitetest.New(t)}
 		owner, m := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 		id := begun(t, owner, agent.Cancel)
 		synctest.Wait()
@@ -591,7 +591,7 @@ func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 // name at the same moment one does, the other's model is not asked, and nobody is alarmed.
 func TestANameThatTwoEnginesGive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &common{Store: storetest.NewMem()}
+		c := &common{Store: sqlitetest.New(t)}
 		question := agent.Turn{Text: "go", Principal: alice, ClientID: "chat", OnDisconnect: agent.Continue}
 		quicker, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 		looks := 0
@@ -665,7 +665,7 @@ func TestOutageWhileReserving(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, %s", name, lasts), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					h.log = &leaving{Store: storetest.NewMem(), lasts: lasts}
+					h.log = &leaving{Store: sqlitetest.New(t), lasts: lasts}
 					told := toldInOutage(t, &h)
 					if most := min(lasts, 2*time.Minute); told < h.waits+time.Minute || told > h.waits+most {
 						t.Errorf("the reader was told something after %v", told)
@@ -694,7 +694,7 @@ func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Sp
 // left behind, which would be charged when it expires.
 func TestOutageWhileReservingForASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, budget := storetest.NewMem(), &answerless{}
+		log, budget := sqlitetest.New(t), &answerless{}
 		longHistory(t, log, false)
 		r := &rig{t: t, hub: hub.New()}
 		r.start([]tool.Tool{rows("run_query")}, func(a *agent.Assistant, o *agent.Options) {
@@ -790,7 +790,7 @@ func (f *failsOnce) Check(ctx context.Context, c tool.Call, before []tool.Call) 
 func TestOutageWhileChecking(t *testing.T) {
 	for _, lasts := range []time.Duration{time.Minute, 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			log := &leaving{Store: storetest.NewMem(), lasts: lasts}
+			log := &leaving{Store: sqlitetest.New(t), lasts: lasts}
 			r := newRig(t, nil, []tool.Tool{&failsOnce{pen: &pen{}, log: log}}, use(callsOnce("draw")),
 				func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
 			ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
@@ -815,7 +815,7 @@ func TestOutageWhileChecking(t *testing.T) {
 // for the store, and goes on once it is back.
 func TestOutageOfFrozenPrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &blind{leaving: &leaving{Store: storetest.NewMem(), lasts: 3 * time.Minute}}
+		log := &blind{leaving: &leaving{Store: sqlitetest.New(t), lasts: 3 * time.Minute}}
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
 		r := newRig(t, model, nil,
 			func(_ *agent.Assistant, o *agent.Options) { o.Log = log })

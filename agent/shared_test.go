@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -199,7 +199,7 @@ func TestTakeOverOfTools(t *testing.T) {
 			if call.id == "b" {
 				read.Store(1) // it is quick, and change is what hangs
 			}
-			c := &common{Store: storetest.NewMem()}
+			c := &common{Store: sqlitetest.New(t)}
 			first, log := replica(t, c, agenttest.Script(calls), tools...)
 			id := begun(t, first, agent.Continue)
 			time.Sleep(time.Second)
@@ -236,7 +236,7 @@ func TestStopJustBeforeItParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		asks := agenttest.Reply{Wait: gate, Blocks: agenttest.Call("a", "page", `{}`).Blocks, Stop: model.ToolUse}
-		c := &common{Store: storetest.NewMem()}
+		c := &common{Store: sqlitetest.New(t)}
 		first, log := replica(t, c, agenttest.Script(asks), client("page"))
 		second, _ := replica(t, c, agenttest.Script(), client("page"))
 		id := begun(t, first, agent.Continue)
@@ -262,7 +262,7 @@ func TestStopJustBeforeItParks(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	for how, end := range map[string]string{agent.Continue: "run_finished", agent.Cancel: "run_stopped"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := &common{Store: storetest.NewMem()}
+			c := &common{Store: sqlitetest.New(t)}
 			first, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 			replica(t, c, agenttest.Script(agenttest.Say("done")))
 			id := begun(t, first, how)
@@ -293,7 +293,7 @@ func TestAnswerBesideALongCall(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			return tool.Output{Content: "done"}, nil
 		})
-		c := &common{Store: storetest.NewMem()}
+		c := &common{Store: sqlitetest.New(t)}
 		calls := agenttest.Calls(agenttest.CallBlock("a", "long", `{}`), agenttest.CallBlock("b", "page", `{}`))
 		first, _ := replica(t, c, agenttest.Script(calls), long, client("page"))
 		second, _ := replica(t, c, agenttest.Script(agenttest.Say("done")), long, client("page"))

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -193,7 +193,7 @@ func TestALongHistoryIsPaidForAsItWillBeSent(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lost a call: %t", lost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log, llm := storetest.NewMem(), &perMessage{}
+				log, llm := sqlitetest.New(t), &perMessage{}
 				longHistory(t, log, lost)
 				r := &rig{t: t, hub: hub.New()}
 				r.start([]tool.Tool{rows("run_query")}, func(a *agent.Assistant, o *agent.Options) {

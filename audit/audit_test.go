@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // sink keeps lines in memory and can refuse them.
@@ -125,7 +125,7 @@ func once(t *testing.T, opts audit.Options) {
 }
 
 func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_1", question("How many?", "42 <b>", "because")...)
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 	var got map[string]any
@@ -157,7 +157,7 @@ func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
 }
 
 func TestRunsThatDidNotFinish(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_f", footnote.UserMessage{
 		Text: "q",
 	}, footnote.RunStarted{Door: "d"}, footnote.RunFailed{Code: footnote.AgentTimeout, Message: "slow"})
@@ -236,7 +236,7 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 			},
 		},
 	} {
-		log, out := storetest.NewMem(), &sink{}
+		log, out := sqlitetest.New(t), &sink{}
 		put(t, log, "run_1", tc.bodies...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 		var e audit.Entry
@@ -252,7 +252,7 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 // TestModelOfALaterRun holds that a run which ended before its model spoke is
 // described with the model that its conversation was opened with.
 func TestModelOfALaterRun(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_1", append([]footnote.Body{footnote.Opened{Model: "claude"}}, question("q", "a", "t")...)...)
 	head, err := log.Get(t.Context(), "conv_run_1")
 	if err != nil {
@@ -272,7 +272,7 @@ func TestModelOfALaterRun(t *testing.T) {
 
 func TestVerboseTellsTheCalls(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
-		log, out := storetest.NewMem(), &sink{}
+		log, out := sqlitetest.New(t), &sink{}
 		put(t, log, "run_1", question("q", "a", "because")...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: verbose})
 		want := `"tool_calls":[{"name":"run_query","thought":"because","millis":7,"input":"{\"sql\":\"select a, n ` +
@@ -299,7 +299,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	inJSON, _ := json.Marshal(map[string]string{"key": secrets[2]})
 	twice, _ := json.Marshal(string(inJSON))
 	for _, text := range append(secrets, string(inJSON), string(twice)) {
-		log, out := storetest.NewMem(), &sink{}
+		log, out := sqlitetest.New(t), &sink{}
 		bodies := question("q "+text, "a "+text, "t "+text)
 		bodies[3] = footnote.ToolResult{CallID: "toolu_1", Name: "run_query",
 			Content: strings.Repeat("x", 16<<10-5) + text,
@@ -330,7 +330,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 
 func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, full, other := storetest.NewMem(), &sink{}, &sink{}
+		log, full, other := sqlitetest.New(t), &sink{}, &sink{}
 		full.fail(errors.New("no space left on device"))
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"full": full, "other": other}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -364,7 +364,7 @@ func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
 
 func TestWhatEndsAtTheEndIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, out := storetest.NewMem(), &sink{}
+		log, out := sqlitetest.New(t), &sink{}
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -385,7 +385,7 @@ func (h hanging) Write([]byte) error { <-h; return nil }
 
 func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, stuck := storetest.NewMem(), make(hanging)
+		log, stuck := sqlitetest.New(t), make(hanging)
 		put(t, log, "run_1", question("q", "a", "t")...)
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"pipe": stuck}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -467,7 +467,7 @@ func (d deleting) Tail(ctx context.Context, after int64, limit int) ([]store.Pos
 }
 
 func TestADeletedConversationIsSkipped(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_gone", question("q", "a", "t")...)
 	batch, err := log.Tail(t.Context(), 0, 100)
 	if err != nil {
@@ -520,7 +520,7 @@ func TestARunIsReadOnce(t *testing.T) {
 	}{{"it goes on", false, 0}, {"it is parked", true, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log, out := &reads{Store: storetest.NewMem()}, &sink{}
+				log, out := &reads{Store: sqlitetest.New(t)}, &sink{}
 				a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // A real disk that is really full; where we may not mount one, /dev/full refuses
 // each write just so.
 func TestADiskThatIsFull(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	put(t, log, "run_1", question("q", "a", "t")...)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")

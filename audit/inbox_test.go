@@ -13,7 +13,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // TestEachSinkHasTheInboxOnce checks that every sink gets each entry of the inbox once, without secrets, also one that
@@ -23,7 +23,7 @@ func TestEachSinkHasTheInboxOnce(t *testing.T) {
 		good, full, inbox := &sink{}, &sink{}, &audit.Inbox{}
 		full.fail(errors.New("the disk is full"))
 		a := follow(t, audit.Options{
-			Log: storetest.NewMem(), Inbox: inbox, Secrets: []string{"s3cret"},
+			Log: sqlitetest.New(t), Inbox: inbox, Secrets: []string{"s3cret"},
 			Sinks: map[string]audit.Sink{"good": good, "full": full},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func TestTheInboxIsBounded(t *testing.T) {
 		for n := range c.added {
 			inbox.Add(refusal(fmt.Sprint(n, strings.Repeat("x", c.size))))
 		}
-		once(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+		once(t, audit.Options{Log: sqlitetest.New(t), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
 		kept := entries(t, out.text())
 		last := fmt.Sprint(c.kept-1, "x")
 		if len(kept) != c.kept || !strings.HasPrefix(kept[c.kept-1].Question, last) {
@@ -98,7 +98,7 @@ func TestNobodyRemovesTheLineOfAStatement(t *testing.T) {
 			question.User = "bob"
 			inbox.Add(question)
 			flood()
-			once(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+			once(t, audit.Options{Log: sqlitetest.New(t), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
 			got := out.text()
 			for _, want := range []string{`["first"]`, `["second"]`, "May I?"} {
 				if !strings.Contains(got, want) {
@@ -115,7 +115,7 @@ func TestStatementsWaitForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, inbox := &sink{}, &audit.Inbox{}
 		out.fail(errors.New("the disk is full"))
-		a := follow(t, audit.Options{Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
+		a := follow(t, audit.Options{Log: sqlitetest.New(t), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { a.Run(ctx, time.Second); close(ended) }()
@@ -143,7 +143,7 @@ func TestTheInboxWakesTheSinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, inbox := &sink{}, &audit.Inbox{}
 		a := follow(t, audit.Options{
-			Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour,
+			Log: sqlitetest.New(t), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -166,7 +166,7 @@ func TestDroppedEntriesAreLoggedTwice(t *testing.T) {
 		out, inbox, logged := &sink{}, &audit.Inbox{}, &bytes.Buffer{}
 		out.fail(errors.New("the disk is full"))
 		a := follow(t, audit.Options{
-			Log: storetest.NewMem(), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out},
+			Log: sqlitetest.New(t), Inbox: inbox, Sinks: map[string]audit.Sink{"x": out},
 			Logger: slog.New(slog.NewTextHandler(logged, nil)),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func questions(t *testing.T, s *sink) string {
 // TestCallsBesideRunsHaveALine checks that a title which the model gave has a line, and a title or summary that failed,
 // too. A title without a model call has none, and neither has a call whose caller tells the audit.
 func TestCallsBesideRunsHaveALine(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	usage, cost := footnote.Usage{Input: 10, Output: 2}, footnote.Cost{MicroUSD: 30}
 	put(t, log, "", footnote.Titled{Title: "How many", Auto: true},
 		footnote.Titled{Title: "Orders", Auto: true, Usage: usage, Cost: cost, Model: "claude", Millis: 500},

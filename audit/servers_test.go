@@ -13,14 +13,14 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // TestServersShareTheAudit: of servers on one log each has a part of the runs, whole
 // and once, also when a run's events were seen by several of them.
 func TestServersShareTheAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		var lock sync.Mutex
 		lead := func(context.Context, string) (func(), bool, error) {
 			ok := lock.TryLock()

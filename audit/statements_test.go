@@ -10,7 +10,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // callOf is a message that calls a tool with a statement.
@@ -60,7 +60,7 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 func TestOneLineForEachRun(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		log, out := storetest.NewMem(), &sink{}
+		log, out := sqlitetest.New(t), &sink{}
 		var want []string
 		asked := 0
 		type chat struct {
@@ -155,7 +155,7 @@ func TestOneLineForEachRun(t *testing.T) {
 
 // TestVerboseIsBounded holds how much of a run's calls a line keeps.
 func TestVerboseIsBounded(t *testing.T) {
-	log, out := storetest.NewMem(), &sink{}
+	log, out := sqlitetest.New(t), &sink{}
 	bodies := []footnote.Body{footnote.UserMessage{Text: "q"}}
 	for i := range 100 {
 		id := fmt.Sprint("c", i)

@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -24,7 +24,7 @@ import (
 // drives the runs.
 func replicas(t *testing.T, model model.Model, tools ...tool.Tool) (first, second *httpapi.Server) {
 	t.Helper()
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	var apis []*httpapi.Server
 	for range 2 {
 		live := hub.New()

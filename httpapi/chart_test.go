@@ -25,7 +25,7 @@ import (
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // namesakesKey is the key of a user with the same name in another organisation.
@@ -96,7 +96,7 @@ func whole(t *testing.T, res *http.Response, want int) string {
 // TestDrawingThroughTheChartsDoor runs a whole exchange over HTTP: the stream stays open while the client
 // draws, the document contains the drawing with its cause, and the conversation records what was done.
 func TestDrawingThroughTheChartsDoor(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	model := agenttest.Script(
 		agenttest.Calls(agenttest.CallBlock("a", "query", `{}`),
 			agenttest.CallBlock("b", "draw_horizontal_line", `{"price":1.095,"notes":"Two touches."}`)),
@@ -183,7 +183,7 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 // TestANamesakeSeesNothing checks that a user with the same name in another organisation sees neither the
 // conversation nor its calls nor its drawings.
 func TestANamesakeSeesNothing(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	srv := analyst(t, log,
 		agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.095}`), agenttest.Say("Hello.")))
 	res := call(t, srv, "POST", "/api/chat",
@@ -239,7 +239,7 @@ func (c *counted) List(ctx context.Context, p footnote.Page) ([]footnote.Stream,
 // TestAListOfChartsReadsALogOnce checks that a list rereads only logs that changed, and that one list request
 // skips only a limited number of other conversations.
 func TestAListOfChartsReadsALogOnce(t *testing.T) {
-	log := &counted{Store: storetest.NewMem()}
+	log := &counted{Store: sqlitetest.New(t)}
 	srv := analyst(t, log, agenttest.Script(agenttest.Say("Hello."), agenttest.Say("Again.")))
 	list := func(query string) (out struct {
 		Conversations []chart.Summary
@@ -294,7 +294,7 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 func TestTheChartsDoorReadsDrawings(t *testing.T) {
 	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`),
 		agenttest.Say("One line."))
-	srv := analyst(t, storetest.NewMem(), model)
+	srv := analyst(t, sqlitetest.New(t), model)
 	whole(t, call(t, srv, "POST", "/api/drawings", horizontalLine, adasKey), 200)
 	whole(t, call(t, srv, "POST", "/api/drawings", strings.Replace(horizontalLine, "1.095", "1.777", 1), bobsKey), 200)
 	got := whole(t, call(t, srv, "POST", "/api/chat", `{"message":"What is drawn?","symbol":"EURUSD","timeframe":"1h"}`,
@@ -315,7 +315,7 @@ func TestTheChartsDoorReadsDrawings(t *testing.T) {
 func history0(m *agenttest.Model) string { return history(m, 0) }
 
 func TestTheChartsDoorRefuses(t *testing.T) {
-	srv := analyst(t, storetest.NewMem(), agenttest.Script())
+	srv := analyst(t, sqlitetest.New(t), agenttest.Script())
 	for body, want := range map[string]int{
 		`{"message":"Hi","symbol":"EURUSD","timeframe":"2h"}`:                                             400,
 		`{"message":"Hi","symbol":"../","timeframe":"1h"}`:                                                400,
@@ -332,7 +332,7 @@ func TestTheChartsDoorRefuses(t *testing.T) {
 // TestAModelIsNamedWhole checks that a fragment of a model's name, and a word that several names contain, are
 // rejected with a list of the models.
 func TestAModelIsNamedWhole(t *testing.T) {
-	srv := analyst(t, storetest.NewMem(),
+	srv := analyst(t, sqlitetest.New(t),
 		agenttest.Script(agenttest.Say("1"), agenttest.Say("2"), agenttest.Say("3"), agenttest.Say("4")))
 	ask := func(model string, want int) string {
 		t.Helper()
@@ -353,7 +353,7 @@ func TestAModelIsNamedWhole(t *testing.T) {
 // TestTheChartInOtherDoors checks that the app's own conversations and the AI SDK's can name the chart, and
 // that other assistants ignore it.
 func TestTheChartInOtherDoors(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	model := agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Drawn."),
 		agenttest.Call("b", "draw_horizontal_line", `{"price":1.2}`))
 	srv := analyst(t, log, model)

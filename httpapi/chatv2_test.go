@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // agentResponse is this door's answer as its clients read it.
@@ -182,7 +182,7 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 			held := agenttest.Say("First.")
 			held.Wait = release
 			model := agenttest.Script(held, agenttest.Say("Second."))
-			api := newOn(t, storetest.NewMem(), "scripted", model, func(o *httpapi.Options) { o.OnBusy = policy })
+			api := newOn(t, sqlitetest.New(t), "scripted", model, func(o *httpapi.Options) { o.OnBusy = policy })
 			var wg sync.WaitGroup
 			var first agentResponse
 			wg.Go(func() { _, first = chatWhole(t, api, `{"message":"One","conversationId":"c"}`) })
@@ -262,7 +262,7 @@ func TestChatV2Errors(t *testing.T) {
 // TestChatV2TornHistory checks that the log left by a crash is repaired: the model reads a result for every
 // call, and the assistant's text as well as the user's.
 func TestChatV2TornHistory(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	call := agenttest.CallBlock("t1", "query", `{"sql":"SELECT 1"}`)
 	if _, err := log.CreateAppend(t.Context(), footnote.Stream{
 		ID: "conv_torn", Kind: "conversation", Org: "local", User: "local", Assistant: "analyst",

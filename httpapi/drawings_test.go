@@ -19,14 +19,14 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/drawing"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // charted returns a server with drawings.
 func charted(t *testing.T) *httpapi.Server {
 	t.Helper()
 	api, _ := newAPI(t, func(o *httpapi.Options) {
-		o.Drawings = board.New(board.Options{Log: storetest.NewMem(), Hub: o.Hub})
+		o.Drawings = board.New(board.Options{Log: sqlitetest.New(t), Hub: o.Hub})
 	})
 	return api
 }
@@ -255,7 +255,7 @@ func (l *largest) Write(b []byte) (int, error) {
 // the whole history in memory.
 func TestALongHistoryIsStreamedInPieces(t *testing.T) {
 	live := hub.New()
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	boards := board.New(board.Options{Log: log, Hub: live})
 	ada := footnote.Principal{Org: "acme", User: "ada"}
 	notes := strings.Repeat("x", 4000)

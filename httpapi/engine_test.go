@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -25,7 +25,7 @@ func newReal(t *testing.T, model *agenttest.Model, tools ...tool.Tool) *httpapi.
 
 func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...tool.Tool) *httpapi.Server {
 	t.Helper()
-	return newOn(t, storetest.NewMem(), name, model, nil, tools...)
+	return newOn(t, sqlitetest.New(t), name, model, nil, tools...)
 }
 
 // newOn is newNamed over the given log, with other options.

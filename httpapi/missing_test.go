@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // lossy is a store that has lost one event.
@@ -41,7 +41,7 @@ func TestMissingEnd(t *testing.T) {
 	for name, more := range map[string]bool{"last": false, "middle": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &lossy{Store: storetest.NewMem()}
+				log := &lossy{Store: sqlitetest.New(t)}
 				model := agenttest.Script(agenttest.Say("Fine."), agenttest.Say("More."))
 				api := newOn(t, log, "scripted", model, func(*httpapi.Options) {})
 				do(api, request("POST", "/api/analyze", `{"question":"How many?","request_id":"q"}`))
@@ -81,7 +81,7 @@ func (s sources) EverySource(footnote.Principal) bool     { return s.every }
 // what came from one of them.
 func TestMissingOpening(t *testing.T) {
 	for every, want := range map[bool]int{true: 200, false: 404} {
-		log := &lossy{Store: storetest.NewMem()}
+		log := &lossy{Store: sqlitetest.New(t)}
 		model := agenttest.Script(agenttest.Say("Fine."))
 		api := newOn(t, log, "scripted", model, func(o *httpapi.Options) { o.Access = sources{every: every} })
 		do(api, request("POST", "/api/analyze", `{"question":"How many?","request_id":"q"}`))

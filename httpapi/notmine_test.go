@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -20,7 +20,7 @@ import (
 // one: for another user's id the response has the same status, headers and body as for an id that does not
 // exist.
 func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	browser := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client, ReadOnly: true}, nil)
 	model := agenttest.Script(agenttest.Say("Hello."), agenttest.Call("call_1", "draw", `{}`))
 	api := newOn(t, log, "scripted", model, func(o *httpapi.Options) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent/agenttest"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -17,7 +17,7 @@ import (
 // outcomes that a page cannot know.
 func TestAnAnswerListsItsStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		browser := agenttest.NewTool(tool.Spec{Name: "in_page", Side: tool.Client, ReadOnly: true}, nil)
 		call := func(id string) json.RawMessage { return agenttest.CallBlock(id, "in_page", `{"sql":"SELECT 1"}`) }
 		model := agenttest.Script(agenttest.Calls(call("a"), call("b")), agenttest.Say("Done."))

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 var (
@@ -31,7 +31,7 @@ func allow(a ledger.Allowance) func(footnote.Principal) ledger.Allowance {
 
 func TestDay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)
-	log := storetest.NewMemAt(func() time.Time { return now })
+	log := sqlitetest.NewAt(t, func() time.Time { return now })
 	l := ledger.New(ledger.Options{
 		Store:       log,
 		Multipliers: map[string]int64{"pro": 5},
@@ -106,7 +106,7 @@ func TestEveryLimit(t *testing.T) {
 		"usd_per_org":      {PerOrg: cent}, "usd_per_org_day": {PerOrgDay: cent}, "usd_per_day": {PerDay: cent},
 		"tokens_per_day": {TokensPerDay: 1_000}, "org_tokens_per_day": {OrgTokensPerDay: 1_000},
 	} {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		l := ledger.New(ledger.Options{Store: log, Allow: allow(a)})
 		c := call("1", "")
 		c.Conversation = "c"
@@ -132,7 +132,7 @@ func TestEveryLimit(t *testing.T) {
 }
 
 func TestNoLimit(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	l := ledger.New(ledger.Options{Store: log})
 	h, err := l.Reserve(t.Context(), ada, call("1", "pro"))
 	if err != nil {
@@ -152,7 +152,7 @@ func TestNoLimit(t *testing.T) {
 }
 
 func TestRuns(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	l := ledger.New(ledger.Options{Store: log, Allow: allow(ledger.Allowance{Runs: 2, OrgRuns: 3})})
 	enter := func(p footnote.Principal) func() {
 		t.Helper()
@@ -192,7 +192,7 @@ func TestRuns(t *testing.T) {
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := ledger.New(ledger.Options{
-			Store: storetest.NewMem(),
+			Store: sqlitetest.New(t),
 			Allow: allow(ledger.Allowance{Requests: 6, OrgRequests: 8}),
 		})
 		let := func(p footnote.Principal) (n int) {

@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -94,7 +94,7 @@ func withPage(family string) func(*agent.Assistant, *agent.Options, *ledger.Opti
 
 // shareLittle has a hundred questions share an allowance, with tools of a side.
 func shareLittle(t *testing.T, a ledger.Allowance, side string) {
-	log, tools := storetest.NewMem(), withLookup
+	log, tools := sqlitetest.New(t), withLookup
 	if side == tool.Client {
 		tools = withPage("")
 	}
@@ -157,7 +157,7 @@ func withinLimits(t *testing.T, log store.Store, a ledger.Allowance) {
 func TestAPageThatIsGone(t *testing.T) {
 	for family, wait := range map[string]time.Duration{"": 2 * time.Minute, tool.Question: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			log, a := storetest.NewMem(), ledger.Allowance{PerUserDay: 50_000}
+			log, a := sqlitetest.New(t), ledger.Allowance{PerUserDay: 50_000}
 			e := engine(t, log, &steps{most: 10_000, least: 1_000, tools: 1, took: time.Second}, a, withPage(family))
 			ticket, err := e.Submit(t.Context(), agent.Turn{
 				Text:         "Is it?",
@@ -225,7 +225,7 @@ func follow(ctx context.Context, rd *hub.Reader) (footnote.Body, error) {
 // words about what is reserved when it takes too long.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		l := ledger.New(ledger.Options{
 			Store: log,
 			Wait:  20 * time.Second,

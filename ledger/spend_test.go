@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,8 +19,7 @@ import (
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
-	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -149,15 +147,7 @@ func TestParallelRuns(t *testing.T) {
 		return s
 	}
 	for name, open := range map[string]func(t *testing.T) []store.Store{
-		"memory": func(*testing.T) []store.Store { return []store.Store{storetest.NewMem()} },
-		"sqlite": func(t *testing.T) []store.Store {
-			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "footnote.db"), sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			return []store.Store{s}
-		},
+		"sqlite": func(t *testing.T) []store.Store { return []store.Store{sqlitetest.New(t)} },
 		"postgres, two engines": func(t *testing.T) []store.Store {
 			url := pgtest.Database(t)
 			return []store.Store{pg(t, url), pg(t, url)}
@@ -266,7 +256,7 @@ func (c *crash) Overdue(ctx context.Context, limit int) ([]footnote.Reservation,
 // run counts an estimate, frees the rest, and the run is answered all the same.
 func TestLostCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		dying := &crash{Store: log}
 		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
 			PerUserDay: 1_000_000,
@@ -320,7 +310,7 @@ func TestLostCall(t *testing.T) {
 // counts once it has expired.
 func TestLostSideJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		dying := &crash{Store: log}
 		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
 			PerUserDay: 1_000_000,
@@ -340,7 +330,7 @@ func TestLostSideJob(t *testing.T) {
 // TestSideCallsCount: titles and statements count like answers.
 func TestSideCallsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		e := engine(t, log, &dear{most: 10_000}, ledger.Allowance{
 			PerUserDay:   1_000_000,
 			TokensPerDay: 10_000,
@@ -366,7 +356,7 @@ func TestSideCallsCount(t *testing.T) {
 // what is left does not pay for it.
 func TestToolPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		called := 0
 		tl := agenttest.NewTool(tool.Spec{
 			Name:     "lookup",
@@ -409,7 +399,7 @@ func TestToolPrice(t *testing.T) {
 func TestToolPriceSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = 50_000
-		log := storetest.NewMem()
+		log := sqlitetest.New(t)
 		gate := make(chan struct{})
 		newTool := func(name string, ends bool) tool.Tool {
 			spec := tool.Spec{Name: name, ReadOnly: true}

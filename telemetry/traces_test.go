@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/internal/otlptest"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/telemetry"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -207,7 +207,7 @@ const (
 // TestARunIsOneTraceWhereverItRuns kills the server of a run during a call. The server that takes over continues in
 // the caller's trace.
 func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
-	log, collector := storetest.NewMem(), otlptest.Start(t)
+	log, collector := sqlitetest.New(t), otlptest.Start(t)
 	first := &stuck{
 		Model: agenttest.Script(agenttest.Call("c1", "run_query", `{"sql":"SELECT 8150915"}`)),
 		hung:  make(chan struct{}),
@@ -312,7 +312,7 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 // TestAParkedRunGoesOnInItsTrace parks a run for an answer from a page, which goes to a different server. No trace
 // was started before, so the run's id determines it.
 func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
-	log, collector := storetest.NewMem(), otlptest.Start(t)
+	log, collector := sqlitetest.New(t), otlptest.Start(t)
 	a := serve(t, log, collector, true, agenttest.Script(agenttest.Call("c1", "ask_page", `{"what":"size"}`)))
 	ticket, err := a.Submit(t.Context(), agent.Turn{
 		Text: "How large is order 4711?", Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,

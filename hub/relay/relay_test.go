@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/hub/relay"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // pipe is a relay.Pipe in memory. If change is set, it decides what happens to each entry sent.
@@ -100,7 +100,7 @@ type world struct {
 
 func newWorld(t *testing.T, p *pipe) *world {
 	w := &world{
-		t: t, log: storetest.NewMem(), pipe: p, hubs: [2]*hub.Hub{hub.New(), hub.New()}, near: &transcript{},
+		t: t, log: sqlitetest.New(t), pipe: p, hubs: [2]*hub.Hub{hub.New(), hub.New()}, near: &transcript{},
 		far: &transcript{}, pause: 1500 * time.Millisecond,
 	}
 	if err := w.log.Create(t.Context(), footnote.Stream{

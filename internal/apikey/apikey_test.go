@@ -11,12 +11,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // counted is a store that counts its calls.
 type counted struct {
-	*storetest.Mem
+	*sqlite.Store
 	calls int
 	err   error
 }
@@ -26,7 +27,7 @@ func (c *counted) Key(ctx context.Context, id string) (store.Key, error) {
 	if c.err != nil {
 		return store.Key{}, c.err
 	}
-	return c.Mem.Key(ctx, id)
+	return c.Store.Key(ctx, id)
 }
 
 var ann = footnote.Principal{Org: "acme", User: "ann", Roles: []string{"admin"}}
@@ -42,7 +43,7 @@ func add(t *testing.T, log *counted, expires time.Time) (key string, kept store.
 
 func TestRevocationIsSeenWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: storetest.NewMem()}
+		log := &counted{Store: sqlitetest.New(t)}
 		ring := NewRing(log)
 		key, kept := add(t, log, time.Time{})
 		for range 100 {
@@ -74,7 +75,7 @@ func last(_ footnote.Principal, err error) error             { return err }
 
 func TestAKeyExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: storetest.NewMem()}
+		log := &counted{Store: sqlitetest.New(t)}
 		ring := NewRing(log)
 		key, _ := add(t, log, time.Now().Add(500*time.Millisecond))
 		if err := second(ring.Check(t.Context(), key)); err != nil {
@@ -91,7 +92,7 @@ func TestAKeyExpires(t *testing.T) {
 // TestForgedKeys checks that the error does not reveal what is wrong with a key, and that a wrong secret
 // costs the same work as an unknown id.
 func TestForgedKeys(t *testing.T) {
-	log := &counted{Mem: storetest.NewMem()}
+	log := &counted{Store: sqlitetest.New(t)}
 	key, kept := add(t, log, time.Time{})
 	if err := log.RevokeKey(t.Context(), kept.ID); err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func TestForgedKeys(t *testing.T) {
 // the error says why.
 func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &counted{Mem: storetest.NewMem()}
+		log := &counted{Store: sqlitetest.New(t)}
 		ring := NewRing(log)
 		key, _ := add(t, log, time.Time{})
 		if err := second(ring.Check(t.Context(), key)); err != nil {
@@ -148,7 +149,7 @@ func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 }
 
 func TestTheMemoryIsBounded(t *testing.T) {
-	log := &counted{Mem: storetest.NewMem()}
+	log := &counted{Store: sqlitetest.New(t)}
 	ring := NewRing(log)
 	for i := range maxCached + 10 {
 		ring.known[fmt.Sprintf("%016d", i)] = known{at: time.Now().Add(time.Hour)}
@@ -183,7 +184,7 @@ func TestKeysOfUnreadableNames(t *testing.T) {
 		}, {Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
 	} {
 		key, kept := New(p, time.Time{})
-		if err := storetest.NewMem().AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {
+		if err := sqlitetest.New(t).AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%+v: %v", p, err)
 		}
 		if _, _, err := NewRing(old{kept}).Check(t.Context(), key); footnote.CodeOf(err) != footnote.Unauthorized {

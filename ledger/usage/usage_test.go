@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 var ada = footnote.Principal{Org: "acme", User: "ada"}
@@ -55,7 +55,7 @@ func days(t *testing.T, totals *usage.Totals, p footnote.Principal) []usage.Day 
 }
 
 func TestUsageIsAddedUpByUserAndTier(t *testing.T) {
-	s := storetest.NewMem()
+	s := sqlitetest.New(t)
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100), footnote.StepFailed{
 		Usage: footnote.Usage{Input: 1},
 		Cost:  footnote.Cost{MicroUSD: 1},
@@ -83,7 +83,7 @@ func TestUsageIsAddedUpByUserAndTier(t *testing.T) {
 // TestUsageOutlivesItsConversation checks that deleting a conversation, and a restart after that, do not reduce the
 // usage.
 func TestUsageOutlivesItsConversation(t *testing.T) {
-	s, file := storetest.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "pro", message(10, 5, 100))
 	totals := open(t, s, file)
 	if err := totals.Settle(t.Context()); err != nil {
@@ -114,20 +114,20 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := usage.Open(storetest.NewMem(), file); err == nil {
+	if _, err := usage.Open(sqlitetest.New(t), file); err == nil {
 		t.Error("it begins anew")
 	}
 	if err := os.Truncate(file, 256<<20+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := usage.Open(storetest.NewMem(), file); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, err := usage.Open(sqlitetest.New(t), file); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a file that is too large: %v", err)
 	}
 }
 
 // TestAskingWritesNothing checks that a query does not write the file, which may be large.
 func TestAskingWritesNothing(t *testing.T) {
-	s, file := storetest.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100))
 	totals := open(t, s, file)
 	if list := days(t, totals, ada); len(list) != 1 {
@@ -146,7 +146,7 @@ func TestAskingWritesNothing(t *testing.T) {
 
 func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := storetest.NewMem()
+	s := sqlitetest.New(t)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 
 // TestWhoAskedWhat counts questions, answers and cache hits by user and day, and lists the runs of an organisation.
 func TestWhoAskedWhat(t *testing.T) {
-	s := storetest.NewMem()
+	s := sqlitetest.New(t)
 	file := filepath.Join(t.TempDir(), "usage.json")
 	if _, err := s.CreateAppend(t.Context(), footnote.Stream{
 		ID: "c1", Kind: "conversation", Org: "acme", User: "ada",
@@ -219,7 +219,7 @@ func (f *failingLog) Events(ctx context.Context, stream string, after int64) ite
 
 // TestARunIsListedOnce checks that an event that failed to be counted, and is read again, is counted once.
 func TestARunIsListedOnce(t *testing.T) {
-	s, file := storetest.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 	if _, err := s.CreateAppend(t.Context(), footnote.Stream{
 		ID: "c1", Kind: "conversation", Org: "acme", User: "ada",
 	}, footnote.Append{Run: "run_1", Bodies: []footnote.Body{footnote.Opened{Assistant: "a"}}}); err != nil {
@@ -250,7 +250,7 @@ func TestARunIsListedOnce(t *testing.T) {
 // server, also after a restart.
 func TestAnotherServerDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, file := storetest.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+		s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 		ctx, cancel := context.WithCancel(t.Context())
 		totals, done := open(t, s, file), make(chan struct{})
 		go func() { defer close(done); totals.Follow(ctx, slog.New(slog.DiscardHandler)) }()
@@ -285,7 +285,7 @@ func (l *slowLog) Tail(ctx context.Context, after int64, limit int) ([]footnote.
 // that the next query does not read anything twice. Settling before a deletion reads all of it.
 func TestALongLogKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := storetest.NewMem()
+		s := sqlitetest.New(t)
 		many := make([]footnote.Body, 6_000)
 		for i := range many {
 			many[i] = message(1, 0, 1)

@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/market/drawing"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 var (
@@ -102,7 +102,7 @@ func TestADocumentIsWhatTheLogSays(t *testing.T) {
 
 func TestServersShareDocuments(t *testing.T) {
 	ctx := context.Background()
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	servers := []*board.Boards{board.New(board.Options{Log: log}), board.New(board.Options{Log: log})}
 	var work sync.WaitGroup
 	for i, b := range servers {
@@ -133,7 +133,7 @@ func TestServersShareDocuments(t *testing.T) {
 
 func TestDrawingsBelongToOnePerson(t *testing.T) {
 	ctx := context.Background()
-	b := board.New(board.Options{Log: storetest.NewMem()})
+	b := board.New(board.Options{Log: sqlitetest.New(t)})
 	made, err := b.Put(ctx, alice, line(1.1), 0, hand)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestDrawingsBelongToOnePerson(t *testing.T) {
 
 func TestWhatIsForgottenBeginsAnew(t *testing.T) {
 	ctx := context.Background()
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	b, other := board.New(board.Options{Log: log}), board.New(board.Options{Log: log})
 	for _, p := range []footnote.Principal{alice, bob} {
 		if _, err := b.Put(ctx, p, line(1.1), 0, hand); err != nil {
@@ -189,7 +189,7 @@ func TestWhatIsForgottenBeginsAnew(t *testing.T) {
 func TestDataThatIsAway(t *testing.T) {
 	ctx := context.Background()
 	var away error
-	b := board.New(board.Options{Log: storetest.NewMem(),
+	b := board.New(board.Options{Log: sqlitetest.New(t),
 		Data: func(_ context.Context, symbol string) (drawing.Data, error) {
 			if symbol != "EURUSD" {
 				return drawing.Data{}, footnote.Errorf(footnote.NotFound, "There is no symbol %s.", symbol)
@@ -231,7 +231,7 @@ func (r *countingLog) Events(ctx context.Context, id string, after int64) iter.S
 // A page must read only the events on it.
 func TestAHistoryIsReadInPages(t *testing.T) {
 	ctx := context.Background()
-	log := &countingLog{Store: storetest.NewMem()}
+	log := &countingLog{Store: sqlitetest.New(t)}
 	b := board.New(board.Options{Log: log})
 	var want []drawing.Change
 	for i := range 1500 {
@@ -343,7 +343,7 @@ func TestWordsComeBackAsTheyWere(t *testing.T) {
 // TestDocumentsInMemoryAreBounded checks that the limit applies to the memory of documents, not to their number.
 func TestDocumentsInMemoryAreBounded(t *testing.T) {
 	ctx := context.Background()
-	log := &countingLog{Store: storetest.NewMem()}
+	log := &countingLog{Store: sqlitetest.New(t)}
 	b := board.New(board.Options{Log: log, Memory: 2 << 20})
 	symbols := func(n int) (all []string) {
 		for i := range n {
@@ -415,7 +415,7 @@ func (h *hurriedLog) Events(ctx context.Context, id string, after int64) iter.Se
 // TestALongHistoryIsReadInParts reads a history in several calls, none of which has enough time for all of it.
 func TestALongHistoryIsReadInParts(t *testing.T) {
 	ctx := context.Background()
-	log := &hurriedLog{storetest.NewMem(), 1000}
+	log := &hurriedLog{sqlitetest.New(t), 1000}
 	b := board.New(board.Options{Log: log})
 	for i := range 10 {
 		if _, err := b.Put(ctx, alice, line(1+float64(i)), 0, hand); err != nil {
@@ -443,7 +443,7 @@ func TestALongHistoryIsReadInParts(t *testing.T) {
 func TestAMarketThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, asked := t.Context(), 0
-		b := board.New(board.Options{Log: storetest.NewMem(),
+		b := board.New(board.Options{Log: sqlitetest.New(t),
 			Data: func(ctx context.Context, _ string) (drawing.Data, error) {
 				asked++
 				<-ctx.Done()

@@ -22,7 +22,7 @@ import (
 	drawingtools "github.com/footnotehq/footnote/market/tool/drawing"
 	markettools "github.com/footnotehq/footnote/market/tool/market"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -514,7 +514,7 @@ func TestChartTells(t *testing.T) {
 // there are.
 func TestChartListsDrawings(t *testing.T) {
 	ada := footnote.Principal{Org: "acme", User: "ada"}
-	boards := board.New(board.Options{Log: storetest.NewMem()})
+	boards := board.New(board.Options{Log: sqlitetest.New(t)})
 	put := func(d core.Drawing) {
 		t.Helper()
 		d.Symbol, d.Timeframe = "EURUSD", "1h"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store/inspect"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // fakeLog is a log with the content a test gives it.
@@ -220,7 +220,7 @@ func TestProblems(t *testing.T) {
 
 // TestRealStore inspects the events of a real store, including an active run.
 func TestRealStore(t *testing.T) {
-	log := storetest.NewMem()
+	log := sqlitetest.New(t)
 	if err := log.Create(t.Context(), footnote.Stream{ID: "c", Kind: "conversation", Org: "o", User: "u"}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/modeltest"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -79,7 +79,7 @@ func serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, live := storetest.NewMem(), hub.New()
+	log, live := sqlitetest.New(t), hub.New()
 	logger := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	engine, err := agent.New(agent.Options{
 		Log: log, Hub: live, Logger: logger, Resolve: resolve,

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/market/sqlite"
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	tools "github.com/footnotehq/footnote/market/tool/market"
-	"github.com/footnotehq/footnote/store/storetest"
+	logs "github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -64,7 +64,12 @@ func candles(ctx context.Context, r *rig) (err error) {
 // surroundings measures the delay that a message at the chart has before the model is called: prices, 500 drawings,
 // and a part that never responds.
 func surroundings(ctx context.Context, r *rig, m market.Market) error {
-	boards := board.New(board.Options{Log: storetest.NewMem()})
+	log, err := logs.Open(ctx, filepath.Join(r.dir, "boards", "footnote.db"), logs.Options{})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	boards := board.New(board.Options{Log: log})
 	who := footnote.Principal{Org: "bench", User: "bench"}
 	lines := make([]drawings.Drawing, 500)
 	for i := range lines {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
@@ -20,7 +20,7 @@ func BenchmarkBash(b *testing.B) {
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
 			folder := b.TempDir()
 			spaces, err := workspace.Open(workspace.Options{
-				Folder: folder, Log: storetest.NewMem(), Commands: true, Time: time.Minute,
+				Folder: folder, Log: sqlitetest.New(b), Commands: true, Time: time.Minute,
 			})
 			if err != nil {
 				b.Fatal(err)

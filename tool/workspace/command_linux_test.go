@@ -15,7 +15,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
@@ -153,7 +153,7 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 // TestPlacesAreGivenBackFirst checks that a command waits for a place, but not for recording the changes of another
 // conversation.
 func TestPlacesAreGivenBackFirst(t *testing.T) {
-	slow := &slowLog{Store: storetest.NewMem(), entered: make(chan struct{}, 1), leave: make(chan struct{})}
+	slow := &slowLog{Store: sqlitetest.New(t), entered: make(chan struct{}, 1), leave: make(chan struct{})}
 	b := newBench(t, func(o *workspace.Options) { o.Log, o.Places = slow, 1 })
 	run := func(conversation, command string) tool.Output {
 		for _, tl := range b.spaces.Tools() {
@@ -322,7 +322,7 @@ func TestRecordsOfCancelledCommands(t *testing.T) {
 		}
 	})
 	t.Run("before the command", func(t *testing.T) {
-		log := &leavingLog{Store: storetest.NewMem()}
+		log := &leavingLog{Store: sqlitetest.New(t)}
 		b := newBench(t, func(o *workspace.Options) { o.Log = log })
 		b.log = log
 		b.ok("Bash", in{"command": "echo 1 >a"})

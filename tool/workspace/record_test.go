@@ -11,7 +11,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -93,7 +93,7 @@ func TestRecordsFollowTheLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken := false
-			log := &brokenLog{Store: storetest.NewMem(), breaks: func() error {
+			log := &brokenLog{Store: sqlitetest.New(t), breaks: func() error {
 				if broken {
 					return fault()
 				}
@@ -146,7 +146,7 @@ func (l *forgetfulLog) Blob(ctx context.Context, stream string, d footnote.Diges
 // TestRestoreIsWhole checks that a lost folder is restored in full or not at all: a file that is missing from an
 // existing folder would count as deleted.
 func TestRestoreIsWhole(t *testing.T) {
-	log := &forgetfulLog{Store: storetest.NewMem()}
+	log := &forgetfulLog{Store: sqlitetest.New(t)}
 	b := newBench(t, func(o *workspace.Options) { o.Log = log })
 	b.log = log
 	for _, name := range []string{"a", "b", "c"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 	"github.com/footnotehq/footnote/tool/workspace"
@@ -43,7 +43,7 @@ const conversation = "conv-1"
 
 func newBench(t *testing.T, change ...func(*workspace.Options)) *bench {
 	t.Helper()
-	b := &bench{t: t, log: storetest.NewMem(), folder: filepath.Join(t.TempDir(), "workspaces")}
+	b := &bench{t: t, log: sqlitetest.New(t), folder: filepath.Join(t.TempDir(), "workspaces")}
 	b.dir = filepath.Join(b.folder, conversation)
 	b.start(change...)
 	return b

@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
 )
@@ -51,7 +51,7 @@ type rig struct {
 
 func newRig(t *testing.T, model model.Model) *rig {
 	t.Helper()
-	r := &rig{t: t, log: storetest.NewMem()}
+	r := &rig{t: t, log: sqlitetest.New(t)}
 	r.start(model)
 	return r
 }

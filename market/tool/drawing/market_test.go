@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/sqlite"
 	"github.com/footnotehq/footnote/market/tool/drawing"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -57,7 +57,7 @@ func TestTheEndOfTheData(t *testing.T) {
 	if last := begin.Add(89 * time.Minute).Unix(); err != nil || data.First != begin.Unix() || data.Last != last {
 		t.Errorf("the data is %+v, %v; its last bar begins at %d", data, err, last)
 	}
-	boards := board.New(board.Options{Log: storetest.NewMem(), Data: prices.Data})
+	boards := board.New(board.Options{Log: sqlitetest.New(t), Data: prices.Data})
 	tools := map[string]tool.Checked{}
 	for _, tl := range drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar}) {
 		if drawn, ok := tl.(tool.Checked); ok {

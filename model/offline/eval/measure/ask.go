@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sync/atomic"
@@ -17,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/offline/eval/compare"
-	"github.com/footnotehq/footnote/store/storetest"
+	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/profile"
@@ -49,13 +51,14 @@ type said struct {
 // asker holds one assistant for each group of sources that are asked together.
 type asker struct {
 	engine  *agent.Engine
-	log     *storetest.Mem
+	log     *sqlite.Store
+	folder  string       // of the log
 	unsound atomic.Int64 // footnotes of the model that do not hold
 }
 
 func newAsker(
 	ctx context.Context, model model.Model, sources Sources, groups map[string][]string,
-) (*asker, error) {
+) (_ *asker, err error) {
 	tools := slices.Concat(query.New(query.Options{Sources: sources}),
 		profile.New(profile.Options{Sources: sources}), []tool.Tool{chart.New()})
 	specs := make([]tool.Spec, len(tools))
@@ -66,7 +69,18 @@ func newAsker(
 	if err != nil {
 		return nil, fmt.Errorf("tool schemas: %w", err)
 	}
-	a := &asker{log: storetest.NewMem()}
+	a := &asker{}
+	if a.folder, err = os.MkdirTemp("", "footnote-measure-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close(ctx))
+		}
+	}()
+	if a.log, err = sqlite.Open(ctx, filepath.Join(a.folder, "footnote.db"), sqlite.Options{}); err != nil {
+		return nil, err
+	}
 	var assistants []*agent.Assistant
 	for group, names := range groups {
 		var shown []prompt.Source
@@ -91,10 +105,17 @@ func newAsker(
 	return a, err
 }
 
-func (a *asker) close(ctx context.Context) {
+func (a *asker) close(ctx context.Context) error {
 	now, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
-	a.engine.Drain(now)
+	if a.engine != nil {
+		a.engine.Drain(now)
+	}
+	var err error
+	if a.log != nil {
+		err = a.log.Close()
+	}
+	return errors.Join(err, os.RemoveAll(a.folder))
 }
 
 // resolve finds footnotes as the server does, and counts those of the model that

@@ -59,7 +59,7 @@ func RunChoices(ctx context.Context, o Options) (report ChoiceReport, err error)
 	if err != nil {
 		return report, err
 	}
-	defer asker.close(ctx)
+	defer func() { err = errors.Join(err, asker.close(ctx)) }()
 	for _, c := range choices {
 		said, err := asker.ask(ctx, task{source: groupOf(c), first: c.First, question: c.Question})
 		if err != nil {

@@ -136,7 +136,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	defer asker.close(ctx)
+	defer func() { err = errors.Join(err, asker.close(ctx)) }()
 	for _, s := range o.Set.Sources() {
 		if sources[s.Name] == nil {
 			continue
