@@ -14,7 +14,6 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
-	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
 // TestTooManyStreams checks that a user who has as many streams as allowed gets no more from any route that streams.
@@ -22,8 +21,9 @@ import (
 func TestTooManyStreams(t *testing.T) {
 	few := func(o *httpapi.Options) {
 		o.StreamsPerUser = 2
-		o.Drawings = board.New(board.Options{Log: sqlitetest.New(t), Hub: o.Hub})
-		o.Market = struct{ market.Market }{} // refused requests never reach it
+		// Refused requests reach neither of these.
+		o.Drawings = board.New(board.Options{Log: struct{ board.Log }{}, Hub: o.Hub})
+		o.Market = struct{ market.Market }{}
 	}
 	inBubble(t, few, func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")

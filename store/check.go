@@ -18,10 +18,10 @@ const (
 	Document     = "document"
 )
 
-// Bounds of what a store accepts.
+// Limits on what a store accepts.
 const (
 	MaxID     = 512            // bytes of an id, an org, a user, a run
-	MaxPage   = 200            // streams of one List
+	MaxPage   = 200            // streams returned by one List
 	MaxBlob   = 64 << 20       // bytes of one blob
 	MaxBody   = 64 << 20       // bytes of one encoded body
 	MaxBodies = 10_000         // events of one Append
@@ -37,8 +37,8 @@ func DigestOf(data []byte) footnote.Digest {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// CheckStream says what is wrong with a stream that is to be created. Every
-// store calls it, so that all of them refuse the same.
+// CheckStream returns an error if a stream cannot be created. Every store calls it, so that all of them accept the same
+// streams.
 func CheckStream(s Stream) error {
 	for _, f := range []struct{ name, value string }{
 		{"id", s.ID}, {"kind", s.Kind}, {"org", s.Org}, {"user", s.User},
@@ -54,8 +54,8 @@ func CheckStream(s Stream) error {
 	return nil
 }
 
-// CheckAppend says what is wrong with an append, whatever the stream holds.
-// It hashes the blobs, so it belongs before a transaction.
+// CheckAppend returns an error if an append is invalid regardless of the stream's contents. Call it before the
+// transaction: it hashes the blobs.
 func CheckAppend(a Append) error {
 	if err := checkID("stream", a.Stream); err != nil {
 		return err
@@ -64,10 +64,10 @@ func CheckAppend(a Append) error {
 		return err
 	}
 	if a.After < 0 || a.Lease < 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "A sequence and a lease are not negative.")
+		return footnote.Errorf(footnote.InvalidRequest, "The sequence and the lease must not be negative.")
 	}
 	if len(a.Bodies) > MaxBodies {
-		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once, not %d.", MaxBodies,
+		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once; there are %d.", MaxBodies,
 			len(a.Bodies))
 	}
 	for _, b := range a.Bodies {
@@ -105,7 +105,7 @@ func FirstAppend(s Stream, a Append) (Append, error) {
 	return a, CheckAppend(a)
 }
 
-// CheckCursor says what is wrong with the position of a projection.
+// CheckCursor returns an error if a projection cannot store a position.
 func CheckCursor(name string, position int64) error {
 	if name == "" || position < 0 {
 		return footnote.Errorf(footnote.InvalidRequest, "A projection needs a name and a position.")
@@ -118,7 +118,7 @@ func checkTake(a Append) error {
 		return nil
 	}
 	if a.Lease != 0 || len(a.Bodies) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "A lease is taken by an append of events that holds none yet.")
+		return footnote.Errorf(footnote.InvalidRequest, "Only an append with events and without a lease can take one.")
 	}
 	if a.Take.Owner == "" {
 		return footnote.Errorf(footnote.InvalidRequest, "A lease needs an owner.")
@@ -129,10 +129,10 @@ func checkTake(a Append) error {
 	return CheckTTL(a.Take.TTL)
 }
 
-// CheckTTL says what is wrong with the duration of a lease.
+// CheckTTL returns an error if a lease cannot last for ttl.
 func CheckTTL(ttl time.Duration) error {
 	if ttl <= 0 || ttl > MaxTTL {
-		return footnote.Errorf(footnote.InvalidRequest, "A lease lasts at most %v and not %v.", MaxTTL, ttl)
+		return footnote.Errorf(footnote.InvalidRequest, "A lease can last up to %v, not %v.", MaxTTL, ttl)
 	}
 	return nil
 }
@@ -144,21 +144,21 @@ func checkBlobs(blobs map[footnote.Digest][]byte) error {
 				MaxBlob)
 		}
 		if d != DigestOf(data) {
-			return footnote.Errorf(footnote.InvalidRequest, "The blob %.80q does not have the content its name says.",
+			return footnote.Errorf(footnote.InvalidRequest, "The content of the blob does not match its digest %.80q.",
 				d)
 		}
 	}
 	return nil
 }
 
-// EncodeBodies gives the kind and JSON of each body, as a store keeps them.
+// EncodeBodies returns the kind and JSON of each body, as stores keep them.
 func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err error) {
 	kinds, data = make([]string, len(bodies)), make([][]byte, len(bodies))
 	for i, b := range bodies {
 		if kinds[i], data[i], err = footnote.EncodeBody(b); err != nil {
 			return nil, nil, &footnote.Error{
 				Code:    footnote.InvalidRequest,
-				Message: "The event cannot be written as JSON.",
+				Message: "The event cannot be encoded as JSON.",
 				Err:     err,
 			}
 		}
@@ -170,18 +170,18 @@ func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err er
 	return kinds, data, nil
 }
 
-// checkID refuses what some database could not keep or compare as it is.
+// checkID rejects text that some database could not store or compare unchanged.
 func checkID(name, v string) error {
 	switch {
 	case len(v) > MaxID:
 		return footnote.Errorf(footnote.InvalidRequest, "The %s is longer than %d bytes.", name, MaxID)
 	case strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v):
-		return footnote.Errorf(footnote.InvalidRequest, "The %s is not text.", name)
+		return footnote.Errorf(footnote.InvalidRequest, "The %s is not valid text.", name)
 	}
 	return nil
 }
 
-// Change is what bodies do to the head of their stream, besides making it longer.
+// Change is the effect of an append on the head of its stream, apart from Last and Updated.
 type Change struct {
 	SetRun   bool // Run, RunState and Deadline replace the head's
 	Run      string
@@ -191,7 +191,7 @@ type Change struct {
 	Title    string
 }
 
-// ChangeOf folds bodies of a run into one change of the head.
+// ChangeOf combines the effects of bodies into one change of the head.
 func ChangeOf(run string, bodies []footnote.Body) Change {
 	var c Change
 	for _, b := range bodies {
@@ -219,11 +219,10 @@ func runChange(run string, b footnote.Body) (state string, deadline time.Time, o
 	return "", time.Time{}, footnote.Terminal(b)
 }
 
-// Micros is t as every store keeps it: UTC, in whole microseconds.
+// Micros returns t as every store keeps it: UTC, in whole microseconds.
 func Micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// CleanTitle is a title as a head keeps it: valid text without NUL, and short.
-// The event keeps the whole.
+// CleanTitle returns a title as a head keeps it: short, valid text without NUL. The event keeps the full title.
 func CleanTitle(title string) string {
 	title = strings.ReplaceAll(strings.ToValidUTF8(title, "\uFFFD"), "\x00", "\uFFFD")
 	n := 0
@@ -235,13 +234,12 @@ func CleanTitle(title string) string {
 	return title
 }
 
-// Fold is the form in which a title and a search are compared, whatever their
-// case. Databases fold ASCII only.
+// Fold returns the form in which titles and searches are compared without regard to case. The databases themselves
+// would fold only ASCII.
 func Fold(s string) string { return strings.ToLower(s) }
 
-// From checks p and decodes its cursor: the page begins after the stream with
-// this Updated, in microseconds since 1970, and id, where a larger pair comes
-// first. Without a cursor they are larger than any.
+// From checks p and decodes its cursor. The page begins after the stream with this Updated, in microseconds since 1970,
+// and id; pages list larger pairs first. Without a cursor the pair is larger than that of any stream.
 func From(p Page) (updated int64, id string, err error) {
 	for _, f := range []struct{ name, value string }{{"org", p.Org}, {"user", p.User}, {"kind", p.Kind}} {
 		if err := checkID(f.name, f.value); err != nil {
@@ -249,10 +247,12 @@ func From(p Page) (updated int64, id string, err error) {
 		}
 	}
 	if p.Limit < 1 || p.Limit > MaxPage {
-		return 0, "", footnote.Errorf(footnote.InvalidRequest, "A page has 1 to %d entries, not %d.", MaxPage, p.Limit)
+		return 0, "", footnote.Errorf(footnote.InvalidRequest, "A page can have 1 to %d entries, not %d.", MaxPage,
+			p.Limit)
 	}
 	if len(p.Query) > maxQuery || !utf8.ValidString(p.Query) {
-		return 0, "", footnote.Errorf(footnote.InvalidRequest, "The search is not text of at most %d bytes.", maxQuery)
+		return 0, "", footnote.Errorf(footnote.InvalidRequest, "The search must be valid text of at most %d bytes.",
+			maxQuery)
 	}
 	if p.Before == "" {
 		return 1<<63 - 1, "", nil
@@ -261,7 +261,7 @@ func From(p Page) (updated int64, id string, err error) {
 }
 
 func decodeCursor(cursor string) (updated int64, id string, err error) {
-	bad := footnote.Errorf(footnote.InvalidRequest, "The page cursor is not one that a listing gave.")
+	bad := footnote.Errorf(footnote.InvalidRequest, "The page cursor is invalid. Use one that a listing returned.")
 	if len(cursor) > maxCursor {
 		return 0, "", bad
 	}
@@ -279,39 +279,37 @@ func decodeCursor(cursor string) (updated int64, id string, err error) {
 	return updated, id, nil
 }
 
-// CursorOf is the page cursor that continues after s.
+// CursorOf returns the cursor of the page that begins after s.
 func CursorOf(s Stream) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(s.Updated.UnixMicro(), 10) + " " + s.ID))
 }
 
-// The refusals that all stores word alike.
-
-// ErrNoStream is the error for a stream that does not exist.
+// ErrNoStream returns the error of every store for a stream that does not exist.
 func ErrNoStream(id string) error {
 	return footnote.Errorf(footnote.NotFound, "There is no conversation or document %.80q.", id)
 }
 
-// ErrNoBlob is the error for a blob that the stream does not have.
+// ErrNoBlob returns the error for a blob that the stream does not have.
 func ErrNoBlob(d footnote.Digest) error {
 	return footnote.Errorf(footnote.NotFound, "There is no blob %.80q here.", d)
 }
 
-// ErrTaken is the error for a stream that cannot be created again.
+// ErrTaken returns the error for creating something whose id is taken.
 func ErrTaken(id string) error {
 	return footnote.Errorf(footnote.Conflict, "The id %.80q is taken.", id)
 }
 
-// ErrMoved is the error for an append that did not know the stream's last event.
+// ErrMoved returns the error for an append whose writer has not seen the last event of the stream.
 func ErrMoved(id string, after, last int64) error {
 	return footnote.Errorf(footnote.Conflict, "%.80q has moved on: its last event is %d, not %d.", id, last, after)
 }
 
-// ErrHeld is the error for a writer without the stream's current lease.
+// ErrHeld returns the error for a writer without the current lease of the stream.
 func ErrHeld(id string) error {
 	return footnote.Errorf(footnote.Conflict, "Another writer works on %.80q.", id)
 }
 
-// ErrClosed is the error for a store after Close.
+// ErrClosed returns the error for a store after Close.
 func ErrClosed() error {
 	return footnote.Errorf(footnote.StorageUnavailable, "The store is closed.")
 }

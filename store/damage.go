@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Damage reports the events that a store cannot read: each once, however often it is read.
-// Without Report it reports nothing. Its methods may be called from several goroutines.
+// Damage reports the events and blobs that a store cannot read: each once, however often it is read. Without Report it
+// reports nothing. Its methods may be called from several goroutines.
 type Damage struct {
 	Report func(stream string, seq int64, reason string)
 
@@ -26,8 +26,7 @@ type place struct {
 	blob   footnote.Digest
 }
 
-// maxReported bounds the events that are remembered. When it is reached, all are forgotten and
-// may be reported again.
+// maxReported is the number of reported places after which Damage forgets them all, and may report them again.
 const maxReported = 10_000
 
 // Body decodes the body of an event, as footnote.ReadBody does, and reports one that it cannot decode.
@@ -39,18 +38,18 @@ func (d *Damage) Body(stream string, seq int64, kind string, data []byte) footno
 	return b
 }
 
-// Row is an event as a database holds it. Its Body is not kept.
+// Row is an event as a database holds it. Damage does not keep its Body.
 type Row struct {
 	Stream    string
 	Seq       int64
 	Time      time.Time
-	TimeWrong bool // the database holds something else than a time
+	TimeWrong bool // the stored value is not a time
 	Run, Kind string
 	Body      []byte
 }
 
-// Event returns the event of a row. One with a column that cannot be read is a stand-in with what can be, and is
-// reported.
+// Event returns the event of a row. If a column cannot be read, it reports the row and returns an Unreadable with the
+// readable columns.
 func (d *Damage) Event(r Row) footnote.Event {
 	wrong := r.clean()
 	ev := footnote.Event{Stream: r.Stream, Seq: r.Seq, Time: r.Time, Run: r.Run}
@@ -63,9 +62,8 @@ func (d *Damage) Event(r Row) footnote.Event {
 	return ev
 }
 
-// Head returns a head without what cannot be read of it, and reports that. wrong names the columns that the caller
-// could
-// not read.
+// Head returns a head without its unreadable columns, and reports them. wrong names columns that the caller could not
+// read.
 func (d *Damage) Head(h Stream, wrong ...string) Stream {
 	for name, t := range map[string]*time.Time{
 		"deadline":               &h.Deadline,
@@ -91,7 +89,7 @@ func (d *Damage) Head(h Stream, wrong ...string) Stream {
 	return h
 }
 
-// LostBody returns and reports the event of a row whose body cannot be read for damage.
+// LostBody reports and returns the event of a row whose body is damaged.
 func (d *Damage) LostBody(r Row, cause error) footnote.Event {
 	_ = r.clean()
 	ev := d.Lost(r.Stream, r.Seq, cause.Error())
@@ -100,8 +98,8 @@ func (d *Damage) LostBody(r Row, cause error) footnote.Event {
 	return ev
 }
 
-// clean empties the columns that hold what Footnote never writes, and returns why they cannot be read. Such a time
-// would fail in the first JSON, and such a text in the next database.
+// clean clears columns with values that Footnote never writes, and returns why one cannot be read. JSON cannot encode
+// such a time, and another database may reject such a text.
 func (r *Row) clean() (wrong string) {
 	if r.TimeWrong || !validTime(r.Time) {
 		r.Time, wrong = time.Time{}, "its time cannot be read"
@@ -125,32 +123,32 @@ var (
 
 func validTime(t time.Time) bool { return !t.Before(firstTime) && t.Before(endOfTime) }
 
-// Lost returns and reports an event of which only its place is known, and why it cannot be read.
+// Lost reports and returns an event of which only the place is known.
 func (d *Damage) Lost(stream string, seq int64, reason string) footnote.Event {
 	d.report(place{stream: stream, seq: seq}, reason)
 	return footnote.Event{Stream: stream, Seq: seq, Body: footnote.Unreadable{Reason: reason}}
 }
 
-// Stray returns and reports an event at a position of the tail that belongs to no conversation, as far as can be read.
+// Stray reports and returns an event of the tail whose stream cannot be read.
 func (d *Damage) Stray(position int64, reason string) footnote.Event {
 	ev := d.Lost("", position, reason)
 	ev.Seq = 0
 	return ev
 }
 
-// Left reports rows of a stream that are still in the database after the stream was deleted.
+// Left reports rows that could not be deleted with their stream.
 func (d *Damage) Left(stream, what string, cause error) {
 	d.report(place{stream: stream, blob: footnote.Digest(what)}, fmt.Sprintf(
-		"the conversation was deleted, but some of its %s stay in the database, where nobody can read them: %v; "+
-			"to be rid of them, copy everything else to a new one with footnote export and footnote import", what,
-		cause))
+		"the conversation was deleted, but some of its %s remain in the database, where nobody can read them: %v; "+
+			"to get rid of them, copy everything else to a new database with footnote export and footnote import",
+		what, cause))
 }
 
-// maxMissing bounds the stand-ins for one gap.
+// maxMissing is the largest number of placeholders for one gap.
 const maxMissing = 1_000
 
-// Gap appends stand-ins for the missing events between the last one read and the next. Of a very
-// long gap only the newest events get one.
+// Gap appends placeholders for the missing events between the last one read and the next. In a very long gap only the
+// newest events get one.
 func (d *Damage) Gap(page []footnote.Event, stream string, last, next int64) []footnote.Event {
 	for seq := max(last+1, next-maxMissing); seq < next; seq++ {
 		page = append(page, d.Lost(stream, seq, MissingEvent))
@@ -159,7 +157,7 @@ func (d *Damage) Gap(page []footnote.Event, stream string, last, next int64) []f
 }
 
 // MissingEvent is the reason of an Unreadable whose event is not stored at all.
-const MissingEvent = "the event is not there"
+const MissingEvent = "the event is missing"
 
 // Missing reports whether b stands for an event that is not stored at all.
 func Missing(b footnote.Body) bool {
@@ -167,8 +165,8 @@ func Missing(b footnote.Body) bool {
 	return ok && u.Reason == MissingEvent
 }
 
-// CheckNext returns an error unless ev may follow the event numbered last in an import. Only
-// an event that is Missing may skip numbers: it stands for all events since last.
+// CheckNext returns an error unless ev may follow the event numbered last in an import. Only a Missing event may skip
+// numbers: it stands for all events since last.
 func CheckNext(last int64, ev footnote.Event) error {
 	if ev.Seq == last+1 || ev.Seq > last && Missing(ev.Body) {
 		return nil
@@ -194,13 +192,13 @@ func (d *Damage) report(at place, reason string) {
 	}
 }
 
-// Blob returns data if it is what the digest says. Otherwise it reports the blob and returns an error
-// with the code StorageDamaged.
+// Blob returns data if it matches the digest. Otherwise it reports the blob and returns an error with the code
+// StorageDamaged.
 func (d *Damage) Blob(stream string, digest footnote.Digest, data []byte) ([]byte, error) {
 	if DigestOf(data) == digest {
 		return data, nil
 	}
-	return nil, d.LostBlob(stream, digest, "it has another content")
+	return nil, d.LostBlob(stream, digest, "its content does not match")
 }
 
 // LostBlob reports a blob that cannot be read, and returns an error with the code StorageDamaged.
@@ -209,7 +207,7 @@ func (d *Damage) LostBlob(stream string, digest footnote.Digest, reason string) 
 	return errDamaged(digest)
 }
 
-// errDamaged is the error for a blob that cannot be read, or is not what its digest says.
+// errDamaged returns the error for a blob that cannot be read or does not match its digest.
 func errDamaged(d footnote.Digest) error {
 	return &footnote.Error{
 		Code:    footnote.StorageDamaged,

@@ -10,49 +10,48 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Key is an API key as a store keeps it: who it stands for, and a digest by which
-// the key itself is recognised. The key is nowhere.
+// Key is an API key as a store keeps it: the principal it authenticates, and a digest that recognises the key. The key
+// itself is not stored.
 type Key struct {
-	ID   string            // public: the key names it
+	ID   string            // public; part of the key
 	Hash [sha256.Size]byte // of the whole key
 	footnote.Principal
 	Created time.Time // set by the store
 	Expires time.Time // zero: never
-	Revoked time.Time // zero: it stands
+	Revoked time.Time // zero: not revoked
 }
 
-// Keys are the API keys of all organisations.
+// Keys stores the API keys of all organisations.
 type Keys interface {
-	// AddKey keeps a key. An ID that another key has is a Conflict.
+	// AddKey stores a key. It returns a Conflict if another key has the ID.
 	AddKey(ctx context.Context, k Key) error
-	// Key returns the key with an id, or NotFound.
+	// Key returns the key with an id, or an error with the code NotFound.
 	Key(ctx context.Context, id string) (Key, error)
-	// ListKeys returns keys with larger ids than after, by id: those of an
-	// organisation, or of all when org is empty.
+	// ListKeys returns up to limit keys of an organisation, or of all if org is empty, with ids after a given one, in
+	// the order of ids.
 	ListKeys(ctx context.Context, org, after string, limit int) ([]Key, error)
-	// RevokeKey ends a key for good. One that was revoked stays as it is; one that
-	// does not exist is NotFound.
+	// RevokeKey revokes a key for good. It does nothing if the key is revoked already, and returns NotFound if it does
+	// not exist.
 	RevokeKey(ctx context.Context, id string) error
-	// Withdrawn returns the heads of the streams whose run is parked and whose user has
-	// a key that was revoked, or has expired by now. Such a run may have come with that
-	// key, or with another.
+	// Withdrawn returns the heads of the streams whose run is parked and whose user has a revoked or expired key. The
+	// run may have been started with that key or with another one.
 	Withdrawn(ctx context.Context, now time.Time, limit int) ([]Stream, error)
 }
 
-// Bounds of a key.
+// Limits of keys.
 const (
-	MaxKeys       = 1_000 // of one ListKeys
+	MaxKeys       = 1_000 // returned by one ListKeys
 	maxRoles      = 64
 	maxAttributes = 64
 )
 
-// CheckKey says what is wrong with a key that is to be kept.
+// CheckKey returns an error if a key cannot be stored.
 func CheckKey(k Key) error {
 	if k.ID == "" || k.Org == "" || k.User == "" {
 		return footnote.Errorf(footnote.InvalidRequest, "A key needs an id, an organisation and a user.")
 	}
 	if len(k.Roles) > maxRoles || len(k.Attributes) > maxAttributes {
-		return footnote.Errorf(footnote.InvalidRequest, "A key has at most %d roles and %d attributes.", maxRoles,
+		return footnote.Errorf(footnote.InvalidRequest, "A key can have up to %d roles and %d attributes.", maxRoles,
 			maxAttributes)
 	}
 	texts := []struct{ name, value string }{{"id", k.ID}, {"org", k.Org}, {"user", k.User}}
@@ -72,17 +71,17 @@ func CheckKey(k Key) error {
 	if err := k.Principal.Check(); err != nil {
 		return &footnote.Error{
 			Code:    footnote.InvalidRequest,
-			Message: "A key cannot stand for this: " + err.Error() + ".",
+			Message: "The key's principal is invalid: " + err.Error() + ".",
 			Err:     err,
 		}
 	}
 	return nil
 }
 
-// CheckKeys says what is wrong with a listing of keys.
+// CheckKeys returns an error if the arguments of ListKeys are invalid.
 func CheckKeys(org, after string, limit int) error {
 	if limit < 1 || limit > MaxKeys {
-		return footnote.Errorf(footnote.InvalidRequest, "A listing has 1 to %d keys, not %d.", MaxKeys, limit)
+		return footnote.Errorf(footnote.InvalidRequest, "A listing can have 1 to %d keys, not %d.", MaxKeys, limit)
 	}
 	if err := checkID("org", org); err != nil {
 		return err
@@ -90,20 +89,19 @@ func CheckKeys(org, after string, limit int) error {
 	return checkID("id", after)
 }
 
-// grants is what a key says of its user beyond the name, as the stores on disk keep
-// it.
+// grants is the stored form of a principal's roles and attributes.
 type grants struct {
 	Roles      []string          `json:"roles,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// EncodeGrants gives the roles and attributes of a principal as a store keeps them.
+// EncodeGrants encodes the roles and attributes of a principal for a store.
 func EncodeGrants(p footnote.Principal) (string, error) {
 	data, err := json.Marshal(grants{p.Roles, p.Attributes})
 	return string(data), err
 }
 
-// DecodeGrants reads what EncodeGrants wrote into p.
+// DecodeGrants decodes the output of EncodeGrants into p.
 func DecodeGrants(data string, p *footnote.Principal) error {
 	var g grants
 	if err := json.Unmarshal([]byte(data), &g); err != nil {
@@ -113,7 +111,7 @@ func DecodeGrants(data string, p *footnote.Principal) error {
 	return nil
 }
 
-// ErrNoKey is the error for a key that does not exist.
+// ErrNoKey returns the error for a key that does not exist.
 func ErrNoKey(id string) error {
 	return footnote.Errorf(footnote.NotFound, "There is no API key %.80q.", id)
 }

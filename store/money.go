@@ -10,10 +10,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Account names what is added up: the fields that are empty stand for all.
+// Account identifies a balance. An empty field stands for all values.
 type Account struct{ Org, User, Stream, Day string }
 
-// AccountsOf are the accounts that a call counts in, by scope.
+// AccountsOf returns the accounts that a call is charged to, by scope.
 func AccountsOf(org, user, stream, day string) map[footnote.Scope]Account {
 	accounts := map[footnote.Scope]Account{
 		footnote.PerUser:    {Org: org, User: user},
@@ -28,10 +28,10 @@ func AccountsOf(org, user, stream, day string) map[footnote.Scope]Account {
 	return accounts
 }
 
-// DayOf is the day that a time is in.
+// DayOf returns the UTC day of a time.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Changes are what a transaction adds to balances.
+// Changes are the amounts that a transaction adds to balances.
 type Changes map[Account]footnote.Balance
 
 func (c Changes) add(accounts map[footnote.Scope]Account, b footnote.Balance) {
@@ -41,25 +41,25 @@ func (c Changes) add(accounts map[footnote.Scope]Account, b footnote.Balance) {
 	}
 }
 
-// Reserve adds what a reservation holds.
+// Reserve adds the amount of a reservation.
 func (c Changes) Reserve(r footnote.Reservation) {
 	c.add(AccountsOf(r.Org, r.User, r.Stream, r.Day), footnote.Balance{Reserved: r.Amount})
 }
 
-// Free takes away what was reserved.
+// Free subtracts the amount of a reservation.
 func (c Changes) Free(r footnote.Reservation) {
 	c.add(AccountsOf(r.Org, r.User, r.Stream, r.Day), footnote.Balance{Reserved: footnote.Amount{}.Sub(r.Amount)})
 }
 
-// Spend adds what was used, on the day of the event that says so.
+// Spend adds the amount spent, on the day of the event that records it.
 func (c Changes) Spend(s footnote.Settle, now time.Time) {
 	if s.Spent != (footnote.Amount{}) {
 		c.add(AccountsOf(s.Org, s.User, s.Stream, DayOf(now)), footnote.Balance{Spent: s.Spent})
 	}
 }
 
-// Import adds what the events of a stream say was used that comes from elsewhere,
-// each token once: what its tier counts is not in the log.
+// Import adds the usage that an imported event records. It counts each token once, because the log does not hold the
+// weights of the tiers.
 func (c Changes) Import(s Stream, ev footnote.Event) {
 	u, cost := footnote.UsedBy(ev.Body)
 	settle := footnote.Settle{
@@ -72,7 +72,7 @@ func (c Changes) Import(s Stream, ev footnote.Event) {
 	c.Spend(settle, ev.Time)
 }
 
-// Delete moves what a conversation has used to what its user's deleted ones have.
+// Delete adds a deleted conversation's spending to its user's balance for deleted conversations.
 func (c Changes) Delete(org, user string, b footnote.Balance) {
 	if b.Spent != (footnote.Amount{}) {
 		c.add(map[footnote.Scope]Account{
@@ -81,8 +81,7 @@ func (c Changes) Delete(org, user string, b footnote.Balance) {
 	}
 }
 
-// Accounts are the accounts that change, in the order in which all transactions
-// lock them.
+// Accounts returns the accounts that change, in the order in which all transactions lock them.
 func (c Changes) Accounts() []Account { return slices.SortedFunc(maps.Keys(c), Account.Compare) }
 
 // Compare orders accounts by organisation, user, conversation and day.
@@ -91,36 +90,36 @@ func (a Account) Compare(b Account) int {
 		cmp.Compare(a.Day, b.Day))
 }
 
-// Settle counts what was used, and takes it out of its reservation. It returns what is
-// left of that, and whether it stays.
-func (c Changes) Settle(r footnote.Reservation, s footnote.Settle) (left footnote.Reservation, stays bool) {
+// Settle takes the amount spent out of a reservation. It returns what is left of the reservation, and whether to keep
+// it.
+func (c Changes) Settle(r footnote.Reservation, s footnote.Settle) (left footnote.Reservation, keep bool) {
 	c.Free(r)
 	if !s.Keep {
 		return r, false
 	}
-	r.Amount = within(footnote.Amount{}, r.Amount.Sub(s.Spent))
+	r.Amount = atLeast(footnote.Amount{}, r.Amount.Sub(s.Spent))
 	r.Lost = lostOf(s.Lost, r.Amount)
 	c.Reserve(r)
 	return r, true
 }
 
-// lostOf is what counts as used of an amount that nobody settles.
+// lostOf returns how much of an amount is charged if nobody settles it.
 func lostOf(lost, of footnote.Amount) footnote.Amount {
 	return footnote.Amount{MicroUSD: min(lost.MicroUSD, of.MicroUSD), Tokens: min(lost.Tokens, of.Tokens)}
 }
 
-// within is an amount that is at least another one, in each unit.
-func within(least, a footnote.Amount) footnote.Amount {
+// atLeast returns the larger of two amounts, in each unit.
+func atLeast(least, a footnote.Amount) footnote.Amount {
 	return footnote.Amount{MicroUSD: max(least.MicroUSD, a.MicroUSD), Tokens: max(least.Tokens, a.Tokens)}
 }
 
-// Grant is the reservation that the ceilings allow at a time. The balances contain what it
-// holds already, which is zero for a new one.
+// Grant returns the reservation that the ceilings allow now, or an error if they leave too little. held is the existing
+// reservation, which the balances include, or zero.
 func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.Scope]footnote.Balance,
 	now time.Time) (footnote.Reservation, error) {
 	day := DayOf(now)
 	before, after := AccountsOf(held.Org, held.User, held.Stream, held.Day), AccountsOf(r.Org, r.User, r.Stream, day)
-	granted := within(held.Amount, r.Most)
+	granted := atLeast(held.Amount, r.Most)
 	for _, c := range r.Ceilings {
 		b := balances[c.Scope]
 		if before[c.Scope] == after[c.Scope] {
@@ -153,7 +152,7 @@ func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.
 	}, nil
 }
 
-// unit is one unit of a ceiling, and what is wanted of it.
+// unit is one unit of a ceiling, with the amounts requested in it.
 type unit struct {
 	name                     string
 	scale                    float64
@@ -162,7 +161,7 @@ type unit struct {
 	granted                  *int64 // so far
 }
 
-// grant lowers what is granted to what is left, unless that is less than is enough.
+// grant lowers the granted amount to what is left, or returns an error if less than enough is left.
 func (u unit) grant() *footnote.OverLimit {
 	left := max(0, u.ceiling-u.spent-u.reserved)
 	if u.ceiling <= 0 || u.most <= 0 || left >= *u.granted {
@@ -185,7 +184,7 @@ func (u unit) grant() *footnote.OverLimit {
 	return over
 }
 
-// CheckReserve says what is wrong with a wish to reserve.
+// CheckReserve returns an error if a request to reserve is invalid.
 func CheckReserve(r footnote.Reserve) error {
 	for _, f := range []struct{ name, value string }{
 		{"id", r.ID}, {"org", r.Org}, {"user", r.User}, {"stream", r.Stream}, {"run", r.Run},
@@ -196,11 +195,11 @@ func CheckReserve(r footnote.Reserve) error {
 	}
 	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Most) || negative(r.Enough) || negative(r.Lost) {
 		return footnote.Errorf(footnote.InvalidRequest,
-			"A reservation needs an id, an org, a user and an amount that is not negative.")
+			"A reservation needs an id, an org, a user and no negative amount.")
 	}
 	for _, c := range r.Ceilings {
 		if _, ok := AccountsOf(r.Org, r.User, r.Stream, "")[c.Scope]; !ok {
-			return footnote.Errorf(footnote.InvalidRequest, "Nothing is added up for %q here.", c.Scope)
+			return footnote.Errorf(footnote.InvalidRequest, "There is no balance for the scope %q.", c.Scope)
 		}
 	}
 	return CheckTTL(r.TTL)
@@ -208,12 +207,12 @@ func CheckReserve(r footnote.Reserve) error {
 
 func negative(a footnote.Amount) bool { return a.MicroUSD < 0 || a.Tokens < 0 }
 
-// mostSettled bounds the calls that one append settles.
-const mostSettled = 1_000
+// maxSettled is the largest number of calls that one append settles.
+const maxSettled = 1_000
 
 func checkSettle(settled []footnote.Settle) error {
-	if len(settled) > mostSettled {
-		return footnote.Errorf(footnote.TooLarge, "At most %d calls can be settled at once, not %d.", mostSettled,
+	if len(settled) > maxSettled {
+		return footnote.Errorf(footnote.TooLarge, "At most %d calls can be settled at once; there are %d.", maxSettled,
 			len(settled))
 	}
 	for _, s := range settled {
@@ -226,13 +225,13 @@ func checkSettle(settled []footnote.Settle) error {
 		}
 		if s.Org == "" || s.User == "" || negative(s.Spent) || negative(s.Lost) || s.Held && s.ID == "" {
 			return footnote.Errorf(footnote.InvalidRequest,
-				"What is settled needs an org, a user and an amount that is not negative.")
+				"A settlement needs an org, a user and no negative amount.")
 		}
 	}
 	return nil
 }
 
-// ErrSettled is the error for a reservation that somebody else has settled.
+// ErrSettled returns the error for a reservation that another process has settled.
 func ErrSettled(id string) error {
-	return footnote.Errorf(footnote.Conflict, "The reservation %.80q is settled.", id)
+	return footnote.Errorf(footnote.Conflict, "The reservation %.80q is settled already.", id)
 }

@@ -2,20 +2,20 @@ package store
 
 import "github.com/footnotehq/footnote"
 
-// Removal deletes what it can around the damaged pages of a database. A statement that fails for
-// damage is tried again with half of its rows, until single rows are left that cannot be deleted.
+// Removal deletes rows around the damaged pages of a database. When a statement fails on damage, Removal retries it on
+// each half of the rows, down to single rows.
 type Removal struct {
-	Damaged func(error) bool // reports whether a statement failed for damage
+	Damaged func(error) bool // reports whether an error was caused by damage
 
 	failures int
 }
 
-// maxFailures bounds the statements that may fail. A damaged page holds fewer rows; a damaged
-// index could make each of them fail.
+// maxFailures limits the failing statements. A damaged page holds fewer rows, but a damaged index could make every
+// statement fail.
 const maxFailures = 2_000
 
-// Between deletes the rows with numbers from lo to hi. left says why some could not be deleted; it
-// is nil when all were. del must undo what it did when it fails.
+// Between calls del to delete the rows numbered lo to hi. If some rows cannot be deleted for damage, left is the cause.
+// When del fails, it must leave all rows in place.
 func (r *Removal) Between(lo, hi int64, del func(lo, hi int64) error) (left, err error) {
 	err = del(lo, hi)
 	if !r.Damaged(err) {
@@ -38,7 +38,7 @@ func (r *Removal) Between(lo, hi int64, del func(lo, hi int64) error) (left, err
 	return left, nil
 }
 
-// Blobs drops blobs, and reports to d those that it has to leave.
+// Blobs drops blobs, and reports to d those that it cannot drop for damage.
 func (r *Removal) Blobs(d *Damage, stream string, digests []footnote.Digest, drop func([]footnote.Digest) error) error {
 	err := drop(digests)
 	if !r.Damaged(err) {
@@ -47,7 +47,7 @@ func (r *Removal) Blobs(d *Damage, stream string, digests []footnote.Digest, dro
 	for _, digest := range digests {
 		err := drop([]footnote.Digest{digest})
 		if r.Damaged(err) {
-			_ = d.LostBlob(stream, digest, err.Error()) // reported, which is all that can be done
+			_ = d.LostBlob(stream, digest, err.Error()) // only reported: the others can still be dropped
 			continue
 		}
 		if err != nil {

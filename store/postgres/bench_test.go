@@ -17,9 +17,9 @@ import (
 
 var benchBody = footnote.UserMessage{Text: strings.Repeat("How much did we sell? ", 10)}
 
-// BenchmarkRatio measures, in turns on one server, how many events 64 conversations
-// get durable: through stores, and as bare INSERTs into a bare table, one transaction
-// each, over one connection and over 64 at once, which share their fsyncs, too.
+// BenchmarkRatio measures, in turns on one server, how many events 64 conversations get durable: through stores, and as
+// bare INSERTs into a bare table, one transaction each, over one connection and over 64 at once, which share their
+// fsyncs, too.
 func BenchmarkRatio(b *testing.B) {
 	for _, stores := range []int{1, 3} {
 		b.Run(fmt.Sprint("stores=", stores), func(b *testing.B) { benchRatio(b, stores) })

@@ -26,7 +26,7 @@ func (s *Store) Blobs(ctx context.Context, stream string) (sizes map[footnote.Di
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if !text(stream) {
+	if !validText(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
 	exists := true
@@ -52,13 +52,13 @@ func (s *Store) Blobs(ctx context.Context, stream string) (sizes map[footnote.Di
 	return sizes, err
 }
 
-// DropBlobs implements store.Store. The bytes stay in the database's files until VACUUM
-// has used their place again. A blob on a damaged page is reported and stays.
+// DropBlobs implements store.Store. The bytes stay in the database's files until VACUUM frees their space and the
+// database reuses it. DropBlobs reports a blob on a damaged page, which stays.
 func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if !text(stream) || !text(digests...) {
+	if !validText(stream) || !validText(digests...) {
 		return store.ErrNoStream(stream)
 	}
 	r := store.Removal{Damaged: damaged}
@@ -82,7 +82,7 @@ func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Dige
 
 // Holdings implements store.Store.
 func (s *Store) Holdings(ctx context.Context, org, kind string) (list []footnote.Holding, err error) {
-	if err := s.usable(ctx); err != nil || !text(org, kind) {
+	if err := s.usable(ctx); err != nil || !validText(org, kind) {
 		return nil, err
 	}
 	err = s.do(ctx, "add up the blobs of "+org, func(ctx context.Context, c *pgxpool.Conn) error {

@@ -14,16 +14,15 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// This file works around damaged pages of the database. What a query cannot read in one go is
-// read row by row, and a row that cannot be read becomes a stand-in; what cannot be deleted in
-// one go is deleted row by row.
+// This file works around damaged pages of the database. If a query fails, the store reads row by row, and returns a
+// placeholder for an unreadable row. It also deletes row by row.
 
 const (
 	sqlRowPlace = `SELECT time, run, kind FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE ` +
 		`id = $1) AND seq = $2`
 	sqlRowBody = `SELECT body FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) ` +
 		`AND seq = $2`
-	sqlLastRow = `SELECT last_value FROM footnote.positions` // the highest ever given
+	sqlLastRow = `SELECT last_value FROM footnote.positions` // the highest so far
 	sqlNextRow = `SELECT position FROM footnote.events WHERE position > $1 ORDER BY position LIMIT 1`
 	sqlNextSeq = `SELECT seq FROM footnote.events WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND ` +
 		`seq > $2 ORDER BY seq LIMIT 1`
@@ -31,23 +30,23 @@ const (
 		`e.stream WHERE e.position = $1`
 )
 
-// pageRows is how many events are read in one go of reading row by row.
+// pageRows is the number of events that pageByRow returns at once.
 const pageRows = 256
 
-// damaged reports whether err says that something stored cannot be read: a page with a
-// wrong checksum, a value of which a part is gone, an index that leads nowhere.
+// damaged reports whether err was caused by damaged data: a page with a wrong checksum, an incomplete value, or a
+// broken index.
 func damaged(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && len(e.Code) == 5 && e.Code[:2] == "XX"
 }
 
-// unreadable reports whether err says that some row cannot be read; others may be.
+// unreadable reports whether err concerns single rows, so that other rows may be readable.
 func unreadable(err error) bool {
 	_, bad := errors.AsType[pgx.ScanArgError](err)
 	return bad || damaged(err)
 }
 
-// pageByRow is page where a page of the database is damaged.
+// pageByRow is page for a database with damaged pages.
 func (s *Store) pageByRow(ctx context.Context, stream string, after int64) (page []footnote.Event, err error) {
 	head, err := s.Get(ctx, stream)
 	if err != nil {
@@ -72,11 +71,11 @@ func (s *Store) pageByRow(ctx context.Context, stream string, after int64) (page
 	return page, nil
 }
 
-// next returns the number of the row after the one with a number. Numbers between them, of which there may be any
-// amount, cost nothing. Where what leads to it is damaged, it returns the next number up to last.
+// next returns the number of the next existing row after a number. It skips a gap of any length at once. If the index
+// is damaged there, it returns the next number, up to last.
 func (s *Store) next(ctx context.Context, after, last int64, query string,
 	args ...any) (n int64, found bool, err error) {
-	err = s.do(ctx, "look around damage", func(ctx context.Context, c *pgxpool.Conn) error {
+	err = s.do(ctx, "read around damage", func(ctx context.Context, c *pgxpool.Conn) error {
 		return c.QueryRow(ctx, query, args...).Scan(&n)
 	})
 	switch {
@@ -88,7 +87,7 @@ func (s *Store) next(ctx context.Context, after, last int64, query string,
 	return n, err == nil, err
 }
 
-// row reads one event, or what of it can be read.
+// row reads one event, or its readable columns.
 func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.Event, err error) {
 	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
 		r := store.Row{Stream: stream, Seq: seq}
@@ -114,7 +113,7 @@ func (s *Store) row(ctx context.Context, stream string, seq int64) (ev footnote.
 	return ev, err
 }
 
-// scanOne reads the only column of the only row, and uses it while it is there.
+// scanOne reads the only column of the only row, and calls use while the value is valid.
 func scanOne(ctx context.Context, c *pgxpool.Conn, to *pgtype.DriverBytes, use func(), query string,
 	args ...any) error {
 	rows, err := c.Query(ctx, query, args...)
@@ -131,8 +130,7 @@ func scanOne(ctx context.Context, c *pgxpool.Conn, to *pgtype.DriverBytes, use f
 	return rows.Err()
 }
 
-// tailByRow is Tail where a page of the database is damaged. A row of which not even the
-// stream can be read belongs to none.
+// tailByRow is Tail for a database with damaged pages. It returns a row without a readable stream as a stray event.
 func (s *Store) tailByRow(ctx context.Context, after int64, limit int) (events []store.Positioned, err error) {
 	last := int64(0)
 	err = s.do(ctx, "read the tail", func(ctx context.Context, c *pgxpool.Conn) error {
@@ -186,10 +184,10 @@ func (s *Store) tailRow(ctx context.Context, position int64) (p store.Positioned
 	return p, true, err
 }
 
-// rowDeletions delete rows of stream $1 whose keys begin with a number from $2 to $3.
+// rowDeletions delete the rows of stream $1 whose keys begin with a number from $2 to $3.
 var rowDeletions = []struct {
 	what, sql string
-	most      int64 // the highest such number
+	max       int64 // the highest such number
 }{
 	// A digest begins with 8 such digits.
 	{"blobs", `DELETE FROM footnote.blobs WHERE stream = $1 AND digest >= 'sha256:' || lpad(to_hex($2::bigint), 8, '0')
@@ -197,10 +195,10 @@ var rowDeletions = []struct {
 	{"events", `DELETE FROM footnote.events WHERE stream = $1 AND seq BETWEEN $2 AND $3`, math.MaxInt64},
 }
 
-// removeByRow is a removal where a page of the database is damaged. It deletes the rows that can
-// be deleted, and reports those that it has to leave.
+// removeByRow is a removal for a database with damaged pages. It deletes the rows that can be deleted, and reports
+// those that remain.
 func (s *Store) removeByRow(ctx context.Context, tx pgx.Tx, stream streamRow) error {
-	// Reading the whole table would meet the damaged page each time; the index leads around it.
+	// A scan of the whole table would fail on the damaged page each time; the index leads around it.
 	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan"} {
 		if _, err := tx.Exec(ctx, "SELECT set_config($1, 'off', true)", setting); err != nil {
 			return err
@@ -208,8 +206,8 @@ func (s *Store) removeByRow(ctx context.Context, tx pgx.Tx, stream streamRow) er
 	}
 	for _, table := range rowDeletions {
 		r := store.Removal{Damaged: damaged}
-		left, err := r.Between(0, table.most, func(lo, hi int64) error {
-			// The statement gets a savepoint: one that meets a damaged page must not end the transaction.
+		left, err := r.Between(0, table.max, func(lo, hi int64) error {
+			// Use a savepoint: a statement that fails on a damaged page must not end the transaction.
 			return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 				_, err := tx.Exec(ctx, table.sql, stream.n, lo, hi)
 				return err

@@ -122,8 +122,8 @@ func TestLostValue(t *testing.T) {
 	}
 }
 
-// TestDeleteOnDamagedPage deletes a conversation that has rows on a damaged page. What cannot be
-// deleted is reported, and the conversations on other pages stay as they are.
+// TestDeleteOnDamagedPage deletes a conversation that has rows on a damaged page. What cannot be deleted is reported,
+// and the conversations on other pages stay as they are.
 func TestDeleteOnDamagedPage(t *testing.T) {
 	server := pgtest.New(t)
 	for name, test := range map[string]struct {
@@ -147,7 +147,7 @@ func TestDeleteOnDamagedPage(t *testing.T) {
 				}
 			}})
 			must(t, s.Delete(t.Context(), "damaged"))
-			if len(reports) != 1 || !strings.Contains(reports[0], "some of its "+test.left+" stay in the database") {
+			if len(reports) != 1 || !strings.Contains(reports[0], "some of its "+test.left+" remain in the database") {
 				t.Errorf("the reports are %q", reports)
 			}
 			if _, err := s.Get(t.Context(), "damaged"); footnote.CodeOf(err) != footnote.NotFound {
@@ -185,8 +185,8 @@ func TestDropBlobsOnDamagedPage(t *testing.T) {
 	}
 }
 
-// fillDamaged creates the conversation damaged, of which rows stand on the first pages of each
-// table, and then the conversation whole on the pages behind them.
+// fillDamaged creates the conversation damaged, of which rows stand on the first pages of each table, and then the
+// conversation whole on the pages behind them.
 func fillDamaged(t *testing.T, url string) {
 	t.Helper()
 	s := openAt(t, url, Options{})

@@ -15,10 +15,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// retryAfter is what a client is told while the database is away.
+// retryAfter is how long a client should wait while the database is unreachable.
 const retryAfter = 5 * time.Second
 
-// The messages for users; the driver's error, with host and user, goes to the log.
+// Messages for users. The driver's error, which has the host and user, goes to the log.
 const (
 	msgAway    = "The database that holds the conversations cannot be reached."
 	msgRefuses = "The database that holds the conversations refuses this server: its user, password or rights are " +
@@ -33,8 +33,7 @@ const (
 		"may be there or not."
 )
 
-// translate gives an error of the driver a code; what is already classified keeps
-// its own. doing says what failed.
+// translate classifies an error of the driver. An error that has a code keeps it. doing says what failed.
 func translate(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -53,8 +52,8 @@ func translate(ctx context.Context, doing string, err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
 }
 
-// message returns the words for an error, and how long to wait when it may pass by
-// itself. It returns "" for an error that is the program's own.
+// message returns the user's message for an error, and how long to wait if the error may be temporary. It returns ""
+// for an error of the program itself.
 func message(err error) (string, time.Duration) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", 0
@@ -63,7 +62,7 @@ func message(err error) (string, time.Duration) {
 		return msgReadOnly, retryAfter
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok && away(err) {
+	if !ok && unreachable(err) {
 		return msgAway, retryAfter
 	}
 	if !ok {
@@ -94,19 +93,19 @@ func message(err error) (string, time.Duration) {
 		return msgDamaged, 0
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return msgAway, retryAfter // it takes no connections, for whatever reason
+		return msgAway, retryAfter // it accepts no connections, for whatever reason
 	}
 	return "", 0
 }
 
-// lost is an error after which a connection is of no use.
-type lost struct{ error }
+// lostConn is an error that broke its connection.
+type lostConn struct{ error }
 
-func (l lost) Unwrap() error { return l.error }
+func (l lostConn) Unwrap() error { return l.error }
 
-// away reports whether err, which the server did not send, comes from the way to it: it cannot be reached, is slow, or
-// does not speak. All else is ours, such as a value that cannot be read: it would fail again.
-func away(err error) bool {
+// unreachable reports whether err, which the server did not send, is a network error or a timeout. Other errors are
+// this program's own, such as a value that cannot be scanned, and would occur again.
+func unreachable(err error) bool {
 	for _, known := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.DeadlineExceeded, context.Canceled, errSlow,
 	} {
@@ -116,12 +115,12 @@ func away(err error) bool {
 	}
 	_, network := errors.AsType[net.Error](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, broken := errors.AsType[lost](err)
+	_, broken := errors.AsType[lostConn](err)
 	return network || connecting || broken || pgconn.SafeToRetry(err)
 }
 
-// Reason is what the database said, or the network on the way to it, for operators: without
-// the password. It is empty for an error of another kind.
+// Reason returns the message of the database or the network for operators, without the password. It returns "" for
+// other errors.
 func Reason(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Message
@@ -130,6 +129,6 @@ func Reason(err error) string {
 	if !ok {
 		return ""
 	}
-	tries := strings.Split(e.Error(), "\n") // a line for each, with TLS and without
+	tries := strings.Split(e.Error(), "\n") // a line for each attempt, with and without TLS
 	return strings.TrimSpace(tries[len(tries)-1])
 }

@@ -29,7 +29,7 @@ func TestAway(t *testing.T) {
 		{context.DeadlineExceeded, footnote.StorageUnavailable},
 		{&net.OpError{Op: "read", Err: errors.New("connection reset")}, footnote.StorageUnavailable},
 		{&pgconn.ConnectError{Config: &pgconn.Config{}}, footnote.StorageUnavailable},
-		{lost{errors.New("unknown message type")}, footnote.StorageUnavailable},
+		{lostConn{errors.New("unknown message type")}, footnote.StorageUnavailable},
 	} {
 		err := translate(t.Context(), "read", fmt.Errorf("a cause: %w", c.err))
 		if got := footnote.CodeOf(err); got != c.want {

@@ -64,9 +64,8 @@ func TestServerFails(t *testing.T) {
 	t.Run("amid a migration", func(t *testing.T) { testMigrateServerDies(t, server) })
 }
 
-// testServerDies kills and restarts the server while many append through one store,
-// which is never opened again: what was acknowledged is there, once; and what was
-// not is there once or not at all.
+// testServerDies kills and restarts the server while many append through one store, which is never opened again: what
+// was acknowledged is there, once; and what was not is there once or not at all.
 func testServerDies(t *testing.T, server *pgtest.Server) {
 	const writers = 8
 	s := openAt(t, server.Database(t), Options{})
@@ -198,8 +197,8 @@ func (c *cutter) copy(dst, src net.Conn, at *atomic.Pointer[string]) {
 	}
 }
 
-// TestLostCommit breaks the connection while a transaction commits, before and after
-// the server has done it. The caller gets the truth, and nothing is there twice.
+// TestLostCommit breaks the connection while a transaction commits, before and after the server has done it. The caller
+// gets the truth, and nothing is there twice.
 func TestLostCommit(t *testing.T) {
 	direct := pgtest.Database(t)
 	cut, target := cutting(t, direct)
@@ -261,8 +260,7 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// testGone has no server for a while: calls fail soon, in words, and the store works
-// again without being opened anew.
+// testGone has no server for a while: calls fail soon, in words, and the store works again without being opened anew.
 func testGone(t *testing.T, server *pgtest.Server) {
 	s := openAt(t, server.Database(t), Options{})
 	ctx := t.Context()
@@ -323,8 +321,8 @@ func TestNoConnectionsAllowed(t *testing.T) {
 	must(t, err)
 }
 
-// TestStoppedProcess has somebody keep the lock on positions in a transaction that
-// does not go on: he is thrown out, and the others write.
+// TestStoppedProcess has somebody keep the lock on positions in a transaction that does not go on: he is thrown out,
+// and the others write.
 func TestStoppedProcess(t *testing.T) {
 	target := pgtest.Database(t)
 	s := openAt(t, target, Options{})
@@ -373,8 +371,8 @@ func TestSecrets(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestAppendAgain: an append that is made again under its ID is found, also when the stream
-// has moved on and the lease was given back with it; another one is refused.
+// TestAppendAgain: an append that is made again under its ID is found, also when the stream has moved on and the lease
+// was given back with it; another one is refused.
 func TestAppendAgain(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	ctx := t.Context()

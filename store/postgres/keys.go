@@ -15,12 +15,12 @@ const (
 	sqlKey      = `SELECT ` + keyColumns + ` FROM footnote.keys WHERE id = $1`
 	sqlListKeys = `SELECT ` + keyColumns +
 		` FROM footnote.keys WHERE id > $1 AND ($2 = '' OR org_id = $2) ORDER BY id LIMIT $3`
-	// One that was added already, by an attempt whose end was lost sight of, is added.
+	// Succeeds if an earlier attempt has added the same key.
 	sqlAddKey = `INSERT INTO footnote.keys AS k (id, hash, org_id, user_id, grants, expires_at) VALUES ($1, $2, $3,
 		$4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET id = k.id WHERE k.hash = $2`
 	sqlRevokeKey = `UPDATE footnote.keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE id = $1`
-	// There are as many keys as somebody made by hand.
+	// There are few keys, because people create them by hand.
 	sqlWithdrawn = `SELECT ` + headColumns + ` FROM footnote.streams
 		WHERE run_state <> '' AND run_state = 'parked' AND (org_id, user_id) IN (SELECT org_id, user_id
 			FROM footnote.keys WHERE revoked_at IS NOT NULL OR expires_at <= $1)
@@ -60,7 +60,7 @@ func (s *Store) keys(ctx context.Context, doing, sql string, args ...any) (keys 
 
 // Key implements store.Keys.
 func (s *Store) Key(ctx context.Context, id string) (store.Key, error) {
-	if !text(id) {
+	if !validText(id) {
 		return store.Key{}, store.ErrNoKey(id)
 	}
 	keys, err := s.keys(ctx, "get the key "+id, sqlKey, id)
@@ -99,7 +99,7 @@ func (s *Store) AddKey(ctx context.Context, k store.Key) error {
 
 // RevokeKey implements store.Keys.
 func (s *Store) RevokeKey(ctx context.Context, id string) error {
-	if !text(id) {
+	if !validText(id) {
 		return store.ErrNoKey(id)
 	}
 	n, err := s.changeKeys(ctx, "revoke the key "+id, sqlRevokeKey, id)
@@ -120,5 +120,5 @@ func (s *Store) changeKeys(ctx context.Context, doing, sql string, args ...any) 
 
 // Withdrawn implements store.Keys.
 func (s *Store) Withdrawn(ctx context.Context, now time.Time, limit int) ([]store.Stream, error) {
-	return s.heads(ctx, "list runs that wait and may have lost their key", sqlWithdrawn, now, max(limit, 0))
+	return s.heads(ctx, "list parked runs of revoked keys", sqlWithdrawn, now, max(limit, 0))
 }

@@ -23,8 +23,8 @@ const (
 		`position = excluded.position`
 )
 
-// Renew implements store.Store. It waits for no disk: a renewal that a crash of the
-// database undoes ends the lease early, and then the next append says so.
+// Renew implements store.Store. It does not wait for the disk: if a crash of the database loses the renewal, the lease
+// ends early and the next append fails.
 func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
 	if err := store.CheckTTL(ttl); err != nil {
 		return err
@@ -37,14 +37,14 @@ func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.
 	return err
 }
 
-// Release implements store.Store. It waits for no disk.
+// Release implements store.Store. It does not wait for the disk.
 func (s *Store) Release(ctx context.Context, stream string, token int64) error {
 	_, err := s.changeLease(ctx, "release "+stream, stream, sqlRelease, stream, token)
 	return err
 }
 
 func (s *Store) changeLease(ctx context.Context, doing, stream, sql string, args ...any) (changed bool, err error) {
-	if err := s.usable(ctx); err != nil || !text(stream) {
+	if err := s.usable(ctx); err != nil || !validText(stream) {
 		return false, err
 	}
 	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
@@ -70,19 +70,19 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 	})
 }
 
-// deleteTime bounds a Delete on the server: a long conversation has many rows.
+// deleteTime limits a Delete on the server: a long conversation has many rows.
 const deleteTime = 2 * time.Minute
 
-// Delete implements store.Store. The bytes of what is deleted stay in the database's
-// files until VACUUM has used their place again.
+// Delete implements store.Store. The deleted bytes stay in the database's files until VACUUM frees their space and the
+// database reuses it.
 func (s *Store) Delete(ctx context.Context, id string) error { return s.delete(ctx, id, nil) }
 
-// delete deletes a stream; with at, only when its last event is that one.
+// delete deletes a stream; if at is set, only if that is its last event.
 func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	if !text(id) {
+	if !validText(id) {
 		return store.ErrNoStream(id)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, deleteTime, errSlow)
@@ -94,9 +94,9 @@ func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 	return err
 }
 
-// deleteWith deletes a stream whose rows in the other tables remove deletes.
+// deleteWith deletes a stream, and calls remove for its rows in the other tables.
 func (s *Store) deleteWith(ctx context.Context, id string, at *int64, remove removal) error {
-	again := false // an attempt whose commit was lost sight of may have been done
+	again := false // after a first attempt, whose commit may have succeeded
 	err := s.do(ctx, "delete "+id, func(_ context.Context, c *pgxpool.Conn) error {
 		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			return deleteIn(ctx, tx, id, at, remove)
@@ -137,7 +137,7 @@ func deleteIn(ctx context.Context, tx pgx.Tx, id string, at *int64, remove remov
 	if at != nil && stream.last != *at {
 		return store.ErrMoved(id, *at, stream.last)
 	}
-	if _, err := tx.Exec(ctx, sqlForget, org, user, id, footnote.DayDeleted); err != nil {
+	if _, err := tx.Exec(ctx, sqlMoveSpending, org, user, id, footnote.DayDeleted); err != nil {
 		return err
 	}
 	if err := remove(ctx, tx, stream); err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/footnotehq/footnote/store/storetest"
 )
 
-// TestManyProcesses has several stores on one database, as several processes have.
-// All write to streams of their own and to one that they share; each follows the
-// tail, in which positions only grow, and misses nothing.
+// TestManyProcesses has several stores on one database, as several processes have. All write to streams of their own
+// and to one that they share; each follows the tail, in which positions only grow, and misses nothing.
 func TestManyProcesses(t *testing.T) {
 	const stores, writers, each = 3, 6, 20
 	target := pgtest.Database(t)

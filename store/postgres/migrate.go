@@ -15,20 +15,19 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// The keys of our advisory locks, of the database's 2^64: "footnote" and a number.
+// The keys of the advisory locks: "footnote" and a number.
 const (
 	lockMigrate  = 0x666f6f746e6f7400
 	lockPosition = 0x666f6f746e6f7401
 )
 
-// waitMigrate is how long a process waits for another one that migrates.
+// waitMigrate is how long a process waits while another one migrates.
 const waitMigrate = "60s"
 
-// Migrate brings the database at a URL to the newest version, and returns the
-// version before and after. Each step is one transaction under an advisory lock, so
-// a process that is killed leaves the database at a whole step and another one goes
-// on; many may call it at once. It refuses a database of a newer version, and a
-// schema footnote that is not ours.
+// Migrate migrates the database at a URL to the newest version, and returns the versions before and after. Each step is
+// one transaction under an advisory lock, so a killed process leaves the database between two steps and another one can
+// continue; several may call Migrate at once. It returns an error for a database of a newer version, and for a schema
+// named footnote that belongs to another program.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
@@ -49,7 +48,7 @@ func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	return from, to, translate(ctx, "migrate", err)
 }
 
-// current refuses a database of any other version than the newest.
+// current returns an error unless the database has the newest version.
 func current(ctx context.Context, url string) error {
 	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
@@ -76,7 +75,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// version is the version of what the database holds; 0 is nothing.
+// version returns the schema version of the database, 0 if it has no schema.
 func version(ctx context.Context, q querier) (int, error) {
 	var encoding string
 	var ours, taken bool
@@ -88,7 +87,7 @@ func version(ctx context.Context, q querier) (int, error) {
 		return 0, err
 	case encoding != "UTF8":
 		return 0, footnote.Errorf(footnote.StorageUnavailable,
-			"The database keeps text as %s. Make one with the encoding UTF8.", encoding)
+			"The database has the encoding %s. Create one with the encoding UTF8.", encoding)
 	case !ours && taken:
 		return 0, footnote.Errorf(footnote.StorageUnavailable,
 			"The schema footnote of the database belongs to another program.")
@@ -100,8 +99,7 @@ func version(ctx context.Context, q querier) (int, error) {
 	return v, err
 }
 
-// step does one migration, unless another process was quicker, and returns the
-// version that the database has then.
+// step runs one migration, unless another process has run it, and returns the resulting version.
 func step(ctx context.Context, conn *pgx.Conn, scripts []string) (v int, err error) {
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		script, err := begin(ctx, tx, scripts, &v)
@@ -136,7 +134,7 @@ func begin(ctx context.Context, tx pgx.Tx, scripts []string, v *int) (script str
 	if *v > 0 {
 		return scripts[*v], nil
 	}
-	// The schema may have been made for us beforehand, where this user may not.
+	// An administrator may have created the schema, if this user may not.
 	return `DO $$ BEGIN IF to_regnamespace('footnote') IS NULL THEN CREATE SCHEMA footnote; END IF; END $$;
 		CREATE TABLE footnote.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(),
 			by text NOT NULL);
@@ -144,21 +142,21 @@ func begin(ctx context.Context, tx pgx.Tx, scripts []string, v *int) (script str
 }
 
 func record(ctx context.Context, tx pgx.Tx, v int) error {
-	host, _ := os.Hostname() // only words for whoever reads the table
+	host, _ := os.Hostname() // only for people who read the table
 	_, err := tx.Exec(ctx, `INSERT INTO footnote.migrations (version, by) VALUES ($1, $2)`, v,
 		fmt.Sprintf("process %d on %s", os.Getpid(), host))
 	return err
 }
 
-// State is what Inspect finds.
+// State is the result of Inspect.
 type State struct {
-	Server     string   // its product, version and whether the connection is encrypted
-	Have, Want int      // versions: of what the database holds, and of what this program writes
-	Warnings   []string // what an operator may want otherwise
+	Server     string   // its product and version, and whether the connection is encrypted
+	Have, Want int      // schema versions of the database and of this program
+	Warnings   []string // settings that an operator may want to change
 }
 
-// Inspect looks at the database at a URL, without changing it. The error says why it
-// cannot be the store.
+// Inspect checks the database at a URL without changing it. It returns an error if the database cannot be used as a
+// store.
 func Inspect(ctx context.Context, url string) (State, error) {
 	var s State
 	scripts, err := schema.Scripts(migrationFiles)
@@ -175,7 +173,7 @@ func Inspect(ctx context.Context, url string) (State, error) {
 	}
 	s.Want = len(scripts)
 	var number, fsync, commit string
-	var encrypted, mayCreate, takesNoWrites bool
+	var encrypted, mayCreate, readOnly bool
 	var conns int
 	if err == nil {
 		err = conn.QueryRow(ctx,
@@ -183,24 +181,24 @@ func Inspect(ctx context.Context, url string) (State, error) {
 			coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
 			has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('footnote') IS NOT NULL,
 			current_setting('max_connections')::int, current_setting('transaction_read_only')::bool`).
-			Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &takesNoWrites)
+			Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &readOnly)
 	}
 	if err == nil && !mayCreate {
 		err = footnote.Errorf(footnote.StorageUnavailable,
-			"The user may not make the schema footnote in the database. Let an administrator run: CREATE SCHEMA "+
+			"The user may not create the schema footnote in the database. Let an administrator run: CREATE SCHEMA "+
 				"footnote AUTHORIZATION the_user")
 	}
 	if err != nil {
 		return s, translate(ctx, "inspect", err)
 	}
 	s.Server = "Postgres " + number + map[bool]string{true: ", encrypted", false: ", not encrypted"}[encrypted]
-	if takesNoWrites {
+	if readOnly {
 		s.Warnings = append(s.Warnings,
-			"the database is read-only: conversations can be read, and nothing can be written")
+			"the database is read-only: conversations can be read, but not written")
 	}
 	if fsync != "on" {
 		s.Warnings = append(s.Warnings,
-			"fsync is "+fsync+": unless the disk takes care of it by itself, a crash loses conversations")
+			"fsync is "+fsync+": a crash loses conversations, unless the disk is durable without it")
 	}
 	if commit == "local" || commit == "remote_write" {
 		s.Warnings = append(s.Warnings,

@@ -56,8 +56,8 @@ func TestMigrateTogether(t *testing.T) {
 	}
 }
 
-// TestMigrateKilled breaks the connection after each statement of a migration, as
-// the end of a process does; the next one begins where nothing was done.
+// TestMigrateKilled breaks the connection after each statement of a migration, as the end of a process does; the next
+// one begins where nothing was done.
 func TestMigrateKilled(t *testing.T) {
 	target := pgtest.Database(t)
 	scripts, err := schema.Scripts(migrationFiles)
@@ -156,8 +156,7 @@ func TestRefusedDatabases(t *testing.T) {
 	}
 }
 
-// TestOwnSchema works as a user who may make nothing but what is in a schema that
-// was made for him.
+// TestOwnSchema works as a user who may make nothing but what is in a schema that was made for him.
 func TestOwnSchema(t *testing.T) {
 	target := pgtest.Database(t)
 	conn, err := pgx.Connect(t.Context(), target)

@@ -18,8 +18,8 @@ import (
 const (
 	reservationColumns = `id, org_id, user_id, stream, run, day, micro_usd, tokens, lost_usd, lost_tokens, expires`
 
-	// Balances are locked in the order of their accounts, always in one statement of
-	// this kind, so that no transactions wait for each other.
+	// Every transaction locks balances in the order of their accounts, with one statement of this kind, so that
+	// transactions cannot deadlock.
 	sqlChange = `INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd,
 		reserved_tokens)
 		SELECT u.org_id, u.user_id, u.stream, u.day, u.micro_usd, u.tokens, u.reserved_usd, u.reserved_tokens
@@ -43,8 +43,8 @@ const (
 			reserved_tokens) <> (0, 0, 0, 0)
 		ORDER BY org_id, user_id, stream, day LIMIT $5`
 
-	// What a conversation has used moves to what its user's deleted ones have.
-	sqlForget = `WITH gone AS (DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3
+	// Moves the spending of a deleted conversation to its user's balance for deleted conversations.
+	sqlMoveSpending = `WITH gone AS (DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3
 		RETURNING micro_usd, tokens)
 		INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd,
 			reserved_tokens)
@@ -61,7 +61,7 @@ const (
 
 	sqlFound = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1)`
 
-	// Reservations are locked after streams and before accounts.
+	// Every transaction locks reservations after streams and before accounts.
 	sqlToSettle = `SELECT ` + reservationColumns +
 		` FROM footnote.reservations WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 	sqlSettled = `DELETE FROM footnote.reservations WHERE id = ANY($1)`
@@ -76,10 +76,10 @@ RETURNING ` + reservationColumns
 		`user_id = $2)`
 )
 
-// accountRows are accounts and what is added to them, as columns.
+// accountRows are changes of balances, as columns.
 type accountRows struct {
-	org, user, stream, day             []string
-	usd, tokens, heldUSD, heldOfTokens []int64
+	org, user, stream, day                   []string
+	usd, tokens, reservedUSD, reservedTokens []int64
 }
 
 func rowsOf(changes store.Changes) (r accountRows) {
@@ -88,16 +88,17 @@ func rowsOf(changes store.Changes) (r accountRows) {
 		r.org, r.user, r.stream, r.day = append(r.org, a.Org), append(r.user, a.User), append(r.stream, a.Stream),
 			append(r.day, a.Day)
 		r.usd, r.tokens = append(r.usd, b.Spent.MicroUSD), append(r.tokens, b.Spent.Tokens)
-		r.heldUSD, r.heldOfTokens = append(r.heldUSD, b.Reserved.MicroUSD), append(r.heldOfTokens, b.Reserved.Tokens)
+		r.reservedUSD = append(r.reservedUSD, b.Reserved.MicroUSD)
+		r.reservedTokens = append(r.reservedTokens, b.Reserved.Tokens)
 	}
 	return r
 }
 
 func (r accountRows) args() []any {
-	return []any{r.org, r.user, r.stream, r.day, r.usd, r.tokens, r.heldUSD, r.heldOfTokens}
+	return []any{r.org, r.user, r.stream, r.day, r.usd, r.tokens, r.reservedUSD, r.reservedTokens}
 }
 
-// readBalances reads what sqlChange and sqlBalances give.
+// readBalances reads the rows of sqlChange and sqlBalances.
 func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
 	out := map[store.Account]footnote.Balance{}
 	var a store.Account
@@ -120,15 +121,14 @@ func scanReservation(row pgx.CollectableRow) (r footnote.Reservation, err error)
 	return r, err
 }
 
-// hold is a reservation on its way.
-type hold struct {
-	asked   footnote.Reserve
-	made    footnote.Reservation
+// reservation is a call of Reserve for the goroutine that reserves.
+type reservation struct {
+	request footnote.Reserve
+	granted footnote.Reservation
 	refused error
 }
 
-// Reserve implements store.Store. Those that wait while others are reserved share one
-// transaction.
+// Reserve implements store.Store. Calls that wait for another one share one transaction.
 func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error) {
 	if err := store.CheckReserve(r); err != nil {
 		return footnote.Reservation{}, err
@@ -136,21 +136,21 @@ func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reser
 	if err := s.usable(ctx); err != nil {
 		return footnote.Reservation{}, err
 	}
-	h := &hold{asked: r}
-	ok, err := s.holds.Do(ctx, h)
+	call := &reservation{request: r}
+	ok, err := s.reserves.Do(ctx, call)
 	switch {
 	case !ok:
 		return footnote.Reservation{}, store.ErrClosed()
 	case err != nil:
 		return footnote.Reservation{}, translate(ctx, "reserve", err)
 	}
-	return h.made, nil
+	return call.granted, nil
 }
 
-// serveHolds reserves what comes out of the queue until it is closed and empty.
-func (s *Store) serveHolds() {
+// serveReserves serves the queue of reservations until it is closed and empty.
+func (s *Store) serveReserves() {
 	for {
-		batch := s.holds.Next(maxBatch, func(*hold) bool { return true })
+		batch := s.reserves.Next(maxBatch, func(*reservation) bool { return true })
 		if len(batch) == 0 {
 			return
 		}
@@ -169,18 +169,17 @@ func (s *Store) serveHolds() {
 	}
 }
 
-// reserve grants or refuses reservations, one after the other. It may run twice: what
-// was made already is found by its id. Those that are there are locked before the
-// accounts, as an append does; then they are read again, because others may have been made
-// until the accounts were locked.
-func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) error {
+// reserve grants or refuses reservations, one after the other. It may run twice: it finds earlier reservations by their
+// ids. Like an append it locks existing reservations before the accounts. Then it reads them again, because others may
+// have been created before the accounts were locked.
+func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*reservation]) error {
 	var now time.Time
 	ids := make([]string, len(batch))
 	for i, h := range batch {
-		ids[i] = h.Item.asked.ID
+		ids[i] = h.Item.request.ID
 	}
 	touched := store.Changes{}
-	made := map[string]footnote.Reservation{}
+	existing := map[string]footnote.Reservation{}
 	b := &pgx.Batch{}
 	b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	b.Queue(sqlToSettle, ids).Query(func(rows pgx.Rows) error {
@@ -196,7 +195,7 @@ func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) erro
 	}
 	now = store.Micros(now)
 	for _, h := range batch {
-		r := h.Item.asked
+		r := h.Item.request
 		touched.Reserve(footnote.Reservation{Org: r.Org, User: r.User, Stream: r.Stream, Day: store.DayOf(now)})
 	}
 	var balances map[store.Account]footnote.Balance
@@ -208,39 +207,40 @@ func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) erro
 	b.Queue(sqlFound, ids).Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectRows(rows, scanReservation)
 		for _, r := range found {
-			made[r.ID] = r
+			existing[r.ID] = r
 		}
 		return err
 	})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
-	return grant(ctx, tx, batch, balances, made, now)
+	return grant(ctx, tx, batch, balances, existing, now)
 }
 
-// grant writes what the balances, which are locked, allow.
-func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold], balances map[store.Account]footnote.Balance,
-	made map[string]footnote.Reservation, now time.Time) error {
+// grant writes the reservations that the locked balances allow.
+func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*reservation],
+	balances map[store.Account]footnote.Balance, existing map[string]footnote.Reservation, now time.Time) error {
 	changes := store.Changes{}
 	granted := map[string]footnote.Reservation{}
 	for _, q := range batch {
-		h := q.Item
+		call := q.Item
+		r := call.request
 		of := map[footnote.Scope]footnote.Balance{}
-		for scope, a := range store.AccountsOf(h.asked.Org, h.asked.User, h.asked.Stream, store.DayOf(now)) {
+		for scope, a := range store.AccountsOf(r.Org, r.User, r.Stream, store.DayOf(now)) {
 			of[scope] = footnote.Balance{
 				Spent:    balances[a].Spent,
 				Reserved: balances[a].Reserved.Add(changes[a].Reserved),
 			}
 		}
-		held, found := made[h.asked.ID]
-		if h.made, h.refused = store.Grant(h.asked, held, of, now); h.refused != nil {
+		held, found := existing[r.ID]
+		if call.granted, call.refused = store.Grant(r, held, of, now); call.refused != nil {
 			continue
 		}
 		if found {
 			changes.Free(held)
 		}
-		made[h.made.ID], granted[h.made.ID] = h.made, h.made
-		changes.Reserve(h.made)
+		existing[call.granted.ID], granted[call.granted.ID] = call.granted, call.granted
+		changes.Reserve(call.granted)
 	}
 	if len(granted) == 0 {
 		return nil
@@ -284,10 +284,10 @@ func (s *Store) Unreserve(ctx context.Context, id string) error { return s.unres
 func (s *Store) Expire(ctx context.Context, id string) error { return s.unreserve(ctx, id, true) }
 
 func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
-	if !text(id) {
+	if !validText(id) {
 		return nil
 	}
-	return s.do(ctx, "give back a reservation", func(ctx context.Context, c *pgxpool.Conn) error {
+	return s.do(ctx, "end a reservation", func(ctx context.Context, c *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, sqlUnreserve, id, expired)
 			if err != nil {
@@ -310,7 +310,7 @@ func (s *Store) unreserve(ctx context.Context, id string, expired bool) error {
 
 // Reserved implements store.Store.
 func (s *Store) Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error) {
-	if !text(stream) {
+	if !validText(stream) {
 		return nil, nil
 	}
 	return s.reservations(ctx, sqlReserved, stream)
@@ -386,7 +386,7 @@ func (s *Store) Running(ctx context.Context, org, user string) (n int, err error
 	return n, err
 }
 
-// reservationsOf are the ids that writes settle.
+// reservationsOf returns the ids of the reservations that writes settle.
 func reservationsOf(writes []*write) (ids []string) {
 	for _, p := range writes {
 		for _, s := range p.a.Settle {
@@ -398,36 +398,36 @@ func reservationsOf(writes []*write) (ids []string) {
 	return ids
 }
 
-// settleable refuses a write that settles what somebody else has settled. found are
-// the reservations that are there, by their ids.
-func (p *write) settleable(ctx context.Context, conn *pgx.Conn, found map[string]footnote.Reservation) error {
+// checkHeld sets refused if the write settles a reservation that must still exist and does not. found are the existing
+// reservations by id.
+func (p *write) checkHeld(ctx context.Context, conn *pgx.Conn, found map[string]footnote.Reservation) error {
 	p.reserved = found
 	for _, s := range p.a.Settle {
 		if _, ok := found[s.ID]; ok || !s.Held || p.refused != nil {
 			continue
 		}
 		p.refused = store.ErrSettled(s.ID)
-		if p.make == nil {
+		if p.create == nil {
 			return nil
 		}
-		_, err := conn.Exec(ctx, "DELETE FROM footnote.streams WHERE n = $1", p.n) // it was made a moment ago
+		_, err := conn.Exec(ctx, "DELETE FROM footnote.streams WHERE n = $1", p.n) // this transaction created it
 		return err
 	}
 	return nil
 }
 
-// settlement is what the settling of writes changes.
+// settlement collects the changes by the settlements of a batch.
 type settlement struct {
 	changes store.Changes
-	ids     []string                        // of the reservations that end
-	kept    map[string]footnote.Reservation // what is left of the others
+	ids     []string                        // reservations that end
+	kept    map[string]footnote.Reservation // the others, with the amounts left
 }
 
 func (st *settlement) add(p *write) {
 	for _, s := range p.a.Settle {
 		if r, ok := p.reserved[s.ID]; ok {
-			// The map is that of the whole batch: who settles next finds what is left.
-			if left, stays := st.changes.Settle(r, s); stays {
+			// The whole batch shares the map, so that the next settlement finds the amount left.
+			if left, keep := st.changes.Settle(r, s); keep {
 				p.reserved[s.ID], st.kept[s.ID] = left, left
 			} else {
 				delete(p.reserved, s.ID)

@@ -33,7 +33,7 @@ const (
 	sqlImportBlob = `INSERT INTO footnote.blobs (stream, digest, data) VALUES ($1, $2, $3)`
 )
 
-// Bounds of an import: of the whole, and of what is sent at once.
+// Limits of an import: its total time, and the events and bytes sent at once.
 const (
 	importTime  = 10 * time.Minute
 	importPage  = 500
@@ -42,7 +42,7 @@ const (
 
 // Walk implements store.Movable.
 func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stream, error) {
-	if !text(after) {
+	if !validText(after) {
 		return nil, store.ErrNoStream(after)
 	}
 	return s.heads(ctx, "walk", sqlWalk, after, max(limit, 0))
@@ -50,7 +50,7 @@ func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stre
 
 // Digests implements store.Movable.
 func (s *Store) Digests(ctx context.Context, stream string) (list []footnote.Digest, err error) {
-	if !text(stream) {
+	if !validText(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
 	exists := true
@@ -70,9 +70,8 @@ func (s *Store) Digests(ctx context.Context, stream string) (list []footnote.Dig
 	return list, err
 }
 
-// Import implements store.Movable. The lock on positions is held from the first event
-// to the commit, so that they become visible in their order; what is large comes
-// before.
+// Import implements store.Movable. It holds the lock on positions from the first event to the commit, so that events
+// become visible in order. It writes the blobs, which are large, before that.
 func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error],
 	blobs iter.Seq2[store.Blob, error]) error {
 	if err := store.CheckStream(st); err != nil {
@@ -135,7 +134,7 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
 			return err
 		}
 		last = ev.Seq
-		if store.Missing(ev.Body) { // a gap stays one
+		if store.Missing(ev.Body) { // leave a gap
 			continue
 		}
 		kind, body, err := footnote.EncodeStored(ev.Body)
@@ -152,12 +151,12 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
 		}
 	}
 	if last != st.Last {
-		return fmt.Errorf("there are %d events of %d", last, st.Last)
+		return fmt.Errorf("the stream ends at event %d instead of %d", last, st.Last)
 	}
 	return send()
 }
 
-// importUse counts what the events of a stream say was used.
+// importUse adds the usage that the events of a stream record to the balances.
 func importUse(ctx context.Context, tx pgx.Tx, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
 	used := store.Changes{}
 	for ev, err := range events {
@@ -178,16 +177,15 @@ func (s *Store) DeleteAt(ctx context.Context, id string, last int64) error {
 	return s.delete(ctx, id, &last)
 }
 
-// Lead reports whether this process has a task of all servers to itself, and keeps it
-// until release is called or the connection is lost. It does not wait for it. Nobody
-// leads while the store is read-only: a lock on a standby means nothing to the others,
-// and what a task has done could not be noted.
+// Lead makes this process the only server that does a task, until it calls release or loses the connection. ok is false
+// if another server leads; Lead does not wait for it. No server leads while the store is read-only: other servers would
+// not see a lock on a standby, and the task could not record its work.
 func (s *Store) Lead(ctx context.Context, task string) (release func(), ok bool, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, false, err
 	}
 	h := fnv.New64a()
-	_, _ = h.Write([]byte("footnote/" + task)) // a hash takes everything
+	_, _ = h.Write([]byte("footnote/" + task)) // never fails
 	key := int64(h.Sum64())
 	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
 	defer cancel()

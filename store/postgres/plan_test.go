@@ -12,9 +12,8 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// TestPlans makes sure that what is called often can go by an index and sorts
-// nothing, however large the tables are: the planner is told that reading a whole
-// table or sorting costs a fortune, and does neither.
+// TestPlans makes sure that what is called often can go by an index and sorts nothing, however large the tables are:
+// the planner is told that reading a whole table or sorting costs a fortune, and does neither.
 func TestPlans(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	now := time.Now()
@@ -26,7 +25,7 @@ func TestPlans(t *testing.T) {
 		{
 			sqlUnfinished, []any{now, 10},
 		}, {sqlPage, []any{"c", 5}}, {sqlBlob, []any{"c", "d"}}, {sqlTail, []any{5, 10}}, {sqlCursor, []any{"x"}},
-		{sqlWritten, []any{"c", 1, 1}}, {sqlMadeBy, []any{"c", 1}},
+		{sqlWritten, []any{"c", 1, 1}}, {sqlCreatedBy, []any{"c", 1}},
 		{
 			sqlReserved, []any{"c"},
 		}, {sqlOverdue, []any{5}}, {sqlRunning, []any{"o", "u"}}, {sqlUnreserve, []any{"r", true}},

@@ -1,22 +1,17 @@
-// Package postgres keeps the event log in a Postgres database, which several
-// processes may use at once.
+// Package postgres keeps the event log in a Postgres database, which several processes may use at once.
 //
-// One goroutine of each process writes, over one connection. Whatever waits for it
-// when it is free goes into one transaction (group commit). A transaction has two
-// round trips: the first locks the heads of the streams, from which this process
-// decides what is refused; the second writes what is not, and commits. So the
-// database compares and sets the last sequence and the lease in one transaction,
-// and a writer that lost a race is told exactly why.
+// One goroutine of each process writes, over one connection. It writes all waiting requests in one transaction (group
+// commit). A transaction has two round trips: the first locks the heads of the streams, from which this process decides
+// which writes to refuse; the second writes the others and commits. So the last sequence and the lease are compared and
+// set in one transaction, and a writer that lost a race gets the exact reason.
 //
-// Positions come from a sequence, under an advisory lock that each transaction
-// takes last and keeps until its commit is visible to others. That makes them
-// visible in their order; see docs/decisions/0010.
+// Positions come from a sequence, under an advisory lock that each transaction takes last and keeps until its commit is
+// visible to others. That makes events visible in the order of their positions; see docs/decisions/0010.
 //
-// When the connection breaks before COMMIT was sent, nothing was written. When it
-// breaks afterwards nobody knows; then the write is done again with the id that its
-// first event or its stream has, and what the first attempt wrote is found by that
-// id. So no write is done twice, and none is reported as failed that was done,
-// unless the database stays away.
+// If the connection breaks before COMMIT is sent, nothing was written. If it breaks afterwards, the outcome is unknown.
+// The store then repeats the write with the same write id, which the first event or the stream records, and so finds
+// what the first attempt wrote. No write happens twice, and no completed write is reported as failed, unless the
+// database remains unreachable.
 //
 // Leases are columns of the stream, and expire by the database's clock.
 package postgres
@@ -37,21 +32,19 @@ import (
 	"github.com/footnotehq/footnote/store/internal/group"
 )
 
-// Options change how a store works; the zero value is the default.
+// Options configures a store. The zero value is the default.
 type Options struct {
-	// Logger is told of what the database does to us. Default: nobody.
+	// Logger receives warnings about the database. Default: discard them.
 	Logger *slog.Logger
-	// Conns is the most connections for everything but appends, which have one of
-	// their own. Default 8, or pool_max_conns of the URL.
+	// Conns is the largest number of connections, besides the one for appends. Default 8, or pool_max_conns of the URL.
 	Conns int
-	// Patience is how long a write may take in all whose commit was lost sight of.
-	// Default 9 s.
+	// Patience is how long the store tries to find out the outcome of a commit after the connection broke. Default 9 s.
 	Patience time.Duration
-	// Damaged, when set, is told of each event that cannot be read, once.
+	// Damaged, if set, is called once for each event that cannot be read.
 	Damaged func(stream string, seq int64, reason string)
 }
 
-// Store is a store.Store in one database.
+// Store implements store.Store in one database.
 type Store struct {
 	log      *slog.Logger
 	patience time.Duration
@@ -61,21 +54,21 @@ type Store struct {
 	servers  *servers // that the pool connects to
 
 	queue      *group.Queue[*write]
-	holds      *group.Queue[*hold]
-	background sync.WaitGroup  // the writer, and what finds out about lost commits
-	closing    context.Context // ends when Close has no more patience
+	reserves   *group.Queue[*reservation]
+	background sync.WaitGroup  // the writers, and goroutines that find out the outcome of commits
+	closing    context.Context // ends when Close stops waiting
 	giveUp     context.CancelFunc
 	closed     atomic.Bool
-	clock      atomic.Pointer[reading]
-	committed  atomic.Int64 // when the last good commit was, in ns by this process's clock; 0 after a bad one
+	clock      atomic.Pointer[clockReading]
+	committed  atomic.Int64 // time of the last commit in ns, by this process's clock; 0 if it failed
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the log in the database at a URL, and brings it to the newest version.
-// The error is StorageUnavailable when the database cannot be used, or was written
-// by a newer version. A read-only database of this version is opened for reading, and
-// written to once it can be. ctx bounds opening only. No error holds the URL's password.
+// Open opens the log in the database at a URL, and migrates it to the newest version. The error has the code
+// StorageUnavailable if the database cannot be used, or was written by a newer version. Open accepts a read-only
+// database of this version; writes fail until the database accepts them. ctx applies only to opening. No error contains
+// the URL's password.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if _, _, err := Migrate(ctx, url); err != nil {
 		return nil, err
@@ -83,8 +76,8 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	return open(ctx, url, opts)
 }
 
-// OpenReader opens the log without bringing it to another version: one of another
-// version is StorageUnavailable.
+// OpenReader opens the log without migrating it. The error has the code StorageUnavailable if the log has another
+// version.
 func OpenReader(ctx context.Context, url string) (*Store, error) {
 	if err := current(ctx, url); err != nil {
 		return nil, err
@@ -107,7 +100,7 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 		opts.Patience = 9 * time.Second
 	}
 	s := &Store{log: opts.Logger, patience: opts.Patience, connect: c.ConnConfig.Copy(),
-		queue: group.New[*write](maxBatch), holds: group.New[*hold](maxBatch)}
+		queue: group.New[*write](maxBatch), reserves: group.New[*reservation](maxBatch)}
 	s.damage.Report = opts.Damaged
 	s.servers = &servers{log: opts.Logger, reset: func() { s.pool.Reset() }}
 	s.servers.use(c)
@@ -126,7 +119,7 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, translate(ctx, "open", err)
 	}
 	s.background.Go(w.serve)
-	s.background.Go(s.serveHolds)
+	s.background.Go(s.serveReserves)
 	return s, nil
 }
 
@@ -137,16 +130,15 @@ func (s *Store) readClock(ctx context.Context) error {
 		if err := c.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
 			return err
 		}
-		s.heard(now)
+		s.setClock(now)
 		return nil
 	})
 }
 
-// Close ends the store after the writes that were accepted. It may be called twice;
-// calls of other methods fail from then on.
+// Close closes the store after the accepted writes have ended. It may be called twice. Other methods fail from then on.
 func (s *Store) Close() error {
 	s.queue.Close()
-	s.holds.Close()
+	s.reserves.Close()
 	s.closed.Store(true)
 	stop := time.AfterFunc(s.patience+time.Second, s.giveUp)
 	s.background.Wait()
@@ -156,7 +148,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usable refuses a closed store and a caller who has gone.
+// usable returns an error if ctx has ended or the store is closed.
 func (s *Store) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return translate(ctx, "use the store", context.Cause(ctx))
@@ -167,12 +159,11 @@ func (s *Store) usable(ctx context.Context) error {
 	return nil
 }
 
-// errSlow is why a call ends that the database does not answer.
+// errSlow is the cause when a call exceeds its time.
 var errSlow = errors.New("the database does not answer")
 
-// do runs f on a connection of the pool, with a deadline. f may run again when its
-// connection turns out to be lost, or to be one to a server that refuses writes, so it
-// must not mind.
+// do runs f on a connection of the pool, with a deadline. It runs f again if the connection was lost, or leads to a
+// server that rejects writes, so f must be repeatable.
 func (s *Store) do(ctx context.Context, doing string, f func(ctx context.Context, c *pgxpool.Conn) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -180,7 +171,7 @@ func (s *Store) do(ctx context.Context, doing string, f func(ctx context.Context
 	return s.doAnyway(ctx, doing, f)
 }
 
-// doAnyway is do, also while the store closes.
+// doAnyway is do, but also works while the store closes.
 func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.Context, c *pgxpool.Conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
 	defer cancel()
@@ -193,16 +184,16 @@ func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.C
 			gone := c.Conn().IsClosed()
 			again = err != nil && limited.Err() == nil && (gone || readOnly(err) && !marked(c.Conn()))
 			if err != nil && gone {
-				err = lost{err}
+				err = lostConn{err}
 			}
 			return err
 		})
 		switch {
 		case again:
-			s.pool.Reset() // the others are lost as well
+			s.pool.Reset() // the other connections are probably lost as well
 			continue
 		case !connected && readOnly(err):
-			s.servers.noneTakesWrites()
+			s.servers.noneAcceptsWrites()
 			continue
 		}
 		break
@@ -216,8 +207,7 @@ func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.C
 	return translate(ctx, doing, err)
 }
 
-// Ping implements store.Store: it writes, unless something was written within the
-// last second.
+// Ping implements store.Store. It writes, unless something was committed within the last second.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -231,13 +221,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// fatal reports whether err leaves open what became of a transaction that was being
-// committed. An ordinary error of the server does not: it has undone the transaction. Nor
-// does one of our own: nothing was sent.
+// fatal reports whether the outcome of a commit that returned err is unknown. After an ordinary error of the server the
+// transaction was rolled back, and after an error of this program nothing was sent.
 func fatal(err error, c *pgx.Conn) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		return away(err) || c.IsClosed()
+		return unreachable(err) || c.IsClosed()
 	}
 	return e.SeverityUnlocalized != "ERROR"
 }

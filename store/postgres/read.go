@@ -33,8 +33,8 @@ const (
 			OR run_state = 'parked' AND deadline < $1)
 		ORDER BY updated_at, id LIMIT $2`
 
-	// A page ends after 256 events, or with the one that makes it 1 MB long. The
-	// length of a body is known without reading it.
+	// A page ends after 256 events, or with the one that makes it 1 MB long. The length of a body is known without
+	// reading it.
 	sqlPage = `SELECT seq, time, run, kind, body FROM (
 			SELECT seq, time, run, kind, body,
 				sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS before
@@ -52,9 +52,8 @@ const (
 	sqlCursor = `SELECT position FROM footnote.cursors WHERE name = $1`
 )
 
-// text reports whether the database can hold a string. One that it cannot is not
-// in it.
-func text(values ...string) bool {
+// validText reports whether Postgres can store all values. A value that it cannot store is not in the database.
+func validText(values ...string) bool {
 	for _, v := range values {
 		if strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v) {
 			return false
@@ -63,7 +62,7 @@ func text(values ...string) bool {
 	return true
 }
 
-// scanHead reads the row of a head. An infinite time is read as one that store.Damage refuses.
+// scanHead reads the row of a head. An infinite time becomes a time that store.Damage rejects.
 func scanHead(row pgx.CollectableRow) (h store.Stream, err error) {
 	var deadline, created, updated pgtype.Timestamptz
 	err = row.Scan(&h.ID, &h.Kind, &h.Org, &h.User, &h.ClientID, &h.Assistant, &h.Title, &h.Last, &h.Run, &h.RunState,
@@ -97,7 +96,7 @@ func (s *Store) scanEvent(rows pgx.Rows, stream *string, body *pgtype.DriverByte
 	return s.damage.Event(r), nil
 }
 
-// heads reads heads.
+// heads reads heads and reports damaged ones.
 func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]store.Stream, error) {
 	heads, err := s.storedHeads(ctx, doing, sql, args...)
 	for i, h := range heads {
@@ -106,7 +105,7 @@ func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]st
 	return heads, err
 }
 
-// storedHeads reads heads with times that may be wrong.
+// storedHeads reads heads with their stored times, even if those are wrong.
 func (s *Store) storedHeads(ctx context.Context, doing, sql string, args ...any) (heads []store.Stream, err error) {
 	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sql, args...)
@@ -119,7 +118,7 @@ func (s *Store) storedHeads(ctx context.Context, doing, sql string, args ...any)
 	return heads, err
 }
 
-// head reads one head; id is for the words of the error.
+// head reads one head. id is only for the error message.
 func (s *Store) head(ctx context.Context, id, sql string, args ...string) (store.Stream, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Stream{}, err
@@ -128,7 +127,7 @@ func (s *Store) head(ctx context.Context, id, sql string, args ...string) (store
 	for i, arg := range args {
 		values[i] = arg
 	}
-	if !text(args...) {
+	if !validText(args...) {
 		return store.Stream{}, store.ErrNoStream(id)
 	}
 	heads, err := s.heads(ctx, "get "+id, sql, values...)
@@ -161,13 +160,13 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 		return nil, "", err
 	}
 	query := store.Fold(p.Query)
-	if !text(query) {
+	if !validText(query) {
 		return nil, "", nil
 	}
 	if p.Before == "" {
-		id = "\U0010FFFF" // after all ids, also after those of damaged heads
+		id = "\U0010FFFF" // sorts after all ids, even those of damaged heads
 	}
-	heads, err := s.storedHeads(ctx, "list", sqlList, p.Org, p.User, p.Kind, moment(updated), id, query, p.Limit+1)
+	heads, err := s.storedHeads(ctx, "list", sqlList, p.Org, p.User, p.Kind, cursorTime(updated), id, query, p.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -182,10 +181,10 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	return heads, more, nil
 }
 
-// moment is the time of a cursor as the database holds it.
-func moment(micros int64) pgtype.Timestamptz {
+// cursorTime returns the time of a cursor as the database holds it.
+func cursorTime(micros int64) pgtype.Timestamptz {
 	const (
-		first = -210_866_803_200_000_000  // the first that Postgres can hold, in 4713 BC
+		first = -210_866_803_200_000_000  // the first time that Postgres can hold, in 4713 BC
 		last  = 9_000_000_000_000_000_000 // in the year 287,000
 	)
 	switch {
@@ -202,8 +201,7 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]sto
 	return s.heads(ctx, "list unfinished runs", sqlUnfinished, now, max(limit, 0))
 }
 
-// Events implements store.Store. It reads in pages and holds no connection while
-// the caller works on one.
+// Events implements store.Store. It reads in pages and holds no connection while it yields their events.
 func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		after := after // the loop may run twice
@@ -234,7 +232,7 @@ func (s *Store) page(ctx context.Context, stream string, after int64) (page []fo
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if !text(stream) {
+	if !validText(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
 	last := int64(0)
@@ -252,12 +250,12 @@ func (s *Store) page(ctx context.Context, stream string, after int64) (page []fo
 		if err := c.QueryRow(ctx, sqlLast, stream).Scan(&last); err != nil || last <= after {
 			return err
 		}
-		return events(ctx, c) // they may have come in between
+		return events(ctx, c) // others may have written them in between
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrNoStream(stream)
 	}
-	if err == nil && len(page) == 0 { // the newest may be missing
+	if err == nil && len(page) == 0 { // the newest events may be missing
 		page = s.damage.Gap(page, stream, max(after, 0), last+1)
 	}
 	return page, err
@@ -265,7 +263,7 @@ func (s *Store) page(ctx context.Context, stream string, after int64) (page []fo
 
 func (s *Store) collect(rows pgx.Rows, stream string, last int64) (page []footnote.Event, err error) {
 	defer rows.Close()
-	var body pgtype.DriverBytes // the row's own, good until the next one
+	var body pgtype.DriverBytes // valid until the next row
 	for rows.Next() {
 		ev, err := s.scanEvent(rows, &stream, &body)
 		if err != nil {
@@ -282,10 +280,10 @@ func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) (dat
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	if !text(stream) {
+	if !validText(stream) {
 		return nil, store.ErrNoStream(stream)
 	}
-	if !text(d) {
+	if !validText(d) {
 		return nil, store.ErrNoBlob(d)
 	}
 	exists := true
@@ -320,7 +318,7 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) (events []stor
 			return err
 		}
 		defer rows.Close()
-		var body pgtype.DriverBytes // the row's own, good until the next one
+		var body pgtype.DriverBytes // valid until the next row
 		for rows.Next() {
 			var p store.Positioned
 			var stream string
@@ -342,7 +340,7 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) (events []stor
 
 // Cursor implements store.Store.
 func (s *Store) Cursor(ctx context.Context, name string) (position int64, err error) {
-	if err := s.usable(ctx); err != nil || !text(name) {
+	if err := s.usable(ctx); err != nil || !validText(name) {
 		return 0, err
 	}
 	err = s.do(ctx, "read cursor "+name, func(ctx context.Context, c *pgxpool.Conn) error {

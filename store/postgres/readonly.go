@@ -14,21 +14,20 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// A server can refuse writes: it is a standby, or an operator made it read-only. All
-// connections are made to a server that takes writes, where there is one. While there is
-// none the pool also connects to the others, so that conversations can be read. It uses
-// such a connection for lookAgain only, and then looks for a server that takes writes.
-// The writer, which has a connection of its own, looks for one with each write.
+// A server rejects writes if it is a standby, or if an operator made it read-only. All connections lead to a server
+// that accepts writes, if there is one. Otherwise the pool also connects to the others, so that conversations can be
+// read. It uses such a connection only for lookAgain, and then looks for a server that accepts writes. The writer,
+// which has its own connection, looks for one with each write.
 
-// lookAgain is how long the pool uses a connection to a server that refuses writes.
+// lookAgain is how long the pool uses a connection to a server that rejects writes.
 const lookAgain = 5 * time.Second
 
-// forReading is the key under which a connection has the time until which the pool may
-// use it although its server refuses writes.
+// forReading is the key of a connection's custom data for the time until which the pool may use it although its server
+// rejects writes.
 const forReading = "footnote.forReading"
 
-// readOnly reports whether err says that a server refuses writes: to a statement, or
-// when a connection was to be made.
+// readOnly reports whether err means that a server rejects writes. A statement or a new connection can return such an
+// error.
 func readOnly(err error) bool {
 	if errors.Is(err, pgconn.ErrReadOnlyConnection) || errors.Is(err, pgconn.ErrStandbyConnection) {
 		return true
@@ -37,11 +36,11 @@ func readOnly(err error) bool {
 	return ok && e.Code == "25006"
 }
 
-// servers says which servers the pool connects to.
+// servers chooses the servers that the pool connects to.
 type servers struct {
 	log   *slog.Logger
-	since atomic.Pointer[time.Time] // when it was last seen that none takes writes; nil while one does
-	reset func()                    // ends the connections of the pool that nobody uses
+	since atomic.Pointer[time.Time] // when no server was last found to accept writes; nil while one does
+	reset func()                    // closes the idle connections of the pool
 }
 
 // use sets the hooks of a pool.
@@ -51,7 +50,7 @@ func (v *servers) use(c *pgxpool.Config) {
 	c.PrepareConn = v.prepare
 }
 
-// choose accepts all servers while it is known that none takes writes.
+// choose accepts all servers for some time after none was found to accept writes.
 func (v *servers) choose(_ context.Context, c *pgx.ConnConfig) error {
 	if at := v.since.Load(); at != nil && time.Since(*at) < lookAgain {
 		c.ValidateConnect = markReading
@@ -59,7 +58,7 @@ func (v *servers) choose(_ context.Context, c *pgx.ConnConfig) error {
 	return nil
 }
 
-// markReading accepts a server, and notes on the connection if it refuses writes.
+// markReading accepts a server, and marks the connection if it rejects writes.
 func markReading(ctx context.Context, c *pgconn.PgConn) error {
 	err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c)
 	if !errors.Is(err, pgconn.ErrReadOnlyConnection) {
@@ -69,54 +68,53 @@ func markReading(ctx context.Context, c *pgconn.PgConn) error {
 	return nil
 }
 
-// connected notes that a server takes writes.
+// connected records that a server accepts writes.
 func (v *servers) connected(_ context.Context, conn *pgx.Conn) error {
 	c := conn.PgConn()
 	switch {
 	case marked(conn):
-	case refusesWrites(c): // but the URL asks for such a server
+	case rejectsWrites(c): // and the URL asks for such a server
 		c.CustomData()[forReading] = time.Now().Add(time.Hour)
 	default:
-		v.takesWrites()
+		v.acceptsWrites()
 	}
 	return nil
 }
 
-// prepare ends connections to servers that refuse writes once they have had their time,
-// and those whose server has begun to refuse writes.
+// prepare rejects connections to servers that reject writes, at once or when their time has passed.
 func (v *servers) prepare(_ context.Context, conn *pgx.Conn) (bool, error) {
 	until, ok := conn.PgConn().CustomData()[forReading].(time.Time)
 	if ok {
 		return time.Now().Before(until), nil
 	}
-	return !refusesWrites(conn.PgConn()), nil
+	return !rejectsWrites(conn.PgConn()), nil
 }
 
 // marked reports whether a connection was accepted for reading only.
 func marked(c *pgx.Conn) bool { return c.PgConn().CustomData()[forReading] != nil }
 
-// refusesWrites reports what a server has said of itself, as Postgres 14 and later do
-// without being asked.
-func refusesWrites(c *pgconn.PgConn) bool {
+// rejectsWrites reports whether a server has announced that it rejects writes, as Postgres 14 and later do on their
+// own.
+func rejectsWrites(c *pgconn.PgConn) bool {
 	return c.ParameterStatus("in_hot_standby") == "on" || c.ParameterStatus("default_transaction_read_only") == "on"
 }
 
-// noneTakesWrites notes that all servers that answer refuse writes.
-func (v *servers) noneTakesWrites() {
+// noneAcceptsWrites records that all reachable servers reject writes.
+func (v *servers) noneAcceptsWrites() {
 	if v.since.Swap(new(time.Now())) == nil {
-		v.log.Warn("the store is read-only: conversations can be read, nothing can be written")
+		v.log.Warn("the store is read-only: conversations can be read, but not written")
 	}
 }
 
-// takesWrites notes that a server takes writes: the pool shall use that one.
-func (v *servers) takesWrites() {
+// acceptsWrites records that a server accepts writes, and makes the pool use it.
+func (v *servers) acceptsWrites() {
 	if v.since.Swap(nil) != nil {
 		v.log.Info("the store can be written again")
 		v.reset()
 	}
 }
 
-// connectAny opens a connection: to a server that takes writes, where there is one.
+// connectAny opens a connection, if possible to a server that accepts writes.
 func connectAny(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if !readOnly(err) {
@@ -127,19 +125,18 @@ func connectAny(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, c)
 }
 
-// cannotMigrate is err, or why a database of a version cannot be used while it is
-// read-only.
+// cannotMigrate returns err, or, if the database is read-only, an error that explains why it cannot be used.
 func cannotMigrate(err error, have, want int) error {
 	if !readOnly(err) {
 		return err
 	}
-	words := footnote.Errorf(footnote.StorageUnavailable,
+	explained := footnote.Errorf(footnote.StorageUnavailable,
 		"The store is read-only and holds an older version of the conversations (schema %d; this one reads %d). "+
 			"Start again when it can be written.", have, want)
 	if have == 0 {
-		words = footnote.Errorf(footnote.StorageUnavailable,
-			"The store is read-only, and Footnote has made nothing in it yet. Start again when it can be written.")
+		explained = footnote.Errorf(footnote.StorageUnavailable,
+			"The store is read-only and still empty. Start again when it can be written.")
 	}
-	words.Err = err
-	return words
+	explained.Err = err
+	return explained
 }

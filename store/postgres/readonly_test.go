@@ -14,8 +14,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestReadOnly has a server refuse writes in each way there is: conversations can be read
-// all the time, writes are refused in words, and all goes on by itself afterwards.
+// TestReadOnly has a server refuse writes in each way there is: conversations can be read all the time, writes are
+// refused in words, and all goes on by itself afterwards.
 func TestReadOnly(t *testing.T) {
 	set := func(t *testing.T, target, on string, ended bool) {
 		ctx := t.Context()
@@ -165,8 +165,8 @@ func writes(t *testing.T, stores ...*Store) {
 	}
 }
 
-// TestFailover has two servers in the URL: the one that takes writes is written to and read
-// from, and while there is none the other one is read from.
+// TestFailover has two servers in the URL: the one that takes writes is written to and read from, and while there is
+// none the other one is read from.
 func TestFailover(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone         func(*testing.T, *pgtest.Server)
@@ -211,7 +211,7 @@ func TestOpenReadOnly(t *testing.T) {
 		WHERE version = (SELECT max(version) FROM footnote.migrations)`)
 	must(t, err)
 	server.ReadOnly(t, true)
-	for target, want := range map[string]string{empty: "made nothing in it yet", old: "an older version"} {
+	for target, want := range map[string]string{empty: "still empty", old: "an older version"} {
 		_, err := Open(t.Context(), target, Options{})
 		if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), want) ||
 			!strings.HasPrefix(footnote.MessageOf(err), "The store is read-only") {

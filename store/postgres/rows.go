@@ -8,28 +8,27 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// The writes of a batch as the columns of the statements that write them together.
+// This file turns the writes of a batch into columns for the statements that write them together.
 
-// newStreams are the rows of the streams that are to be made, in the order in which
-// all transactions make them.
-func newStreams(writes []*write) streamRows {
-	var makers []*write
+// newStreamRows returns the rows of the streams to create, in the order in which all transactions create them.
+func newStreamRows(writes []*write) streamRows {
+	var creates []*write
 	for _, p := range writes {
-		if p.make != nil {
-			makers = append(makers, p)
+		if p.create != nil {
+			creates = append(creates, p)
 		}
 	}
-	slices.SortFunc(makers, func(a, b *write) int {
-		return cmp.Or(cmp.Compare(a.make.ClientID, b.make.ClientID), cmp.Compare(a.make.ID, b.make.ID))
+	slices.SortFunc(creates, func(a, b *write) int {
+		return cmp.Or(cmp.Compare(a.create.ClientID, b.create.ClientID), cmp.Compare(a.create.ID, b.create.ID))
 	})
 	var rows streamRows
-	for _, p := range makers {
+	for _, p := range creates {
 		rows.add(p)
 	}
 	return rows
 }
 
-// streamRows are streams whose heads are already as their first events leave them.
+// streamRows are new streams with the heads that they have after their first events.
 type streamRows struct {
 	id, kind, org, user, client, assistant, title, fold []string
 	last                                                []int64
@@ -42,7 +41,7 @@ type streamRows struct {
 }
 
 func (r *streamRows) add(p *write) {
-	s, c := p.make, p.change
+	s, c := p.create, p.change
 	title := store.CleanTitle(s.Title)
 	if c.SetTitle {
 		title = c.Title
@@ -68,7 +67,7 @@ func (r *streamRows) args() []any {
 		r.token, r.owner, r.ttl, r.write}
 }
 
-// headRows are the heads that appends change.
+// headRows are the changes of heads by appends.
 type headRows struct {
 	n, count    []int64
 	time        []time.Time
@@ -83,7 +82,7 @@ type headRows struct {
 
 func (r *headRows) add(p *write) {
 	token, owner, ttl := p.lease()
-	if p.make != nil || len(p.a.Bodies) == 0 && token == nil {
+	if p.create != nil || len(p.a.Bodies) == 0 && token == nil {
 		return
 	}
 	c := p.change
@@ -102,8 +101,7 @@ func (r *headRows) args() []any {
 	return []any{r.n, r.count, r.time, r.setRun, r.run, r.state, r.deadline, r.title, r.fold, r.token, r.owner, r.ttl}
 }
 
-// lease is what a write does to the lease of its stream: nothing when token is nil,
-// and with 0 it gives it back.
+// lease returns the change of the stream's lease: none if token is nil, and a release if it is 0.
 func (p *write) lease() (token *int64, owner string, ttl *int64) {
 	switch {
 	case p.a.Release:
@@ -131,7 +129,7 @@ func (r *blobRows) add(p *write) {
 
 type eventRows struct {
 	stream, seq []int64
-	write       []*int64 // of the first event of a write only
+	write       []*int64 // only for the first event of a write
 	time        []time.Time
 	run, kind   []string
 	body        []string
@@ -153,7 +151,7 @@ func (r *eventRows) args() []any {
 	return []any{r.stream, r.seq, r.write, r.time, r.run, r.kind, r.body, int64(lockPosition)}
 }
 
-// timeOrNull is t as it is stored; the zero time is NULL.
+// timeOrNull returns t as it is stored; the zero time is NULL.
 func timeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Those that are over go with the next one that begins.
+	// Also deletes expired sessions.
 	sqlAddSession = `WITH old AS (DELETE FROM footnote.sessions WHERE id IN
 			(SELECT id FROM footnote.sessions WHERE ends_at <= clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED))
 		INSERT INTO footnote.sessions (id, sealed, ends_at) VALUES ($1, $2, clock_timestamp() + $3::interval)
@@ -19,7 +19,7 @@ const (
 	sqlEndSession = `DELETE FROM footnote.sessions WHERE id = $1`
 )
 
-// AddSession keeps the session of a page for a time, by the database's clock.
+// AddSession stores the session of a page for a time, by the database's clock.
 func (s *Store) AddSession(ctx context.Context, id, sealed []byte, lifetime time.Duration) error {
 	return s.do(ctx, "begin a session", func(ctx context.Context, c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, sqlAddSession, id, sealed, lifetime)
@@ -27,7 +27,7 @@ func (s *Store) AddSession(ctx context.Context, id, sealed []byte, lifetime time
 	})
 }
 
-// Session returns what AddSession kept; nil when there is none, or none any more.
+// Session returns the value that AddSession stored, or nil if there is none or it has expired.
 func (s *Store) Session(ctx context.Context, id []byte) (sealed []byte, err error) {
 	err = s.do(ctx, "look for a session", func(ctx context.Context, c *pgxpool.Conn) error {
 		err := c.QueryRow(ctx, sqlSession, id).Scan(&sealed)
@@ -39,7 +39,7 @@ func (s *Store) Session(ctx context.Context, id []byte) (sealed []byte, err erro
 	return sealed, err
 }
 
-// EndSession ends a session, if there is one.
+// EndSession deletes a session, if it exists.
 func (s *Store) EndSession(ctx context.Context, id []byte) error {
 	return s.do(ctx, "end a session", func(ctx context.Context, c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, sqlEndSession, id)

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// oldStop is the age at which a wish to stop is forgotten: longer than any run.
+// oldStop is the age at which a stop request is deleted: longer than any run.
 const oldStop = "1 day"
 
 const (
@@ -23,10 +23,10 @@ const (
 		WHERE s.lease_owner = $1`
 )
 
-// AskStop asks the server that drives a run to stop it. To ask twice, or for a run
-// that has ended, changes nothing.
+// AskStop asks the server that drives a run to stop it. A second request, or one for a run that has ended, changes
+// nothing.
 func (s *Store) AskStop(ctx context.Context, stream, run, by string) error {
-	if !text(stream, run, by) {
+	if !validText(stream, run, by) {
 		return store.ErrNoStream(stream)
 	}
 	return s.do(ctx, "ask to stop "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
@@ -35,8 +35,8 @@ func (s *Store) AskStop(ctx context.Context, stream, run, by string) error {
 	})
 }
 
-// StopsAsked yields the runs under leases of owner that somebody asked to stop; with
-// an empty owner, those that nobody has a lease of.
+// StopsAsked returns the stop requests for runs whose lease owner holds; with an empty owner, those for runs without a
+// lease.
 func (s *Store) StopsAsked(ctx context.Context, owner string) (asked []footnote.StopAsked, err error) {
 	err = s.do(ctx, "look for stops", func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sqlStopsAsked, owner)
@@ -49,20 +49,20 @@ func (s *Store) StopsAsked(ctx context.Context, owner string) (asked []footnote.
 	return asked, err
 }
 
-// reading is the database's clock as it was at a moment of ours.
-type reading struct{ theirs, ours time.Time }
+// clockReading is a reading of the database's clock, and the local time when it arrived.
+type clockReading struct{ database, local time.Time }
 
-// Now is the time by the database's clock, which all servers share: as it was when
-// it was last heard, and what has passed since by a clock that nobody sets.
+// Now returns the time by the database's clock, which all servers share: the last reading plus the monotonic time that
+// has passed since.
 func (s *Store) Now() time.Time {
 	r := s.clock.Load()
-	return r.theirs.Add(time.Since(r.ours))
+	return r.database.Add(time.Since(r.local))
 }
 
-// heard takes down the database's clock. How long its words took to come is no
-// difference of clocks, and so that durations are right, none that small counts.
-func (s *Store) heard(theirs time.Time) {
-	if s.clock.Load() == nil || s.Now().Sub(theirs).Abs() > time.Second {
-		s.clock.Store(&reading{theirs.UTC(), time.Now()})
+// setClock sets the clock to a reading. It ignores differences up to a second, because they may come from the network,
+// and small jumps would distort durations.
+func (s *Store) setClock(now time.Time) {
+	if s.clock.Load() == nil || s.Now().Sub(now).Abs() > time.Second {
+		s.clock.Store(&clockReading{now.UTC(), time.Now()})
 	}
 }

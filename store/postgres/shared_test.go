@@ -60,7 +60,7 @@ func TestStopsAsked(t *testing.T) {
 func TestNow(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	must(t, s.Create(t.Context(), conversation("c1")))
-	s.heard(time.Now().Add(24 * time.Hour)) // what we believe is a day off
+	s.setClock(time.Now().Add(24 * time.Hour)) // wrong by a day
 	must(t, second(s.Append(t.Context(), store.Append{
 		Stream: "c1",
 		Bodies: []footnote.Body{footnote.Titled{Title: "One"}},

@@ -13,28 +13,28 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/internal/lease"
 )
 
-// write is a Create, an Append or both on its way: encoded by the caller's
-// goroutine, so that the writer only writes.
+// write is a Create, an Append or both for the writer. The caller's goroutine encodes it.
 type write struct {
-	make   *store.Stream // to be made; nil for an append to one that is there
+	create *store.Stream // nil for an append to an existing stream
 	a      store.Append
 	kinds  []string
 	data   []string
 	change store.Change
 	size   int   // bytes of bodies and blobs
-	id     int64 // by which it is recognised; random
-	unsure bool  // an earlier attempt, perhaps of an earlier call, may have been committed
+	id     int64 // random; recognises the write when it is repeated
+	retry  bool  // an earlier attempt, perhaps of an earlier call, may have been committed
 
-	// What the transaction finds out.
+	// Set by the transaction.
 	n       int64 // the stream's number in the tables
 	time    time.Time
-	refused error // why nothing of it was written
-	done    bool  // by an earlier attempt
+	refused error // why the write was refused
+	done    bool  // an earlier attempt was committed
 	events  []footnote.Event
 
-	reserved map[string]footnote.Reservation // that the writes of the batch settle
+	reserved map[string]footnote.Reservation // reservations that the writes of the batch settle
 }
 
 func newWrite(st *store.Stream, a store.Append) (*write, error) {
@@ -42,12 +42,12 @@ func newWrite(st *store.Stream, a store.Append) (*write, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &write{make: st, a: a, kinds: kinds, change: store.ChangeOf(a.Run, a.Bodies), id: a.ID, unsure: a.ID != 0}
+	p := &write{create: st, a: a, kinds: kinds, change: store.ChangeOf(a.Run, a.Bodies), id: a.ID, retry: a.ID != 0}
 	if p.id == 0 {
 		p.id = rand.Int64()
 	}
 	for _, b := range data {
-		// Text holds no invalid UTF-8; the reader of such a string sees U+FFFD anyway.
+		// Postgres rejects invalid UTF-8. JSON decoders replace it by U+FFFD anyway.
 		p.data = append(p.data, strings.ToValidUTF8(string(b), "\uFFFD"))
 		p.size += len(b)
 	}
@@ -85,9 +85,8 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	return p.events, nil
 }
 
-// Append implements store.Store. An error StorageUnavailable after the connection
-// was lost for longer than the store's patience may hide that the events are there:
-// the same append, made again with its ID, finds them.
+// Append implements store.Store. If the connection was lost for longer than Options.Patience, the events may have been
+// stored in spite of the error StorageUnavailable. Repeating the same append with its ID finds them.
 func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, error) {
 	if err := store.CheckAppend(a); err != nil {
 		return nil, err
@@ -103,17 +102,16 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 }
 
 const (
-	// READ COMMITTED, so that each statement sees what was committed while the one
-	// before it waited for a lock.
+	// READ COMMITTED, so that each statement sees what others committed while the one before it waited for a lock.
 	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-	// All transactions lock in the order of ids, so that none wait for each other.
+	// All transactions lock in the order of ids, so that they cannot deadlock.
 	sqlLock = `SELECT id, n, last, lease_token, lease_owner, lease_expires FROM footnote.streams WHERE id = ANY($1) ` +
 		`ORDER BY id FOR UPDATE`
 
 	sqlNow = `SELECT clock_timestamp()`
 
-	sqlMake = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold,
+	sqlCreate = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold,
 		last, run, run_state, deadline,
 			lease_token, lease_owner, lease_expires, write_id, created_at, updated_at)
 		SELECT u.id, u.kind, u.org, u.usr, u.client, u.assistant, u.title, u.fold, u.last, u.run, u.state, u.deadline,
@@ -148,9 +146,8 @@ const (
 		SELECT DISTINCT ON (s, d) s, d, b FROM unnest($1::bigint[], $2::text[], $3::bytea[]) AS new (s, d, b)
 		ON CONFLICT (stream, digest) DO UPDATE SET data = excluded.data WHERE blobs.data <> excluded.data`
 
-	// The lock on positions is within the statement: it is taken when all of the
-	// statement has arrived, and COMMIT comes with it, so that no process that is
-	// stopped or cut off keeps it.
+	// The statement itself takes the lock on positions: after all of it has arrived, together with the COMMIT. So a
+	// process that is stopped or cut off does not keep the lock.
 	sqlEvents = `INSERT INTO footnote.events (position, stream, seq, write_id, time, run, kind, body)
 		SELECT nextval('footnote.positions'), e.stream, e.seq, e.write, e.time, e.run, e.kind, e.body
 		FROM (SELECT pg_advisory_xact_lock($8)) AS locked,
@@ -158,24 +155,23 @@ const (
 			WITH ORDINALITY AS e(stream, seq, write, time, run, kind, body, ord)
 		ORDER BY e.ord`
 
-	// A commit that waits for a standby is not given up: what was acknowledged then
-	// would not be on the standby.
-	sqlPatient = `SET LOCAL statement_timeout = 0`
+	// A commit that waits for a standby must not time out: it would be acknowledged without being on the standby.
+	sqlNoTimeout = `SET LOCAL statement_timeout = 0`
 
-	sqlMadeBy  = `SELECT n, created_at FROM footnote.streams WHERE id = $1 AND write_id = $2`
-	sqlWritten = `SELECT e.time FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream WHERE s.id = $1 AND ` +
-		`e.seq = $2 AND e.write_id = $3`
+	sqlCreatedBy = `SELECT n, created_at FROM footnote.streams WHERE id = $1 AND write_id = $2`
+	sqlWritten   = `SELECT e.time FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream ` +
+		`WHERE s.id = $1 AND e.seq = $2 AND e.write_id = $3`
 )
 
-// decide is the first half of a transaction: it locks the streams, makes those that
-// are to be made, and says in each write why it is refused, if it is.
+// decide is the first half of a transaction: it locks the streams, creates the new ones, and sets refused in the writes
+// that cannot be done.
 func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	byID := make(map[string]*write, len(writes))
 	var ids []string
 	for _, p := range writes {
 		p.refused, p.done, p.n = nil, false, 0
 		byID[p.a.Stream] = p
-		if p.make == nil {
+		if p.create == nil {
 			ids = append(ids, p.a.Stream)
 		}
 	}
@@ -190,8 +186,8 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		})
 		b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	}
-	if news := newStreams(writes); len(news.id) > 0 {
-		b.Queue(sqlMake, news.args()...).Query(func(rows pgx.Rows) error { return readMade(rows, byID) })
+	if news := newStreamRows(writes); len(news.id) > 0 {
+		b.Queue(sqlCreate, news.args()...).Query(func(rows pgx.Rows) error { return readCreated(rows, byID) })
 	}
 	reserved := map[string]footnote.Reservation{}
 	if settle := reservationsOf(writes); len(settle) > 0 {
@@ -207,17 +203,17 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		return err
 	}
 	for _, h := range heads {
-		byID[h.ID].judge(h, now.UTC())
+		byID[h.ID].check(h, now.UTC())
 	}
 	for _, p := range writes {
 		if p.n == 0 {
 			p.refused = p.missing()
 		}
-		if err := p.settleable(ctx, conn, reserved); err != nil {
+		if err := p.checkHeld(ctx, conn, reserved); err != nil {
 			return err
 		}
-		if p.refused != nil && p.unsure {
-			if err := p.recognise(ctx, conn); err != nil {
+		if p.refused != nil && p.retry {
+			if err := p.findEarlier(ctx, conn); err != nil {
 				return err
 			}
 		}
@@ -225,7 +221,7 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	return nil
 }
 
-// head is what an append is checked against.
+// head holds the columns of a stream that an append is checked against.
 type head struct {
 	ID             string
 	N, Last, Token int64
@@ -233,39 +229,27 @@ type head struct {
 	Expires        *time.Time
 }
 
-// judge says whether an append to a stream may be, now that its head is locked.
-func (p *write) judge(h head, now time.Time) {
+// check sets refused unless the locked head of the stream allows the append.
+func (p *write) check(h head, now time.Time) {
 	p.n, p.time = h.N, now
 	held := h.Expires != nil && h.Expires.After(now)
 	switch {
 	case h.Last != p.a.After:
 		p.refused = store.ErrMoved(h.ID, p.a.After, h.Last)
-	case !allows(p.a, held, h.Token, h.Owner):
+	case !lease.Allows(p.a, held, h.Token, h.Owner):
 		p.refused = store.ErrHeld(h.ID)
 	}
 }
 
-// missing is the refusal of a write whose stream was not found, or not made.
+// missing returns the error of a write whose stream was not found or could not be created.
 func (p *write) missing() error {
-	if p.make != nil {
-		return store.ErrTaken(p.make.ID)
+	if p.create != nil {
+		return store.ErrTaken(p.create.ID)
 	}
 	return store.ErrNoStream(p.a.Stream)
 }
 
-// allows reports whether an append is right about the lease of its stream.
-func allows(a store.Append, held bool, token int64, owner string) bool {
-	switch {
-	case a.Take != nil:
-		return !held || owner == a.Take.Owner
-	case a.Lease != 0:
-		return held && token == a.Lease
-	default:
-		return !held
-	}
-}
-
-func readMade(rows pgx.Rows, byID map[string]*write) error {
+func readCreated(rows pgx.Rows, byID map[string]*write) error {
 	for rows.Next() {
 		var id string
 		var n int64
@@ -278,16 +262,16 @@ func readMade(rows pgx.Rows, byID map[string]*write) error {
 	return rows.Err()
 }
 
-// recognise finds out whether a write is refused because it was done before.
-func (p *write) recognise(ctx context.Context, conn *pgx.Conn) error {
+// findEarlier accepts a refused write if an earlier attempt has already done it.
+func (p *write) findEarlier(ctx context.Context, conn *pgx.Conn) error {
 	var err error
 	switch {
-	case p.make != nil:
-		err = conn.QueryRow(ctx, sqlMadeBy, p.make.ID, p.id).Scan(&p.n, &p.time)
+	case p.create != nil:
+		err = conn.QueryRow(ctx, sqlCreatedBy, p.create.ID, p.id).Scan(&p.n, &p.time)
 	case len(p.a.Bodies) > 0:
 		err = conn.QueryRow(ctx, sqlWritten, p.a.Stream, p.a.After+1, p.id).Scan(&p.time)
 	default:
-		return nil // the refusal is the truth of now; blobs that are there do no harm
+		return nil // the refusal is correct, and blobs of an earlier attempt do no harm
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -299,7 +283,7 @@ func (p *write) recognise(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// number gives the events their sequence and time.
+// number sets the events with their sequences and time.
 func (p *write) number() {
 	p.events = make([]footnote.Event, len(p.a.Bodies))
 	for i, b := range p.a.Bodies {
@@ -309,8 +293,7 @@ func (p *write) number() {
 	}
 }
 
-// perform is the second half of a transaction: it writes what was not refused, and
-// commits.
+// perform is the second half of a transaction: it does the writes that were not refused, and commits.
 func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	var heads headRows
 	var blobs blobRows
@@ -328,7 +311,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		events.add(p)
 		money.add(p)
 	}
-	if !todo { // there is nothing to wait for
+	if !todo {
 		_, err := conn.Exec(ctx, "ROLLBACK")
 		return err
 	}
@@ -343,10 +326,10 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	if len(events.stream) > 0 {
 		b.Queue(sqlEvents, events.args()...)
 	}
-	b.Queue(sqlPatient)
+	b.Queue(sqlNoTimeout)
 	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
-			return lost{fmt.Errorf("the server says %q to COMMIT", tag)}
+			return lostConn{fmt.Errorf("the server answered COMMIT with %q", tag)}
 		}
 		return nil
 	})

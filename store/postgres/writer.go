@@ -12,29 +12,28 @@ import (
 	"github.com/footnotehq/footnote/store/internal/group"
 )
 
-// Bounds of one transaction.
+// Limits of one transaction.
 const (
 	maxBatch  = 256
 	batchSize = 8 << 20 // bytes, unless one write has more
 )
 
-// errUnsure is the error of a transaction of which nobody knows whether it was
-// committed.
-var errUnsure = errors.New("the connection broke during the commit")
+// errUncertain is the error of a transaction whose commit may have succeeded or not.
+var errUncertain = errors.New("the connection broke during the commit")
 
-// writer is the connection that writes. All of it belongs to the goroutine of serve.
+// writer is the writing connection. Only the goroutine of serve uses it.
 type writer struct {
 	s    *Store
-	conn *pgx.Conn // nil when there is none
+	conn *pgx.Conn // nil without a connection
 }
 
 type request = group.Request[*write]
 
-// serve writes what comes out of the queue until it is closed and empty.
+// serve writes the requests of the queue until it is closed and empty.
 func (w *writer) serve() {
 	defer w.drop()
 	for {
-		batch := w.s.queue.Next(maxBatch, fits())
+		batch := w.s.queue.Next(maxBatch, batchFilter())
 		if len(batch) == 0 {
 			return
 		}
@@ -42,9 +41,9 @@ func (w *writer) serve() {
 	}
 }
 
-// fits says of one write after another whether it goes into the transaction of those
-// before it: each stream once, and not too many bytes.
-func fits() func(*write) bool {
+// batchFilter returns a function that reports whether the next write fits into the batch: each stream may occur only
+// once, and the size is limited.
+func batchFilter() func(*write) bool {
 	seen := map[string]bool{}
 	size := 0
 	return func(p *write) bool {
@@ -57,14 +56,14 @@ func fits() func(*write) bool {
 	}
 }
 
-// commit writes a batch and tells its callers.
+// commit writes a batch and finishes its requests.
 func (w *writer) commit(batch []*request) {
 	begun := time.Now()
 	err := w.transact(context.Background(), writesOf(batch))
 	switch {
-	case errors.Is(err, errUnsure):
-		// Whoever comes next must not wait for this.
-		w.s.background.Go(func() { w.s.findOut(begun, batch) })
+	case errors.Is(err, errUncertain):
+		// The next batch must not wait for this.
+		w.s.background.Go(func() { w.s.resolve(begun, batch) })
 	case err == nil, len(batch) == 1, w.conn == nil:
 		finish(batch, err)
 	default:
@@ -86,8 +85,7 @@ func writesOf(batch []*request) []*write {
 	return writes
 }
 
-// finish tells callers how it went; without an error of the whole transaction, each
-// has its own refusal.
+// finish finishes requests with the error of their transaction, or each with its own refusal.
 func finish(batch []*request, err error) {
 	for _, r := range batch {
 		if err != nil {
@@ -98,9 +96,8 @@ func finish(batch []*request, err error) {
 	}
 }
 
-// transact writes a batch in one transaction. Refusals are left in the writes. An
-// error says that nothing of the batch was written, unless it is errUnsure. When the
-// connection is of no use any more, w.conn is nil afterwards.
+// transact writes a batch in one transaction and sets refused in its writes. After an error other than errUncertain,
+// nothing of the batch was written. If the connection is broken, w.conn is nil afterwards.
 func (w *writer) transact(ctx context.Context, writes []*write) error {
 	size := 0
 	for _, p := range writes {
@@ -114,13 +111,13 @@ func (w *writer) transact(ctx context.Context, writes []*write) error {
 		return w.failed(ctx, err)
 	}
 	if p := writes[0]; p.n != 0 && !p.done {
-		w.s.heard(p.time)
+		w.s.setClock(p.time)
 	}
 	err = perform(ctx, w.conn, writes)
 	if err != nil && fatal(err, w.conn) {
-		w.s.log.Warn("the database went away during a commit", "err", err)
+		w.s.log.Warn("lost the connection to the database during a commit", "err", err)
 		_ = w.failed(ctx, err)
-		return errUnsure
+		return errUncertain
 	}
 	if err != nil {
 		return w.failed(ctx, err)
@@ -129,9 +126,8 @@ func (w *writer) transact(ctx context.Context, writes []*write) error {
 	return nil
 }
 
-// decide is the first half of a transaction, on a new connection when there is none,
-// or when it turns out that the one at hand was lost while nothing was going on, as
-// when the server was restarted, or that its server has begun to refuse writes.
+// decide runs the first half of a transaction. It connects again if there is no connection, if the connection was lost
+// while idle, such as by a restart of the server, or if the server has begun to reject writes.
 func (w *writer) decide(ctx context.Context, writes []*write) error {
 	if w.conn != nil {
 		err := decide(ctx, w.conn, writes)
@@ -139,7 +135,7 @@ func (w *writer) decide(ctx context.Context, writes []*write) error {
 			return err
 		}
 		if readOnly(err) {
-			w.s.pool.Reset() // its connections may be to the same server
+			w.s.pool.Reset() // its connections may lead to the same server
 		}
 	}
 	if err := w.reconnect(ctx); err != nil {
@@ -148,11 +144,11 @@ func (w *writer) decide(ctx context.Context, writes []*write) error {
 	return decide(ctx, w.conn, writes)
 }
 
-// failed ends a transaction that cannot be, and returns the error for its callers.
+// failed ends a failed transaction, and returns the error for its callers.
 func (w *writer) failed(ctx context.Context, err error) error {
 	w.s.committed.Store(0)
 	if w.conn != nil && w.conn.IsClosed() {
-		err = lost{err}
+		err = lostConn{err}
 	}
 	err = translate(context.Background(), "write", err)
 	if w.conn == nil {
@@ -174,7 +170,7 @@ func (w *writer) reconnect(ctx context.Context) (err error) {
 		w.conn = nil
 		return err
 	}
-	w.s.servers.takesWrites()
+	w.s.servers.acceptsWrites()
 	return nil
 }
 
@@ -184,37 +180,36 @@ func (w *writer) drop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = w.conn.Close(ctx) // an open transaction is undone
+	_ = w.conn.Close(ctx) // this rolls an open transaction back
 	w.conn = nil
 }
 
-// findOut brings writes to an end whose commit was lost sight of: they are done
-// again, and what the first attempt wrote is recognised. It gives up when the
-// database stays away.
-func (s *Store) findOut(begun time.Time, batch []*request) {
+// resolve finishes writes whose commit has an unknown outcome. It repeats them, which finds what the first attempt
+// wrote. It gives up if the database remains unreachable.
+func (s *Store) resolve(begun time.Time, batch []*request) {
 	ctx, cancel := context.WithDeadlineCause(s.closing, begun.Add(s.patience), errSlow)
 	defer cancel()
 	w := &writer{s: s}
 	defer w.drop()
 	writes := writesOf(batch)
 	for _, p := range writes {
-		p.unsure = true
+		p.retry = true
 	}
-	err := w.again(ctx, writes)
+	err := w.retry(ctx, writes)
 	if err == nil || ctx.Err() != nil {
 		finish(batch, err)
 		return
 	}
 	for i, r := range batch { // one of them cannot be written
-		finish([]*request{r}, w.again(ctx, writes[i:i+1]))
+		finish([]*request{r}, w.retry(ctx, writes[i:i+1]))
 	}
 }
 
-// again does writes until it is known what became of them.
-func (w *writer) again(ctx context.Context, writes []*write) error {
+// retry repeats writes until their outcome is known.
+func (w *writer) retry(ctx context.Context, writes []*write) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := w.transact(ctx, writes)
-		if err == nil || !errors.Is(err, errUnsure) && footnote.CodeOf(err) != footnote.StorageUnavailable {
+		if err == nil || !errors.Is(err, errUncertain) && footnote.CodeOf(err) != footnote.StorageUnavailable {
 			return err
 		}
 		select {
@@ -227,7 +222,7 @@ func (w *writer) again(ctx context.Context, writes []*write) error {
 	}
 }
 
-// put gives a write to the writer and waits until it is committed or refused.
+// put passes a write to the writer and waits until it is committed or refused.
 func (s *Store) put(ctx context.Context, doing string, p *write) error {
 	if err := s.usable(ctx); err != nil {
 		return err

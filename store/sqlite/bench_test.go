@@ -19,8 +19,7 @@ import (
 // benchBody is a small event, as most are.
 var benchBody = footnote.UserMessage{Text: strings.Repeat("How much did we sell? ", 10)}
 
-// BenchmarkAppend appends one event at a time to so many streams at once. One op
-// is one durable event.
+// BenchmarkAppend appends one event at a time to so many streams at once. One op is one durable event.
 func BenchmarkAppend(b *testing.B) {
 	for _, streams := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprint("streams=", streams), func(b *testing.B) {
@@ -66,8 +65,8 @@ func appendEvents(tb testing.TB, s store.Store, streams, bodies, n int) {
 	wg.Wait()
 }
 
-// BenchmarkRaw is the baseline: bare INSERTs of such rows into a bare table, one
-// transaction each, over one connection with the same durability.
+// BenchmarkRaw is the baseline: bare INSERTs of such rows into a bare table, one transaction each, over one connection
+// with the same durability.
 func BenchmarkRaw(b *testing.B) {
 	db := openRaw(b)
 	b.ReportAllocs()
@@ -97,8 +96,8 @@ func insertRaw(tb testing.TB, stmt *sql.Stmt, n int) {
 	}
 }
 
-// BenchmarkRatio measures both in turns on the same disk and reports how many
-// times as many events 64 streams get durable as the baseline does.
+// BenchmarkRatio measures both in turns on the same disk and reports how many times as many events 64 streams get
+// durable as the baseline does.
 func BenchmarkRatio(b *testing.B) {
 	raw := openRaw(b)
 	s := open(b, b.TempDir())
@@ -136,8 +135,7 @@ func BenchmarkRatio(b *testing.B) {
 	b.ReportMetric(events/theirs.Seconds(), "raw/s")
 }
 
-// grow writes events to many streams in large appends, and to the stream "one"
-// in the middle of them.
+// grow writes events to many streams in large appends, and to the stream "one" in the middle of them.
 func grow(tb testing.TB, s store.Store, events int) {
 	tb.Helper()
 	const streams, each = 100, 1000
@@ -189,9 +187,8 @@ func cost(tb testing.TB, s store.Store) (write, read time.Duration) {
 	return median(writes), median(reads)
 }
 
-// TestCostIsFlat compares a store of 1,000 events with one of 100,000, or of a
-// million when FOOTNOTE_LONG is set: neither an append nor a read of what is new
-// may depend on what was there before.
+// TestCostIsFlat compares a store of 1,000 events with one of 100,000, or of a million when FOOTNOTE_LONG is set:
+// neither an append nor a read of what is new may depend on what was there before.
 func TestCostIsFlat(t *testing.T) {
 	events := 100_000
 	if os.Getenv("FOOTNOTE_LONG") != "" {
@@ -206,8 +203,7 @@ func TestCostIsFlat(t *testing.T) {
 	write1, read1 := cost(t, s)
 	t.Logf("%d events in %v; append %v → %v, read after %v → %v", events, took.Round(time.Millisecond), write0, write1,
 		read0, read1)
-	// A cost that grew with the events would be 100 times as large; a busy
-	// machine is not.
+	// A cost that grew with the events would be 100 times as large; a busy machine is not.
 	const room = 8
 	if write1 > room*write0 || read1 > room*read0 {
 		t.Errorf("append %v → %v, read after %v → %v", write0, write1, read0, read1)

@@ -49,8 +49,8 @@ func (s *Store) blobs(ctx context.Context, stream string) (map[footnote.Digest]i
 	return sizes, rows.Err()
 }
 
-// DropBlobs implements store.Store. What is dropped is overwritten in the file, and its
-// space given back. A blob on a malformed page is reported and stays.
+// DropBlobs implements store.Store. It overwrites the blobs in the file and returns the space. It reports a blob on a
+// malformed page, which stays.
 func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
 	r := store.Removal{Damaged: damaged}
 	return r.Blobs(&s.damage, stream, digests, func(part []footnote.Digest) error { return s.drop(ctx, stream, part) })
@@ -78,7 +78,7 @@ func (s *Store) drop(ctx context.Context, stream string, digests []footnote.Dige
 			}
 			return nil
 		},
-		done: func() { s.writer.deleted, s.writer.spare = true, true }, // in the writer's goroutine
+		done: func() { s.writer.deleted, s.writer.spare = true, true }, // runs in the writer's goroutine
 	})
 }
 

@@ -21,8 +21,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// childEnv makes the test binary a child that only appends, for a parent that
-// kills it.
+// childEnv makes the test binary a child that only appends, for a parent that kills it.
 const childEnv = "FOOTNOTE_TEST_APPEND_TO"
 
 func TestMain(m *testing.M) {
@@ -38,8 +37,8 @@ func TestMain(m *testing.M) {
 
 const crashWriters = 8
 
-// appendForever appends to eight streams at once, and once the store has said yes
-// it writes the stream and sequence to out. It ends only by an error.
+// appendForever appends to eight streams at once, and once the store has said yes it writes the stream and sequence to
+// out. It ends only by an error.
 func appendForever(path string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -96,8 +95,8 @@ func appendLoop(ctx context.Context, s *Store, id string, acknowledged func(id s
 	}
 }
 
-// TestKill kills a process with kill -9 while it appends, again and again, on one
-// data file. FOOTNOTE_CRASH_ROUNDS sets how often.
+// TestKill kills a process with kill -9 while it appends, again and again, on one data file. FOOTNOTE_CRASH_ROUNDS sets
+// how often.
 func TestKill(t *testing.T) {
 	rounds := 20
 	if v := os.Getenv("FOOTNOTE_CRASH_ROUNDS"); v != "" {
@@ -118,8 +117,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills; of the %d events acknowledged none is lost", rounds, total)
 }
 
-// killOnce runs a child until a random moment and returns the last sequence of
-// each stream that it acknowledged.
+// killOnce runs a child until a random moment and returns the last sequence of each stream that it acknowledged.
 func killOnce(t *testing.T, path string) map[string]int64 {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -153,8 +151,7 @@ func killOnce(t *testing.T, path string) map[string]int64 {
 	return acked
 }
 
-// checkAfterKill opens the file again, at once, and compares. It returns how many
-// events were acknowledged in all.
+// checkAfterKill opens the file again, at once, and compares. It returns how many events were acknowledged in all.
 func checkAfterKill(t *testing.T, path string, acked map[string]int64) (total int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -13,14 +13,14 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// This file works around damaged pages of the data file. What a query cannot read in one go is
-// read row by row, and a row that cannot be read becomes a stand-in. Deletion does the same, and
-// leaves rows that SQLite cannot delete without a stream, where nobody finds them.
+// This file works around damaged pages of the data file. If a query fails, the store reads row by row, and returns a
+// placeholder for an unreadable row. Deletion does the same, and leaves rows that SQLite cannot delete without a
+// stream, where nobody finds them.
 
 const (
 	sqlRowPlace = `SELECT time, run, kind FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
 	sqlRowBody  = `SELECT body FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
-	sqlLastRow  = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'` // the highest ever given
+	sqlLastRow  = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'` // the highest so far
 	sqlNextRow  = `SELECT min(position) FROM events WHERE position > ?`
 	sqlNextSeq  = `SELECT min(seq) FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq > ? AND ` +
 		`seq <= ?`
@@ -28,22 +28,22 @@ const (
 		WHERE e.position = ?`
 )
 
-// damaged reports whether err says that a page of the file is malformed.
+// damaged reports whether err was caused by a malformed page of the file.
 func damaged(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT
 }
 
-// badRow is why a row cannot be scanned: some column holds a value of another type.
+// badRow is the error for a row with a value of the wrong type.
 type badRow struct{ error }
 
-// unreadable reports whether err says that some row cannot be read; others may be.
+// unreadable reports whether err concerns single rows, so that other rows may be readable.
 func unreadable(err error) bool {
 	_, bad := errors.AsType[badRow](err)
 	return bad || damaged(err)
 }
 
-// pageByRow is page where a page of the file is malformed.
+// pageByRow is page for a file with malformed pages.
 func (s *Store) pageByRow(ctx context.Context, page []footnote.Event, stream string, after int64) (
 	_ []footnote.Event, more bool, err error,
 ) {
@@ -57,7 +57,7 @@ func (s *Store) pageByRow(ctx context.Context, page []footnote.Event, stream str
 		if err != nil {
 			return page, false, err
 		}
-		if next.none {
+		if next.null {
 			return s.damage.Gap(page, stream, last, head.Last+1), false, nil
 		}
 		ev, err := s.row(ctx, stream, next.n)
@@ -70,22 +70,21 @@ func (s *Store) pageByRow(ctx context.Context, page []footnote.Event, stream str
 	return page, true, nil
 }
 
-// next returns the number of the row after the one with a number, or none. Numbers between them, of which there may be
-// any amount, cost nothing. Where what leads to it is damaged, or is no whole number, it returns the next number up to
-// last.
+// next returns the number of the next existing row after a number, or NULL. It skips a gap of any length at once. If
+// the index is damaged there, or holds something other than an integer, it returns the next number, up to last.
 func (s *Store) next(ctx context.Context, after, last int64, query string, args ...any) (n number, err error) {
 	err = s.read.QueryRowContext(ctx, query, args...).Scan(&n)
-	if damaged(err) || err == nil && n.wrong && !n.none {
-		return number{n: after + 1, none: after >= last}, nil
+	if damaged(err) || err == nil && n.wrong && !n.null {
+		return number{n: after + 1, null: after >= last}, nil
 	}
 	return n, err
 }
 
-// row reads one event, or what of it can be read.
+// row reads one event, or its readable columns.
 func (s *Store) row(ctx context.Context, stream string, seq int64) (footnote.Event, error) {
 	r := store.Row{Stream: stream, Seq: seq}
 	var micros number
-	err := s.read.QueryRowContext(ctx, sqlRowPlace, stream, seq).Scan(&micros, lenient{&r.Run}, lenient{&r.Kind})
+	err := s.read.QueryRowContext(ctx, sqlRowPlace, stream, seq).Scan(&micros, anyText{&r.Run}, anyText{&r.Kind})
 	if errors.Is(err, sql.ErrNoRows) {
 		return s.damage.Lost(stream, seq, store.MissingEvent), nil
 	}
@@ -102,8 +101,7 @@ func (s *Store) row(ctx context.Context, stream string, seq int64) (footnote.Eve
 	return s.damage.Event(r), nil
 }
 
-// tailByRow is tail where a page of the file is malformed. A row of which not even the
-// stream can be read belongs to none.
+// tailByRow is tail for a file with malformed pages. It returns a row without a readable stream as a stray event.
 func (s *Store) tailByRow(ctx context.Context, after int64, limit int) ([]store.Positioned, error) {
 	var last int64
 	if err := s.read.QueryRowContext(ctx, sqlLastRow).Scan(&last); err != nil {
@@ -115,14 +113,14 @@ func (s *Store) tailByRow(ctx context.Context, after int64, limit int) ([]store.
 		if err != nil {
 			return nil, err
 		}
-		if next.none {
+		if next.null {
 			break
 		}
 		position = next.n
 		p := store.Positioned{Position: position}
 		var seq number
 		err = s.read.QueryRowContext(ctx, sqlTailRow, position).
-			Scan(lenient{&p.Stream}, lenient{&p.Org}, lenient{&p.User}, &seq)
+			Scan(anyText{&p.Stream}, anyText{&p.Org}, anyText{&p.User}, &seq)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			continue
@@ -142,7 +140,7 @@ func (s *Store) tailByRow(ctx context.Context, after int64, limit int) ([]store.
 	return events, nil
 }
 
-// rowDeletions delete rows of stream ?1: those with numbers from ?2 to ?3.
+// rowDeletions delete the rows of stream ?1 numbered ?2 to ?3.
 var rowDeletions = []struct{ what, sql string }{
 	{"blobs", `DELETE FROM blobs WHERE n IN (
 		SELECT r.blob FROM blob_refs r WHERE r.stream = ?1 AND r.blob BETWEEN ?2 AND ?3
@@ -151,8 +149,8 @@ var rowDeletions = []struct{ what, sql string }{
 	{"events", `DELETE FROM events WHERE stream = ?1 AND seq BETWEEN ?2 AND ?3`},
 }
 
-// removeByRow is remove where a page of the file is malformed. It deletes the rows that can be
-// deleted, then the stream, and reports the rows that it has to leave.
+// removeByRow is remove for a file with malformed pages. It deletes the rows that can be deleted, then the stream, and
+// reports the rows that remain.
 func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
 	for {
 		h, err := s.Get(ctx, id)
@@ -177,12 +175,12 @@ func (s *Store) removeByRow(ctx context.Context, id string, at *int64) error {
 		err = s.removeHead(ctx, id, h.Last)
 		if at != nil || footnote.CodeOf(err) != footnote.Conflict {
 			return err
-		} // else the stream went on meanwhile
+		} // otherwise the stream got a new event meanwhile
 	}
 }
 
-// removeRows deletes the rows with numbers from lo to hi. Each statement is a transaction of its
-// own: after one has met a malformed page, SQLite fails all others of its transaction.
+// removeRows deletes the rows numbered lo to hi. Each statement runs in its own transaction: after one fails on a
+// malformed page, SQLite fails all others of the same transaction.
 func (s *Store) removeRows(ctx context.Context, id, statement string, lo, hi int64) error {
 	return s.do(ctx, "delete "+id, &request{exec: func(ctx context.Context, w *writer) error {
 		var h head

@@ -137,8 +137,8 @@ func TestMalformedPage(t *testing.T) {
 	}
 }
 
-// TestDeleteOnMalformedPage deletes a conversation that has rows on a malformed page. Nothing of
-// it can be read afterwards, above all not by the conversation that is created next.
+// TestDeleteOnMalformedPage deletes a conversation that has rows on a malformed page. Nothing of it can be read
+// afterwards, above all not by the conversation that is created next.
 func TestDeleteOnMalformedPage(t *testing.T) {
 	const short = "a short text that stays on the page"
 	long := strings.Repeat("a long text that needs pages of its own ", 2_000)
@@ -165,7 +165,7 @@ func TestDeleteOnMalformedPage(t *testing.T) {
 				t.Errorf("%d reports of what is left, want %d: %q", len(reports), test.left, reports)
 			}
 			for _, report := range reports {
-				for _, want := range []string{"some of its events stay in the database", "footnote export"} {
+				for _, want := range []string{"some of its events remain in the database", "footnote export"} {
 					if !strings.Contains(report, want) {
 						t.Errorf("the report %q lacks %q", report, want)
 					}
@@ -217,8 +217,7 @@ func TestDropBlobsOnMalformedPage(t *testing.T) {
 	}
 }
 
-// damagedFile makes a file with the conversations whole and damaged; of the latter, harm
-// breaks a page.
+// damagedFile makes a file with the conversations whole and damaged; of the latter, harm breaks a page.
 func damagedFile(t *testing.T, text string, harm func(testing.TB, string)) (path string) {
 	t.Helper()
 	dir := t.TempDir()

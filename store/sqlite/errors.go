@@ -14,10 +14,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// retryAfter is what a client is told while the disk refuses.
+// retryAfter is how long a client should wait while the disk fails.
 const retryAfter = 5 * time.Second
 
-// The messages for users; the error of the driver, with its path, goes to the log.
+// Messages for users. The driver's error, which has the path, goes to the log.
 const (
 	msgFull     = "The disk that holds the conversations is full. Nothing was lost; free some space and try again."
 	msgReadOnly = "The place that holds the conversations cannot be written."
@@ -29,8 +29,7 @@ const (
 		"restart."
 )
 
-// translate gives an error of the driver or the system a code; what is already
-// classified keeps its own. doing says what failed.
+// translate classifies an error of the driver or the system. An error that has a code keeps it. doing says what failed.
 func translate(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -48,8 +47,8 @@ func translate(ctx context.Context, doing string, err error) error {
 	return err
 }
 
-// message returns the words for an error of the storage, and how long to wait
-// when it may pass by itself. It returns "" for any other error.
+// message returns the user's message for a storage error, and how long to wait if the error may be temporary. It
+// returns "" for any other error.
 func message(err error) (string, time.Duration) {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -82,7 +81,7 @@ func message(err error) (string, time.Duration) {
 	return "", 0
 }
 
-// unique reports whether err says that a key is taken.
+// unique reports whether err means that a key is taken.
 func unique(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)

@@ -18,17 +18,15 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// smallDisk is a folder with little space. fill takes the rest of it away, and
-// free gives it back.
+// smallDisk is a folder with little space. fill takes the rest of it away, and free gives it back.
 type smallDisk struct {
 	dir        string
 	fill, free func()
 	mounted    bool
 }
 
-// newSmallDisk mounts a file system of 8 MB. Where that is not permitted, it
-// limits the size of the files that this process writes, which SQLite meets at
-// the same calls, with EFBIG.
+// newSmallDisk mounts a file system of 8 MB. Where that is not permitted, it limits the size of the files that this
+// process writes, which SQLite meets at the same calls, with EFBIG.
 func newSmallDisk(t *testing.T) smallDisk {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,8 +66,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestPingOnAFullDisk: a full disk is noticed by the next Ping, although something was
-// written a moment before and small writes would still go through.
+// TestPingOnAFullDisk: a full disk is noticed by the next Ping, although something was written a moment before and
+// small writes would still go through.
 func TestPingOnAFullDisk(t *testing.T) {
 	disk := newSmallDisk(t)
 	if !disk.mounted {
@@ -176,8 +174,8 @@ func checkAcked(t *testing.T, s *Store, acked []int64) {
 	}
 }
 
-// TestReadOnlyFolder opens as a user who may not write there; root may, so the
-// thread gives up root's file rights for the time of the call.
+// TestReadOnlyFolder opens as a user who may not write there; root may, so the thread gives up root's file rights for
+// the time of the call.
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o555))

@@ -70,8 +70,8 @@ func (s *Store) ListKeys(ctx context.Context, org, after string, limit int) ([]s
 	return keys, translate(ctx, "list keys", rows.Err())
 }
 
-// AddKey implements store.Keys. A store that was opened by OpenReader can do it,
-// too: keys are made while a server has the file.
+// AddKey implements store.Keys. It also works on a store that was opened by OpenReader, because operators add keys
+// while a server uses the file.
 func (s *Store) AddKey(ctx context.Context, k store.Key) error {
 	if err := store.CheckKey(k); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Store) AddKey(ctx context.Context, k store.Key) error {
 	return translate(ctx, "add a key", err)
 }
 
-// RevokeKey implements store.Keys, also for a store that was opened by OpenReader.
+// RevokeKey implements store.Keys. It also works on a store that was opened by OpenReader.
 func (s *Store) RevokeKey(ctx context.Context, id string) error {
 	n, err := s.changeKeys(ctx, sqlRevokeKey, micro(s.now()), id)
 	if err == nil && n == 0 {
@@ -96,9 +96,8 @@ func (s *Store) RevokeKey(ctx context.Context, id string) error {
 	return translate(ctx, "revoke the key "+id, err)
 }
 
-// changeKeys runs one statement over a connection of its own, which takes its turn
-// with that of the writer: of this process or of the one that has the file. Keys
-// change too seldom to keep one.
+// changeKeys runs one statement over a temporary connection. SQLite's locks order it with the writes of this process or
+// of the one that owns the file. Keys change too seldom to keep a connection.
 func (s *Store) changeKeys(ctx context.Context, statement string, args ...any) (int64, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
@@ -126,5 +125,5 @@ func (s *Store) Withdrawn(ctx context.Context, now time.Time, limit int) ([]stor
 		return nil, err
 	}
 	heads, err := s.heads(ctx, limit, nil, s.reads.withdrawn, now.UnixMicro())
-	return heads, translate(ctx, "list runs that wait and may have lost their key", err)
+	return heads, translate(ctx, "list parked runs of revoked keys", err)
 }

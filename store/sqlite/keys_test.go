@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestKeysBesideTheServer holds that keys can be made and revoked by a second
-// process, while the first one writes conversations.
+// TestKeysBesideTheServer holds that keys can be made and revoked by a second process, while the first one writes
+// conversations.
 func TestKeysBesideTheServer(t *testing.T) {
 	dir := t.TempDir()
 	server := open(t, dir)

@@ -12,10 +12,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// errLocked is what tryLock returns while another process has the lock.
+// errLocked is returned by tryLock while another process holds the lock.
 var errLocked = errors.New("locked")
 
-// waitFile is lockFile that waits for another process as long as opts say.
+// waitFile is lockFile, but waits up to opts.Wait for another process to release the lock.
 func waitFile(ctx context.Context, path string, opts Options) (*os.File, error) {
 	end := time.Now().Add(opts.Wait)
 	for first := true; ; first = false {
@@ -34,9 +34,8 @@ func waitFile(ctx context.Context, path string, opts Options) (*os.File, error) 
 	}
 }
 
-// lockFile takes the lock beside a data file. The system gives it up when the
-// process ends, however it ends. The file itself stays: removing it would let two
-// processes lock two files of one name.
+// lockFile locks the lock file of a data file. The system releases the lock when the process ends for any reason. The
+// lock file stays: if it were removed, two processes could lock two files of the same name.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -54,13 +53,13 @@ func lockFile(path string) (*os.File, error) {
 			Err: fmt.Errorf("lock %s: %w", path, err),
 		}
 	}
-	host, _ := os.Hostname() // only words for whoever finds the lock
-	words := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+	host, _ := os.Hostname() // only for people who read the lock file
+	text := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
 	err = f.Truncate(0)
 	if err == nil {
-		_, err = f.WriteAt([]byte(words), 0)
+		_, err = f.WriteAt([]byte(text), 0)
 	}
-	// On a full disk the lock works without the words.
+	// On a full disk the lock works without the text.
 	if msg, _ := message(err); err != nil && msg != msgFull {
 		f.Close()
 		return nil, err
@@ -68,11 +67,11 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// holder is what the holder of the lock wrote about itself.
+// holder returns the text that the holder of the lock wrote into the file.
 func holder(f *os.File) string {
 	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 300))
-	if words := strings.TrimSpace(strings.ToValidUTF8(string(b), "?")); words != "" {
-		return words
+	if text := strings.TrimSpace(strings.ToValidUTF8(string(b), "?")); text != "" {
+		return text
 	}
-	return "which did not say its name"
+	return "of unknown id"
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is far behind the words in the lock file: a locked byte cannot be
-// read by others, and they want to know who holds it.
+// lockOffset is far behind the text in the lock file, because other processes cannot read a locked byte and need the
+// text.
 const lockOffset = 1 << 30
 
 func tryLock(f *os.File) error {
@@ -20,5 +20,5 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// syncDir does nothing: the system keeps names with their files.
+// syncDir does nothing: Windows makes names durable with their files.
 func syncDir(string) error { return nil }

@@ -13,11 +13,11 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// applicationID marks the file as ours in SQLite's header: "Foot".
+// applicationID marks the file as Footnote's in SQLite's header: "Foot".
 const applicationID = 0x466f6f74
 
-// migrate brings a file to the newest version, each step in its own transaction.
-// It refuses a file of a newer version, and one that is not ours.
+// migrate migrates a file to the newest version, each step in its own transaction. It returns an error for a file of a
+// newer version or of another program.
 func migrate(ctx context.Context, conn *sql.Conn) error {
 	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
@@ -41,7 +41,7 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// versionOf reads the version of a file, which is 0 for a new one. It refuses a file of another program.
+// versionOf reads the version of a file, 0 for a new one. It returns an error for a file of another program.
 func versionOf(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (version int, err error) {

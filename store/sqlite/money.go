@@ -31,8 +31,7 @@ func moneyQueries(q *statements) []query {
 	}
 }
 
-// accountsTogether is how many balances one statement changes: as many as a call counts
-// in.
+// accountsTogether is the number of balances that one statement changes: as many as one call is charged to.
 const accountsTogether = 6
 
 func changeBalances(n int) string {
@@ -73,7 +72,7 @@ func scanReservation(scan func(...any) error) (r footnote.Reservation, err error
 	return r, err
 }
 
-// balancesOf reads the balances that a call counts in.
+// balancesOf reads the balances that a call is charged to.
 func balancesOf(ctx context.Context, stmt *sql.Stmt, org, user, stream string,
 	now time.Time) (map[footnote.Scope]footnote.Balance, error) {
 	out := map[footnote.Scope]footnote.Balance{}
@@ -89,11 +88,11 @@ func balancesOf(ctx context.Context, stmt *sql.Stmt, org, user, stream string,
 	return out, nil
 }
 
-// pay adds to the balances what the transaction owes them so far: the appends in it have
-// most of their accounts in common. It comes before balances are read, and before the
+// writeChanges writes the changes of balances that the transaction has collected. Collecting them saves statements,
+// because the appends of a transaction share most of their accounts. Call it before balances are read, and before the
 // commit.
-func (w *writer) pay(ctx context.Context) error {
-	accounts := w.owed.Accounts()
+func (w *writer) writeChanges(ctx context.Context) error {
+	accounts := w.changes.Accounts()
 	for len(accounts) > 0 {
 		stmt, n := w.stmts.changeBalance, 1
 		if len(accounts) >= accountsTogether {
@@ -101,7 +100,7 @@ func (w *writer) pay(ctx context.Context) error {
 		}
 		w.args = w.args[:0]
 		for _, a := range accounts[:n] {
-			b := w.owed[a]
+			b := w.changes[a]
 			w.args = append(w.args, a.Org, a.User, a.Stream, a.Day, b.Spent.MicroUSD, b.Spent.Tokens,
 				b.Reserved.MicroUSD, b.Reserved.Tokens)
 		}
@@ -110,13 +109,13 @@ func (w *writer) pay(ctx context.Context) error {
 		}
 		accounts = accounts[n:]
 	}
-	clear(w.owed)
+	clear(w.changes)
 	return nil
 }
 
-// forget moves what a conversation has used to what its user's deleted ones have.
-func (w *writer) forget(ctx context.Context, org, user, stream string) error {
-	if err := w.pay(ctx); err != nil {
+// moveSpending moves the spending of a deleted conversation to its user's balance for deleted conversations.
+func (w *writer) moveSpending(ctx context.Context, org, user, stream string) error {
+	if err := w.writeChanges(ctx); err != nil {
 		return err
 	}
 	var b footnote.Balance
@@ -128,20 +127,19 @@ func (w *writer) forget(ctx context.Context, org, user, stream string) error {
 	if err != nil {
 		return err
 	}
-	w.owed.Delete(org, user, b)
+	w.changes.Delete(org, user, b)
 	_, err = w.stmts.deleteBalance.ExecContext(ctx, org, user, stream, "")
 	return err
 }
 
-// put writes a reservation.
-func (w *writer) put(ctx context.Context, r footnote.Reservation) error {
+// putReservation writes a reservation.
+func (w *writer) putReservation(ctx context.Context, r footnote.Reservation) error {
 	_, err := w.stmts.reserve.ExecContext(ctx, r.ID, r.Org, r.User, r.Stream, r.Run, r.Day,
 		r.Amount.MicroUSD, r.Amount.Tokens, r.Lost.MicroUSD, r.Lost.Tokens, r.Expires.UnixMicro())
 	return err
 }
 
-// settle takes what was spent out of a reservation, if that is there, and ends it or
-// keeps the rest.
+// settle takes the amount spent out of a reservation, if it exists, and ends it or keeps the rest.
 func (w *writer) settle(ctx context.Context, s footnote.Settle) error {
 	r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, s.ID).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -150,16 +148,16 @@ func (w *writer) settle(ctx context.Context, s footnote.Settle) error {
 	if err != nil {
 		return err
 	}
-	left, stays := w.owed.Settle(r, s)
-	if stays {
-		return w.put(ctx, left)
+	left, keep := w.changes.Settle(r, s)
+	if keep {
+		return w.putReservation(ctx, left)
 	}
 	_, err = w.stmts.unreserve.ExecContext(ctx, s.ID)
 	return err
 }
 
-// settleable refuses to settle what somebody else has settled.
-func (p *pending) settleable(ctx context.Context, w *writer) error {
+// checkHeld returns an error if the append settles a reservation that must still exist and does not.
+func (p *pending) checkHeld(ctx context.Context, w *writer) error {
 	for _, s := range p.a.Settle {
 		if !s.Held {
 			continue
@@ -175,7 +173,7 @@ func (p *pending) settleable(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// settle counts what the append says was used.
+// settle applies the settlements of the append.
 func (p *pending) settle(ctx context.Context, w *writer) error {
 	for _, s := range p.a.Settle {
 		if s.ID != "" {
@@ -183,7 +181,7 @@ func (p *pending) settle(ctx context.Context, w *writer) error {
 				return err
 			}
 		}
-		w.owed.Spend(s, p.now)
+		w.changes.Spend(s, p.now)
 	}
 	return nil
 }
@@ -212,7 +210,7 @@ func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time)
 	if !found {
 		held = footnote.Reservation{}
 	}
-	if err := w.pay(ctx); err != nil {
+	if err := w.writeChanges(ctx); err != nil {
 		return held, err
 	}
 	balances, err := balancesOf(ctx, w.stmts.balance, r.Org, r.User, r.Stream, now)
@@ -223,26 +221,26 @@ func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time)
 	if err != nil {
 		return held, err
 	}
-	if err := w.put(ctx, made); err != nil {
+	if err := w.putReservation(ctx, made); err != nil {
 		return made, err
 	}
 	if found {
-		w.owed.Free(held)
+		w.changes.Free(held)
 	}
-	w.owed.Reserve(made)
+	w.changes.Reserve(made)
 	return made, nil
 }
 
 // Unreserve implements store.Store.
 func (s *Store) Unreserve(ctx context.Context, id string) error {
-	return s.do(ctx, "give back a reservation", &request{exec: func(ctx context.Context, w *writer) error {
+	return s.do(ctx, "end a reservation", &request{exec: func(ctx context.Context, w *writer) error {
 		return w.settle(ctx, footnote.Settle{ID: id})
 	}})
 }
 
 // Expire implements store.Store.
 func (s *Store) Expire(ctx context.Context, id string) error {
-	return s.do(ctx, "give back a reservation", &request{exec: func(ctx context.Context, w *writer) error {
+	return s.do(ctx, "end a reservation", &request{exec: func(ctx context.Context, w *writer) error {
 		r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, id).Scan)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && r.Expires.After(s.now()) {
 			return nil

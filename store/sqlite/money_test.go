@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestBalancesOfOneTransaction holds that what is written together is counted together,
-// and that a reservation among it knows what came before.
+// TestBalancesOfOneTransaction checks that a transaction adds up all of its settlements, and that a reservation in it
+// sees the earlier ones.
 func TestBalancesOfOneTransaction(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
@@ -39,7 +39,7 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		for len(s.queue) <= i {
+		for s.queue.Len() <= i {
 			runtime.Gosched()
 		}
 	}
@@ -54,7 +54,7 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for len(s.queue) <= n {
+	for s.queue.Len() <= n {
 		runtime.Gosched()
 	}
 	close(goOn)

@@ -91,7 +91,7 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 				err = w.importBlobs(ctx, n, blobs)
 			}
 			if err != nil {
-				// Something was written: whatever the error's kind, it is all undone.
+				// Hide the kind of the error: rows were written, so the transaction must be rolled back.
 				return fmt.Errorf("import %s: %v", st.ID, err) //nolint:errorlint // not a refusal
 			}
 			return nil
@@ -116,7 +116,7 @@ func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream,
 			return err
 		}
 		last = ev.Seq
-		if store.Missing(ev.Body) { // a gap stays one
+		if store.Missing(ev.Body) { // leave a gap
 			continue
 		}
 		kind, body, err := footnote.EncodeStored(ev.Body)
@@ -126,10 +126,10 @@ func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream,
 		if _, err := stmt.ExecContext(ctx, n, ev.Seq, micro(ev.Time), ev.Run, kind, string(body)); err != nil {
 			return err
 		}
-		w.owed.Import(st, ev)
+		w.changes.Import(st, ev)
 	}
 	if last != st.Last {
-		return fmt.Errorf("there are %d events of %d", last, st.Last)
+		return fmt.Errorf("the stream ends at event %d instead of %d", last, st.Last)
 	}
 	return nil
 }

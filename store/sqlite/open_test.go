@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,8 +94,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// TestDurability checks what the promise rests on, on every connection that
-// writes: SQLite documents that WAL with synchronous=FULL syncs at each commit.
+// TestDurability checks what the promise rests on, on every connection that writes: SQLite documents that WAL with
+// synchronous=FULL syncs at each commit.
 func TestDurability(t *testing.T) {
 	s := open(t, t.TempDir())
 	for range 2 {
@@ -116,8 +117,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// TestLostConnection breaks the writer's connection in the middle of a
-// transaction; the next write does not notice.
+// TestLostConnection breaks the writer's connection in the middle of a transaction; the next write does not notice.
 func TestLostConnection(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
@@ -146,40 +146,49 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// TestHardFailure puts a request that breaks the transaction between others.
+// TestHardFailure writes a request that breaks the transaction together with others. Only that one fails, and a refused
+// one is still refused when the others are written again.
 func TestHardFailure(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
+	must(t, s.Create(ctx, store.Stream{ID: "c1", Kind: "k"}))
+	create := func(id string) func(context.Context, *writer) error {
+		return func(ctx context.Context, w *writer) error {
+			_, err := w.create(ctx, store.Stream{ID: id, Kind: "k"}, time.Now(), 0, store.Change{})
+			return err
+		}
+	}
 	broken := func(ctx context.Context, w *writer) error {
-		if _, err := w.create(ctx, store.Stream{ID: "half", Kind: "k"}, time.Now(), 0, store.Change{}); err != nil {
+		if err := create("half")(ctx, w); err != nil {
 			return err
 		}
 		_, err := w.conn.ExecContext(ctx, "INSERT INTO nowhere VALUES (1)")
 		return err
 	}
-	batch := []*request{}
-	for i := range 5 {
-		r := &request{finished: make(chan struct{}), exec: broken}
-		if i != 2 {
-			r.exec = func(ctx context.Context, w *writer) error {
-				_, err := w.create(ctx, store.Stream{ID: fmt.Sprint("c", i), Kind: "k"}, time.Now(), 0, store.Change{})
-				return err
-			}
+	// The first request keeps the writer busy, so that the others become one batch.
+	writing, goOn := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = s.do(ctx, "wait",
+			&request{exec: func(context.Context, *writer) error { close(writing); <-goOn; return nil }})
+	})
+	<-writing
+	errs := make([]error, 5)
+	for i := range errs {
+		exec := create(fmt.Sprint("c", i))
+		if i == 2 {
+			exec = broken
 		}
-		batch = append(batch, r)
+		wg.Go(func() { errs[i] = s.do(ctx, "batch", &request{exec: exec}) })
+		for s.queue.Len() <= i {
+			runtime.Gosched()
+		}
 	}
-	// From within the writer's goroutine, so that the five are one batch.
-	if err := s.do(ctx, "batch",
-		&request{
-			exec: func(context.Context, *writer) error { return nil },
-			done: func() { s.writer.commit(batch) },
-		}); err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range batch {
-		<-r.finished
-		if (r.err != nil) != (i == 2) {
-			t.Errorf("request %d: %v", i, r.err)
+	close(goOn)
+	wg.Wait()
+	for i, err := range errs {
+		if (err != nil) != (i == 1 || i == 2) || i == 1 && footnote.CodeOf(err) != footnote.Conflict {
+			t.Errorf("request %d: %v", i, err)
 		}
 		if _, err := s.Get(ctx, fmt.Sprint("c", i)); (err != nil) != (i == 2) {
 			t.Errorf("stream %d: %v", i, err)
@@ -276,8 +285,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestMovedFile takes the file away from a running store, which must not go on
-// to write where nobody finds it.
+// TestMovedFile takes the file away from a running store, which must not go on to write where nobody finds it.
 func TestMovedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // does not let an open file be moved
@@ -389,8 +397,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestCloseWaits closes while many write: each append was done or refused, and
-// what was done is there.
+// TestCloseWaits closes while many write: each append was done or refused, and what was done is there.
 func TestCloseWaits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "footnote.db")

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlans makes sure that what is called often goes by an index and sorts
-// nothing, however large the tables are.
+// TestPlans makes sure that what is called often goes by an index and sorts nothing, however large the tables are.
 func TestPlans(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, q := range readQueries(&s.reads) {

@@ -18,12 +18,10 @@ import (
 	"github.com/footnotehq/footnote/internal/ptrace"
 )
 
-// TestPowerLoss appends in a process whose every write and sync of the data file is
-// seen by ptrace, and then makes the files as a loss of power at many moments could
-// have left them: with all that was synced, and of what was not nothing, a part, or
-// everything, each write by its own luck. In none of them an event is missing that
-// had been acknowledged. FOOTNOTE_POWER is how many moments, FOOTNOTE_POWER_SEED
-// which.
+// TestPowerLoss appends in a process whose every write and sync of the data file is seen by ptrace, and then makes the
+// files as a loss of power at many moments could have left them: with all that was synced, and of what was not nothing,
+// a part, or everything, each write by its own luck. In none of them an event is missing that had been acknowledged.
+// FOOTNOTE_POWER is how many moments, FOOTNOTE_POWER_SEED which.
 func TestPowerLoss(t *testing.T) {
 	moments, seed := 40, uint64(time.Now().UnixNano())
 	for name, set := range map[string]func(uint64){
@@ -98,8 +96,8 @@ type operation struct {
 	upTo   int
 }
 
-// leave makes files as they could be after a loss of power behind the last of the
-// operations, and gives what had been said.
+// leave makes files as they could be after a loss of power behind the last of the operations, and gives what had been
+// said.
 func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map[string]int64, lost int) {
 	t.Helper()
 	safe, names := map[string]int{}, 0 // operations before it are on the disk
@@ -156,12 +154,10 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 	return acked, lost
 }
 
-// enough is how many bytes are recorded: so many that the log is moved into the file
-// more than once.
+// enough is how many bytes are recorded: so many that the log is moved into the file more than once.
 const enough = 16 << 20
 
-// record lets a child append to a file until it has written enough, and gives what it
-// did.
+// record lets a child append to a file until it has written enough, and gives what it did.
 func record(t *testing.T, path string) ([]operation, error) {
 	t.Helper()
 	runtime.LockOSThread() // which traces
@@ -300,8 +296,7 @@ func (r *recorder) unlinked(address uint64) error {
 	return nil
 }
 
-// file is the name of an open file of the store, but for what is made anew at each
-// start.
+// file is the name of an open file of the store, but for what is made anew at each start.
 func (r *recorder) file(fd int64) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", r.pid, fd))
 	if err != nil || filepath.Dir(path) != r.dir || !strings.HasPrefix(filepath.Base(path), "footnote.db") ||

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Bounds of what Events reads at once.
+// Limits of what Events reads at once.
 const (
 	pageEvents = 256
 	pageBytes  = 1 << 20
@@ -23,7 +23,7 @@ const (
 const (
 	headColumns = `id, kind, org, user, client_id, assistant, title, ` + lastEvent +
 		`, last, run, run_state, deadline, created, updated`
-	// lastEvent is the number of the last event of a row of streams. If its column holds none, the events say.
+	// lastEvent is the number of the last event of a stream. If the column is damaged, it counts the events instead.
 	lastEvent = `CASE WHEN typeof(streams.last) = 'integer' AND streams.last >= 0 THEN streams.last ELSE
 		(SELECT coalesce(max(seq), 0) FROM events WHERE stream = streams.n AND typeof(seq) = 'integer') END`
 )
@@ -51,7 +51,7 @@ func readQueries(q *reads) []query {
 			WHERE org = ?1 AND user = ?2 AND (?3 = '' OR kind = ?3) AND (updated, id) < (?4, ?5)
 				AND instr(title_fold, ?6) > 0
 			ORDER BY updated DESC, id DESC LIMIT ?7`},
-		// One row says what the last event must be, also of a stream of which no event is left.
+		// The result has at least one row for an existing stream, with the number of its last event.
 		{&q.events, `SELECT ` + lastEvent + `, e.seq, e.time, e.run, e.kind, e.body
 			FROM streams LEFT JOIN events e ON e.stream = streams.n AND e.seq > ?2 AND e.seq <= ` + lastEvent + `
 			WHERE streams.id = ?1 ORDER BY e.seq LIMIT ?3`},
@@ -78,20 +78,18 @@ func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// usable refuses reads of a closed store and of a caller who has gone.
+// usable returns an error if ctx has ended or the store is closed.
 func (s *Store) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return translate(ctx, "use the store", context.Cause(ctx))
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	if s.closed.Load() {
 		return store.ErrClosed()
 	}
 	return nil
 }
 
-// writable is usable for what only the owner of the file can do.
+// writable is usable for operations that need the process to own the file.
 func (s *Store) writable(ctx context.Context) error {
 	if s.readOnly {
 		return errReader
@@ -99,7 +97,7 @@ func (s *Store) writable(ctx context.Context) error {
 	return s.usable(ctx)
 }
 
-// micro is t as it is stored; the zero time is 0.
+// micro returns t as it is stored; the zero time is 0.
 func micro(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -114,26 +112,26 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// number scans an integer. SQLite keeps any value in any column; one that is no integer is wrong, and its row can
-// still be read.
+// number scans an integer. SQLite can hold any value in any column; a value that is not an integer sets wrong instead
+// of failing the row.
 type number struct {
 	n     int64
 	wrong bool
-	none  bool // it is NULL
+	null  bool
 }
 
 // Scan implements sql.Scanner.
 func (n *number) Scan(src any) error {
 	value, ok := src.(int64)
-	*n = number{n: value, wrong: !ok, none: src == nil}
+	*n = number{n: value, wrong: !ok, null: src == nil}
 	return nil
 }
 
-// lenient scans a text. Only damage can leave a NULL, which is read as a text that store.Damage refuses.
-type lenient struct{ to *string }
+// anyText scans a text of any type. Only damage can leave a NULL, which becomes a text that store.Damage rejects.
+type anyText struct{ to *string }
 
 // Scan implements sql.Scanner.
-func (l lenient) Scan(src any) error {
+func (l anyText) Scan(src any) error {
 	switch value := src.(type) {
 	case string:
 		*l.to = value
@@ -151,10 +149,10 @@ func (l lenient) Scan(src any) error {
 func (s *Store) scanEvent(rows *sql.Rows, stream *string, body *sql.RawBytes, before ...any) (footnote.Event, error) {
 	var seq, micros number
 	var r store.Row
-	if err := rows.Scan(append(before, &seq, &micros, lenient{&r.Run}, lenient{&r.Kind}, body)...); err != nil {
+	if err := rows.Scan(append(before, &seq, &micros, anyText{&r.Run}, anyText{&r.Kind}, body)...); err != nil {
 		return footnote.Event{}, badRow{err}
 	}
-	if seq.none {
+	if seq.null {
 		return footnote.Event{}, sql.ErrNoRows
 	}
 	if seq.wrong || seq.n < 1 {
@@ -164,14 +162,13 @@ func (s *Store) scanEvent(rows *sql.Rows, stream *string, body *sql.RawBytes, be
 	return s.damage.Event(r), nil
 }
 
-// scanHead reads the row of a head, and names what is wrong in it but for its times and texts. What is no time is read
-// as one that store.Damage refuses.
+// scanHead reads the row of a head. wrong names unreadable columns that store.Damage cannot detect. A column that does
+// not hold a time becomes a time that store.Damage rejects.
 func scanHead(scan func(...any) error) (h store.Stream, wrong []string, err error) {
 	var last, deadline, created, updated number
-	err = scan(lenient{&h.ID}, lenient{&h.Kind}, lenient{&h.Org}, lenient{&h.User}, lenient{&h.ClientID},
-		lenient{
-			&h.Assistant,
-		}, lenient{&h.Title}, &h.Last, &last, lenient{&h.Run}, lenient{&h.RunState}, &deadline, &created, &updated)
+	err = scan(anyText{&h.ID}, anyText{&h.Kind}, anyText{&h.Org}, anyText{&h.User}, anyText{&h.ClientID},
+		anyText{&h.Assistant}, anyText{&h.Title}, &h.Last, &last, anyText{&h.Run}, anyText{&h.RunState},
+		&deadline, &created, &updated)
 	for to, n := range map[*time.Time]number{&h.Deadline: deadline, &h.Created: created, &h.Updated: updated} {
 		if n.wrong {
 			n.n = math.MaxInt64
@@ -184,7 +181,7 @@ func scanHead(scan func(...any) error) (h store.Stream, wrong []string, err erro
 	return h, wrong, err
 }
 
-// head reads one head; id is for the words of the error.
+// head reads one head. id is only for the error message.
 func (s *Store) head(ctx context.Context, id string, stmt *sql.Stmt, args ...any) (store.Stream, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Stream{}, err
@@ -225,7 +222,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	if p.Before == "" {
 		before = afterAll
 	}
-	var stored []store.Stream // with times that may be wrong: the order is theirs
+	var stored []store.Stream // with the stored times, even if wrong, because they define the order
 	keep := func(h store.Stream) bool { stored = append(stored, h); return true }
 	heads, err := s.heads(ctx, p.Limit+1, keep, s.reads.list, p.Org, p.User, p.Kind, before, id, store.Fold(p.Query),
 		p.Limit+1)
@@ -238,7 +235,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	return heads[:p.Limit:p.Limit], store.CursorOf(stored[p.Limit-1]), nil
 }
 
-// heads reads at most limit heads that keep lets through; nil lets all through.
+// heads reads up to limit heads for which keep returns true; a nil keep accepts all.
 func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bool, stmt *sql.Stmt,
 	args ...any) ([]store.Stream, error) {
 	rows, err := stmt.QueryContext(ctx, args...)
@@ -269,8 +266,7 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]sto
 	return heads, translate(ctx, "list unfinished runs", err)
 }
 
-// Events implements store.Store. It reads in pages and holds no connection while
-// the caller works on one.
+// Events implements store.Store. It reads in pages and holds no connection while it yields their events.
 func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		after := after // the loop may run twice
@@ -303,7 +299,7 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 	}
 }
 
-// page reads the next events into page, and reports whether there can be more.
+// page reads the next events into page, and reports whether there may be more.
 func (s *Store) page(ctx context.Context, page []footnote.Event, stream string,
 	after int64) (_ []footnote.Event, more bool, err error) {
 	rows, err := s.reads.events.QueryContext(ctx, stream, after, pageEvents)
@@ -399,7 +395,7 @@ func (s *Store) tail(ctx context.Context, after int64, limit int) ([]store.Posit
 	for rows.Next() {
 		var p store.Positioned
 		var stream string
-		place := []any{&p.Position, lenient{&stream}, lenient{&p.Org}, lenient{&p.User}}
+		place := []any{&p.Position, anyText{&stream}, anyText{&p.Org}, anyText{&p.User}}
 		p.Event, err = s.scanEvent(rows, &stream, &body, place...)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = badRow{errors.New("it has no number")}

@@ -4,19 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store/internal/group"
 	"github.com/footnotehq/footnote/store/internal/schema"
 )
 
-// OpenReader opens a data file for reading only, beside the process that has it
-// open for writing, if there is one. Methods that write fail, but those about keys,
-// and so do those about leases, which only that process knows. A file that is not
-// there is NotFound; one of another version is StorageUnavailable.
+// OpenReader opens a data file for reading, even while another process has it open for writing. Methods for keys also
+// write; all other methods that write fail, and so do those that need the leases, which only the writing process knows.
+// The error has the code NotFound if there is no file, and StorageUnavailable if the file has another version.
 func OpenReader(ctx context.Context, path string) (*Store, error) {
 	s, state, err := openToRead(ctx, path)
 	if err != nil {
@@ -26,7 +25,8 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 		err = s.reads.prepare(ctx, s.read)
 	} else {
 		err = footnote.Errorf(footnote.StorageUnavailable,
-			"The data file is of another version of Footnote (schema %d; this one reads %d).", state.Have, state.Want)
+			"The data file belongs to another version of Footnote (schema %d; this one reads %d).", state.Have,
+			state.Want)
 	}
 	if err != nil {
 		return nil, errors.Join(translate(ctx, "open "+path, err), s.closeFiles())
@@ -34,14 +34,14 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// State is what Inspect finds.
+// State is the result of Inspect.
 type State struct {
-	Have, Want int  // versions: of what the file holds, and of what this program writes
-	Compacts   bool // the file gives space back
+	Have, Want int  // schema versions of the file and of this program
+	Compacts   bool // the file returns free space to the file system
 }
 
-// Inspect reads the head of a data file, without changing it. The error says why it cannot be the store. A file that is
-// not there is NotFound.
+// Inspect reads the versions of a data file without changing it. It returns an error if the file cannot be used as a
+// store, with the code NotFound if there is no file.
 func Inspect(ctx context.Context, path string) (State, error) {
 	s, state, err := openToRead(ctx, path)
 	if err != nil {
@@ -53,12 +53,12 @@ func Inspect(ctx context.Context, path string) (State, error) {
 	return state, s.closeFiles()
 }
 
-// openToRead opens a data file of any version. The caller prepares the statements, if it needs any.
+// openToRead opens a data file of any version, without preparing statements.
 func openToRead(ctx context.Context, path string) (_ *Store, state State, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, state, err
 	}
-	s := &Store{now: time.Now, path: path, readOnly: true, queue: make(chan *request), stopped: make(chan struct{})}
+	s := &Store{now: time.Now, path: path, readOnly: true, queue: group.New[*request](0), stopped: make(chan struct{})}
 	close(s.stopped) // there is no writer to wait for
 	defer func() {
 		if err != nil {
@@ -94,5 +94,5 @@ func openToRead(ctx context.Context, path string) (_ *Store, state State, err er
 
 var errReader = &footnote.Error{
 	Code: footnote.StorageUnavailable, Message: "The conversations were opened for reading only.",
-	Err: fmt.Errorf("write on a reader"),
+	Err: errors.New("write to a store opened by OpenReader"),
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Bounds of what is kept of the newest events. Those of the last seconds may be more
-// and larger: readers of the tail wait a little for more to read at once, and reading
-// answers back from the file costs more than writing them did.
+// Limits of the recent events in memory. The limits are larger for the last seconds: readers of the tail wait a little
+// to read several events at once, and reading events back from the file costs more than writing them did.
 const (
 	recentEvents = 2048
 	recentBytes  = 2 << 20 // encoded
@@ -19,9 +18,8 @@ const (
 	freshTime    = 10 * time.Second
 )
 
-// recent is the newest committed events of all streams: readers of the tail, which
-// are seldom far behind, need not read and decode them. The writer adds to it; its
-// methods may be called from several goroutines.
+// recent holds the newest committed events of all streams, so that readers of the tail, which are seldom far behind,
+// need not read and decode them. The writer adds to it. Its methods may be called from several goroutines.
 type recent struct {
 	mu     sync.Mutex // guards below
 	begun  bool
@@ -35,7 +33,7 @@ type recentEvent struct {
 	size int
 }
 
-// add takes the events of a durable append.
+// add adds the events of a committed append.
 func (r *recent) add(p *pending) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,28 +49,27 @@ func (r *recent) add(p *pending) {
 	r.trim(p.now)
 }
 
-// trim forgets the oldest events that are too many, too large or too old. r.mu must
-// be held.
+// trim removes the oldest events while there are too many, or they are too large or too old. r.mu must be held.
 func (r *recent) trim(now time.Time) {
 	n := 0
 	for len(r.events)-n > freshEvents || r.bytes > freshBytes ||
 		(len(r.events)-n > recentEvents || r.bytes > recentBytes) && now.Sub(r.events[n].Time) > freshTime {
 		r.from = r.events[n].Position
 		r.bytes -= r.events[n].size
-		r.events[n] = recentEvent{} // the array stays for a while
+		r.events[n] = recentEvent{} // free it: the array stays for a while
 		n++
 	}
 	r.events = r.events[n:]
 }
 
-// forget forgets everything: events came that were not added.
+// forget removes everything, after events were written without add.
 func (r *recent) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun, r.events, r.bytes = false, nil, 0
 }
 
-// drop forgets the events of a stream that was deleted.
+// drop removes the events of a deleted stream.
 func (r *recent) drop(stream string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +82,7 @@ func (r *recent) drop(stream string) {
 	})
 }
 
-// after gives at most limit events after a position, or reports that they are not
-// all here.
+// after returns up to limit events after a position. ok is false if some of them are not in memory.
 func (r *recent) after(now time.Time, position int64, limit int) (events []store.Positioned, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

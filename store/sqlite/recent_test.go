@@ -11,8 +11,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// tails compares what is known by heart with what the file holds, from every
-// position.
+// tails compares what is known by heart with what the file holds, from every position.
 func tails(t *testing.T, s *Store, last int64) (byHeart int) {
 	t.Helper()
 	for after := range last + 2 {
@@ -50,8 +49,7 @@ func TestRecentIsWhatIsStored(t *testing.T) {
 	must(t, s.Delete(ctx, "c4"))
 	must(t, s.Delete(ctx, "c1"))
 	tails(t, s, 30)
-	// A number that was given back is given to another stream: nobody writes to it
-	// under the old name.
+	// A number that was given back is given to another stream: nobody writes to it under the old name.
 	must(t, s.Create(ctx, store.Stream{ID: "new", Kind: "k"}))
 	if _, err := s.Append(ctx, store.Append{
 		Stream: "c4",

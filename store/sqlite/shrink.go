@@ -8,19 +8,18 @@ import (
 	"os"
 )
 
-// What is deleted leaves free pages in the file. They are given back to the file system
-// in slices, while nobody waits for the writer. The file keeps a list for that, which
-// files that were made before this existed do not have: a small one is rewritten with it
-// when it is opened, a large one when its operator says so (Options.Compact).
+// Deleted rows leave free pages in the file. The writer returns them to the file system in slices while no request
+// waits. That needs a list in the file, which files of early versions lack. Open rewrites a small file of that kind,
+// and a large one if the operator asks for it (Options.Compact).
 
 const (
-	slicePages  = 1000      // pages of a slice: some 4 MB, and one fsync
-	sparePages  = 256       // that are kept for what comes next
-	smallFile   = 256 << 20 // bytes of a file that is rewritten unasked: some seconds
+	slicePages  = 1000      // pages of a slice: about 4 MB, and one fsync
+	sparePages  = 256       // free pages kept for the next writes
+	smallFile   = 256 << 20 // bytes up to which Open rewrites a file unasked, in a few seconds
 	incremental = 2         // PRAGMA auto_vacuum
 )
 
-// compact rewrites a file that does not give space back; any file when it is forced.
+// compact rewrites a small file that cannot return free space, or any file if forced.
 func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	var mode int
 	if err := w.conn.QueryRowContext(ctx, "SELECT auto_vacuum FROM pragma_auto_vacuum").Scan(&mode); err != nil {
@@ -33,7 +32,7 @@ func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	if !forced && (mode == incremental || info.Size() > smallFile) {
 		return nil
 	}
-	// The copy is as large as the file: not in memory.
+	// The copy is as large as the file, too large for memory.
 	for _, sql := range []string{
 		"PRAGMA temp_store = FILE", fmt.Sprintf("PRAGMA auto_vacuum = %d", incremental), "VACUUM",
 		"PRAGMA temp_store = MEMORY",
@@ -42,7 +41,7 @@ func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 			if forced {
 				return fmt.Errorf("compact the file: %w", err)
 			}
-			return nil // there is no room for a copy, say: it stays as it was
+			return nil // for example without room for a copy: the file stays as it is
 		}
 	}
 	w.deleted = true
@@ -50,18 +49,18 @@ func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	return nil
 }
 
-// giveBack gives a slice of the free pages back. It notes when there are none left.
+// giveBack returns a slice of the free pages, and clears w.spare when none are left.
 func (w *writer) giveBack() {
 	ctx := context.Background()
 	left, err := w.slice(ctx)
 	if err != nil || left <= sparePages {
 		w.spare, w.deleted = false, true
-		w.emptyWAL() // which is when the file gets shorter
+		w.emptyWAL() // this shortens the file
 	}
 }
 
-// slice returns how many free pages are left, or an error when the file has no list of
-// them or cannot be written now.
+// slice returns a slice of free pages to the file system, and the number of pages left. It returns an error if the file
+// has no list of free pages or cannot be written now.
 func (w *writer) slice(ctx context.Context) (left int64, err error) {
 	if w.conn == nil {
 		return 0, sql.ErrConnDone
@@ -72,7 +71,7 @@ func (w *writer) slice(ctx context.Context) (left int64, err error) {
 		return 0, err
 	}
 	if mode != incremental {
-		return 0, errors.New("the file does not give space back")
+		return 0, errors.New("the file has no list of free pages")
 	}
 	n := min(left-sparePages, slicePages)
 	if n <= 0 {
@@ -82,7 +81,7 @@ func (w *writer) slice(ctx context.Context) (left int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for rows.Next() { // a step for each page
+	for rows.Next() { // each step returns one page
 	}
 	return left - n, errors.Join(rows.Err(), rows.Close())
 }

@@ -83,8 +83,7 @@ func TestSpaceIsGivenBack(t *testing.T) {
 	}
 }
 
-// A file of an earlier release does not give space back. It is rewritten when it is
-// opened, and nothing in it changes.
+// A file of an earlier release does not give space back. It is rewritten when it is opened, and nothing in it changes.
 func TestOlderFilesGiveSpaceBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	open := func() *Store {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spare is what a disk must have left to be ready for more than the newest pages, which
-// SQLite may be able to write into places that the file has already.
+// spare is the free space in bytes that the store needs to count as writable. With less, SQLite may still be able to
+// write into the free pages of the file, but not for long.
 const spare = 64 << 10
 
-// checkSpace is ENOSPC when the disk of a folder is full for this user. What cannot be
-// found out is left to the next write.
+// checkSpace returns ENOSPC if the disk of a folder is full for this user. If it cannot tell, it leaves the error to
+// the next write.
 func checkSpace(folder string) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(folder, &disk); err != nil {
@@ -25,8 +25,8 @@ func checkSpace(folder string) error {
 	return nil
 }
 
-// full reports whether a disk has less than spare left for this user. A file system that
-// counts no blocks, such as one without a limit in memory, does not tell.
+// full reports whether a disk has less than spare left for this user. Some file systems, such as a tmpfs without a
+// limit, report no blocks; they count as not full.
 func full(disk *unix.Statfs_t) bool {
 	//nolint:unconvert // the types differ between systems
 	return disk.Blocks > 0 && int64(disk.Bavail)*int64(disk.Bsize) < spare

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFull: a file system is full when this user may write nothing more to it, whatever else
-// is free, and never when it does not count blocks.
+// TestFull: a file system is full when this user may write nothing more to it, whatever else is free, and never when it
+// does not count blocks.
 func TestFull(t *testing.T) {
 	for name, c := range map[string]struct {
 		disk unix.Statfs_t

@@ -1,17 +1,13 @@
 // Package sqlite keeps the event log in one SQLite file.
 //
-// One goroutine writes, over one connection. Whatever waits for it when it is
-// free goes into one transaction, so that many conversations share one fsync
-// (group commit); nobody ever waits for company. A write is acknowledged after
-// that commit: the file is in WAL mode with synchronous=FULL, in which SQLite
-// syncs the WAL before COMMIT returns.
+// One goroutine writes, over one connection. It writes all waiting requests in one transaction, so that many
+// conversations share one fsync (group commit). A write is acknowledged after the commit: the file is in WAL mode with
+// synchronous=FULL, in which SQLite syncs the WAL before COMMIT returns.
 //
-// Reads use connections of their own, which see the last commit and do not wait
-// for the writer.
+// Reads use separate connections, which see the last commit and do not wait for the writer.
 //
-// The file belongs to one process at a time, by a lock beside it. That is why
-// the leases of runs are kept in memory: they end with the process, and the next
-// one can take over its runs at once.
+// A lock file ensures that only one process uses the data file. Leases of runs are therefore kept in memory: they end
+// with the process, and the next one can take over its runs at once.
 package sqlite
 
 import (
@@ -24,40 +20,39 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/internal/group"
 	"github.com/footnotehq/footnote/store/internal/lease"
 )
 
-// Options change how a store works; the zero value is the default.
+// Options configures a store. The zero value is the default.
 type Options struct {
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
-	// Readers is the number of connections for reading. Default 4, or the number
-	// of processors when that is larger.
+	// Readers is the number of connections for reading. Default: the number of processors, at least 4.
 	Readers int
-	// Wait is how long Open waits for another process that has the file. Default 0.
+	// Wait is how long Open waits while another process uses the file. Default 0.
 	Wait time.Duration
-	// Compact rewrites the file, so that it is as small as it can be and gives space
-	// back from then on.
+	// Compact rewrites the file, so that it is as small as possible and returns free space to the file system from then
+	// on.
 	Compact bool
-	// Waiting, when set, is called once if Open has to wait.
+	// Waiting, if set, is called once if Open has to wait.
 	Waiting func()
-	// Empty, when set, is called if the file is there and has nothing in it.
+	// Empty, if set, is called if the file exists and is empty.
 	Empty func()
-	// Damaged, when set, is told of each event that cannot be read, once.
+	// Damaged, if set, is called once for each event that cannot be read.
 	Damaged func(stream string, seq int64, reason string)
 }
 
-// Store is a store.Store on one file.
+// Store implements store.Store on one file.
 type Store struct {
 	now    func() time.Time
 	path   string
-	inode  os.FileInfo // of the data file as it was opened
+	inode  os.FileInfo // of the data file when it was opened
 	lock   *os.File
 	leases lease.Table
 	recent recent
@@ -70,19 +65,17 @@ type Store struct {
 
 	readOnly bool // opened by OpenReader
 
-	mu        sync.RWMutex // held for reading while a request enters the queue
-	closed    bool
-	queue     chan *request
+	closed    atomic.Bool
+	queue     *group.Queue[*request]
 	stopped   chan struct{} // closed when the writer has ended
-	committed atomic.Int64  // time of the last good commit, in ns; 0 after a bad one
+	committed atomic.Int64  // time of the last commit in ns; 0 if it failed
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens or makes the data file at path, its folder included, and brings it
-// to the newest version. The error is StorageUnavailable when another process
-// has the file, when it cannot be written, is damaged, or was written by a newer
-// version. ctx bounds opening only.
+// Open opens the data file at path and migrates it to the newest version. It creates the file and its folder if they do
+// not exist. The error has the code StorageUnavailable if another process uses the file, or if the file cannot be
+// written, is damaged, or was written by a newer version. ctx applies only to opening.
 func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -93,7 +86,7 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	s := &Store{now: opts.Now, path: path, queue: make(chan *request, maxBatch), stopped: make(chan struct{})}
+	s := &Store{now: opts.Now, path: path, queue: group.New[*request](maxBatch), stopped: make(chan struct{})}
 	s.damage.Report = opts.Damaged
 	defer func() {
 		if err != nil {
@@ -121,14 +114,13 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	}
 	go func() {
 		defer close(s.stopped)
-		s.writer.serve(s.queue)
+		s.writer.serve()
 	}()
 	return s, nil
 }
 
-// openFile makes the folder and the file, for this user only, and locks them. It
-// ends before SQLite opens the file: closing any descriptor of it later would
-// take SQLite's own locks away.
+// openFile creates the folder and the file, readable by this user only, and takes the lock. It must return before
+// SQLite opens the file, because closing any other descriptor of the file would release SQLite's own locks.
 func (s *Store) openFile(ctx context.Context, opts Options) error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -158,8 +150,7 @@ func (s *Store) openFile(ctx context.Context, opts Options) error {
 }
 
 var (
-	// secure_delete: what is deleted is overwritten, not only forgotten.
-	// auto_vacuum: before anything is written to a new file, or it has no effect.
+	// secure_delete overwrites deleted rows. auto_vacuum has an effect only before the first write to a new file.
 	writePragmas = []string{"busy_timeout(5000)", "auto_vacuum(2)", "journal_mode(WAL)", "synchronous(FULL)",
 		"secure_delete(ON)",
 		"journal_size_limit(67108864)", "cache_size(-32000)", "temp_store(MEMORY)"}
@@ -176,7 +167,7 @@ func dsn(path string, pragmas []string) string {
 	return u.String()
 }
 
-// checkDurable makes sure that the file system let SQLite work as it must.
+// checkDurable returns an error unless SQLite could switch to durable settings on this file system.
 func checkDurable(ctx context.Context, conn *sql.Conn) error {
 	var mode string
 	var sync int
@@ -195,16 +186,10 @@ func checkDurable(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// Close ends the store after the writes that were accepted. It may be called
-// twice; calls of other methods fail from then on.
+// Close closes the store after the accepted writes have ended. It may be called twice. Other methods fail from then on.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
-	if !closed {
-		close(s.queue)
-	}
-	s.mu.Unlock()
+	closed := s.closed.Swap(true)
+	s.queue.Close()
 	<-s.stopped
 	if closed {
 		return nil
@@ -212,7 +197,7 @@ func (s *Store) Close() error {
 	return s.closeFiles()
 }
 
-// closeFiles closes the writer last, which folds the WAL into the file.
+// closeFiles closes the writer last, because that moves the WAL into the file.
 func (s *Store) closeFiles() error {
 	var errs []error
 	if s.read != nil {

@@ -19,7 +19,7 @@ type statements struct {
 	beginTx, commitTx, rollbackTx *sql.Stmt
 
 	insertStream, selectHead, advance, advanceRun, setTitle *sql.Stmt
-	insertEvents                                            [together]*sql.Stmt // of one event, of two, …
+	insertEvents                                            [maxInsert]*sql.Stmt // of one event, of two, …
 	insertBlob, insertRef                                   *sql.Stmt
 	setCursor, ping                                         *sql.Stmt
 	deleteBlobs, deleteRefs, deleteEvents, deleteStream     *sql.Stmt
@@ -30,22 +30,21 @@ type statements struct {
 	all []*sql.Stmt
 }
 
-// close must come before the connection's: database/sql leaves the statements of
-// a single connection open, and SQLite such a connection with all its locks.
+// close must be called before the connection is closed: database/sql leaves the statements of a single connection open,
+// and SQLite then keeps the connection open with all its locks.
 func (q *statements) close() {
 	for _, stmt := range q.all {
-		_ = stmt.Close() // it reports the statement's last failure, which was seen
+		_ = stmt.Close() // it only repeats the statement's last error
 	}
 	*q = statements{}
 }
 
-// together is the most events that one statement inserts: a run begins and ends with
-// about as many.
-const together = 4
+// maxInsert is the largest number of events that one statement inserts. Most appends have no more.
+const maxInsert = 4
 
-// nextStream is the number of a new stream. It may not be one that rows still carry which could
-// not be deleted with their stream: they would become part of the new one. A damaged row may carry any
-// value, also one after which there is no number; text sorts after all numbers.
+// nextStream computes the number of a new stream. It avoids the numbers of rows that could not be deleted with their
+// stream, because those rows would become part of the new one. A damaged row may have any value, including the largest
+// number; text sorts after all numbers.
 const nextStream = `1 + max((SELECT coalesce(max(n), 0) FROM streams WHERE n < 1 << 62),
 	(SELECT CAST(coalesce(max(stream), 0) AS INTEGER) FROM events WHERE stream < 1 << 62),
 	(SELECT CAST(coalesce(max(stream), 0) AS INTEGER) FROM blob_refs WHERE stream < 1 << 62))`
@@ -125,13 +124,13 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	}
 	err = s.do(ctx, "create "+st.ID, &request{done: p.done, exec: func(ctx context.Context, w *writer) (err error) {
 		p.begin()
-		if err := p.settleable(ctx, w); err != nil {
+		if err := p.checkHeld(ctx, w); err != nil {
 			return err
 		}
 		if p.head, err = w.create(ctx, st, p.now, len(a.Bodies), p.change); err != nil {
 			return err
 		}
-		// Nothing is refused from here on: the stream is there, and new.
+		// From here on no refusal is possible, because the stream has just been created.
 		if err := p.insert(ctx, w); err != nil {
 			return err
 		}
@@ -165,7 +164,7 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 	return p.events, nil
 }
 
-// create makes a stream whose head is already as its first events leave it.
+// create inserts a stream with the head that it has after its first events.
 func (w *writer) create(ctx context.Context, s store.Stream, now time.Time, last int, c store.Change) (head, error) {
 	title := store.CleanTitle(s.Title)
 	if c.SetTitle {
@@ -184,25 +183,24 @@ func (w *writer) create(ctx context.Context, s store.Stream, now time.Time, last
 	return head{n: n, org: s.Org, user: s.User}, err
 }
 
-// head is what of a stream never changes.
+// head holds the columns of a stream that never change.
 type head struct {
-	n         int64 // its number in the tables
+	n         int64 // the stream's number in the tables
 	org, user string
 }
 
-// mostHeads bounds what the writer knows by heart.
-const mostHeads = 4096
+// maxHeads is the largest number of heads that the writer caches.
+const maxHeads = 4096
 
-// know keeps a head for the next append, once it is durable.
-func (w *writer) know(id string, h head) {
-	if len(w.heads) >= mostHeads {
+// cacheHead keeps the head of a committed stream for its next append.
+func (w *writer) cacheHead(id string, h head) {
+	if len(w.heads) >= maxHeads {
 		clear(w.heads)
 	}
 	w.heads[id] = h
 }
 
-// pending is an append on its way: encoded by the caller's goroutine, so that the
-// writer only writes.
+// pending is an append for the writer. The caller's goroutine encodes it.
 type pending struct {
 	s         *Store
 	a         store.Append
@@ -232,8 +230,8 @@ func (s *Store) newAppend(a store.Append) (*pending, error) {
 	return p, nil
 }
 
-// asRead gives bodies as they will be read: what is kept of the newest events must
-// not differ from the file. A deadline is no longer by this process's clock.
+// asRead returns bodies as a reader of the file would see them, because the store serves recent events from memory. It
+// removes the monotonic clock from deadlines.
 func asRead(bodies []footnote.Body) []footnote.Body {
 	for i, b := range bodies {
 		if parked, ok := b.(footnote.RunParked); ok {
@@ -247,19 +245,19 @@ func asRead(bodies []footnote.Body) []footnote.Body {
 
 func (p *pending) begin() { p.now = store.Micros(p.s.now()) }
 
-// exec writes the append. Its refusals come before its first write.
+// exec writes the append. It refuses it, if it must, before the first write.
 func (p *pending) exec(ctx context.Context, w *writer) error {
 	allowed := p.s.leases.Allows(p.a, p.now)
 	var known bool
 	if p.head, known = w.heads[p.a.Stream]; !known || !allowed || len(p.a.Bodies) == 0 {
-		if err := p.look(ctx, w); err != nil {
+		if err := p.readHead(ctx, w); err != nil {
 			return err
 		}
 	}
 	if !allowed {
 		return store.ErrHeld(p.a.Stream)
 	}
-	if err := p.settleable(ctx, w); err != nil {
+	if err := p.checkHeld(ctx, w); err != nil {
 		return err
 	}
 	if len(p.a.Bodies) > 0 {
@@ -273,9 +271,9 @@ func (p *pending) exec(ctx context.Context, w *writer) error {
 	return p.putBlobs(ctx, w)
 }
 
-// look reads the head of the stream, and says why the append cannot be: no such
-// stream, or one that has moved on. It returns nil when neither is so.
-func (p *pending) look(ctx context.Context, w *writer) error {
+// readHead reads the head of the stream. It returns an error if the stream does not exist or has other events than the
+// writer saw.
+func (p *pending) readHead(ctx context.Context, w *writer) error {
 	var last int64
 	err := w.stmts.selectHead.QueryRowContext(ctx, p.a.Stream).Scan(&p.head.n, &p.head.org, &p.head.user, &last)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -287,7 +285,7 @@ func (p *pending) look(ctx context.Context, w *writer) error {
 	return err
 }
 
-// write advances the head when the writer is up to date, and inserts the events.
+// write advances the head, if the writer has seen the last event, and inserts the events.
 func (p *pending) write(ctx context.Context, w *writer) error {
 	last, micros, c := p.a.After+int64(len(p.a.Bodies)), p.now.UnixMicro(), p.change
 	var res sql.Result
@@ -304,7 +302,7 @@ func (p *pending) write(ctx context.Context, w *writer) error {
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		if err := p.look(ctx, w); err != nil {
+		if err := p.readHead(ctx, w); err != nil {
 			return err
 		}
 		return fmt.Errorf("the head of %s could not be advanced", p.a.Stream)
@@ -324,8 +322,8 @@ func (p *pending) insert(ctx context.Context, w *writer) error {
 			Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.now, Run: p.a.Run, Body: b,
 		}
 	}
-	for from := 0; from < len(p.events); from += together {
-		n := min(len(p.events)-from, together)
+	for from := 0; from < len(p.events); from += maxInsert {
+		n := min(len(p.events)-from, maxInsert)
 		w.args = w.args[:0]
 		for i := from; i < from+n; i++ {
 			w.args = append(w.args, p.head.n, p.events[i].Seq, p.now.UnixMicro(), p.a.Run, p.kinds[i], p.data[i])
@@ -345,14 +343,14 @@ func (p *pending) insert(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// putBlobs gives the stream its blobs. Most of them, such as the prompt, are there already:
-// then only the reference is new, unless what is there is damaged and is mended.
+// putBlobs stores the blobs of the append. Most of them, such as the prompt, are stored already and only need a
+// reference. If the stored one is damaged, this repairs it.
 func (p *pending) putBlobs(ctx context.Context, w *writer) error {
 	for d, data := range p.a.Blobs {
 		if data == nil {
 			data = []byte{} // empty, not NULL
 		}
-		// A blob on a malformed page cannot be compared; what refers to it can still be kept.
+		// A blob on a malformed page cannot be compared. The reference and the events can still be stored.
 		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil && !damaged(err) {
 			return err
 		}
@@ -363,22 +361,21 @@ func (p *pending) putBlobs(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// done takes and gives back the lease, once the append is durable. It runs in the
-// writer's goroutine.
+// done applies a committed append to the leases and caches. It runs in the writer's goroutine.
 func (p *pending) done() {
 	p.s.leases.Apply(p.a, p.now)
 	p.s.recent.add(p)
 	if w := p.s.writer; p.a.Release {
 		delete(w.heads, p.a.Stream)
 	} else {
-		w.know(p.a.Stream, p.head)
+		w.cacheHead(p.a.Stream, p.head)
 	}
 }
 
-// Delete implements store.Store. What is deleted is overwritten in the file.
+// Delete implements store.Store. It overwrites the deleted rows in the file.
 func (s *Store) Delete(ctx context.Context, id string) error { return s.remove(ctx, id, nil) }
 
-// remove deletes a stream; with at, only when its last event is that one.
+// remove deletes a stream; if at is set, only if that is its last event.
 func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 	err := s.removeWith(ctx, id, at, func(q *statements) []*sql.Stmt {
 		return []*sql.Stmt{q.deleteBlobs, q.deleteRefs, q.deleteEvents, q.deleteStream}
@@ -389,7 +386,7 @@ func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 	return err
 }
 
-// removeHead deletes a stream whose rows are gone, if its last event still is that one.
+// removeHead deletes a stream whose rows are deleted, if last is still its last event.
 func (s *Store) removeHead(ctx context.Context, id string, last int64) error {
 	return s.removeWith(ctx, id, &last, func(q *statements) []*sql.Stmt { return []*sql.Stmt{q.deleteStream} })
 }
@@ -409,10 +406,10 @@ func (s *Store) removeWith(ctx context.Context, id string, at *int64, deletions 
 			if at != nil && last != *at {
 				return store.ErrMoved(id, *at, last)
 			}
-			if err := w.forget(ctx, h.org, h.user, id); err != nil {
+			if err := w.moveSpending(ctx, h.org, h.user, id); err != nil {
 				return err
 			}
-			delete(w.heads, id) // its number may be given again, in this transaction
+			delete(w.heads, id) // the same transaction may reuse its number
 			for _, stmt := range deletions(&w.stmts) {
 				if _, err := stmt.ExecContext(ctx, id); err != nil {
 					return err
@@ -463,9 +460,8 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 	}})
 }
 
-// Ping implements store.Store: it looks at the space on the disk, because small writes
-// may go through for some time after that is full, and it writes, unless something was
-// written within the last second.
+// Ping implements store.Store. It checks the free space on the disk, because small writes may succeed for some time
+// after the disk is full. It also writes, unless something was committed within the last second.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.writable(ctx); err != nil {
 		return err

@@ -7,85 +7,55 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/internal/group"
 )
 
-// maxBatch bounds the requests of one transaction.
+// maxBatch is the largest number of requests in one transaction.
 const maxBatch = 256
 
-// request is one write that waits for the writer.
+// request is one write for the writer.
 type request struct {
-	// exec does the write inside of the writer's transaction. A *footnote.Error
-	// is a refusal: it says that nothing was written, and the transaction goes on
-	// without the request. Any other error undoes the transaction; the others in
-	// it are done again, so exec may run twice.
+	// exec writes inside the writer's transaction. If it returns a *footnote.Error, it must have written nothing, and
+	// the transaction goes on without the request. Any other error rolls the transaction back and retries each of its
+	// requests alone, so exec may run twice.
 	exec func(ctx context.Context, w *writer) error
-	// done runs after the commit; may be nil.
+	// done runs in the writer's goroutine after the commit; may be nil.
 	done func()
 
-	state    atomic.Int32  // waiting, then taken or abandoned
-	finished chan struct{} // closed when err is final
-	err      error
+	refused error // the *footnote.Error of exec
 }
 
-const (
-	waiting int32 = iota
-	taken
-	abandoned
-)
+type queued = group.Request[*request]
 
-// do gives a request to the writer and waits until it is committed or refused.
-// Once the writer has taken it, only the writer decides: the caller gets the
-// truth, however long ago its ctx ended.
+// do passes a request to the writer and waits until it is committed or refused.
 func (s *Store) do(ctx context.Context, doing string, r *request) error {
 	if s.readOnly {
 		return errReader
 	}
-	r.finished = make(chan struct{})
-	if ctx.Err() != nil {
-		return translate(ctx, doing, context.Cause(ctx))
-	}
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
+	ok, err := s.queue.Do(ctx, r)
+	if !ok {
 		return store.ErrClosed()
 	}
-	select {
-	case s.queue <- r:
-		s.mu.RUnlock()
-	case <-ctx.Done():
-		s.mu.RUnlock()
-		return translate(ctx, doing, context.Cause(ctx))
-	}
-	select {
-	case <-r.finished:
-	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, abandoned) {
-			return translate(ctx, doing, context.Cause(ctx))
-		}
-		<-r.finished
-	}
-	return translate(ctx, doing, r.err)
+	return translate(ctx, doing, err)
 }
 
-// writer is the connection that writes, with its statements. All of it belongs to
-// the goroutine of serve.
+// writer is the writing connection with its statements. Only the goroutine of serve uses it.
 type writer struct {
 	s       *Store
 	conn    *sql.Conn
 	stmts   statements
-	heads   map[string]head // of streams that were written lately
+	heads   map[string]head // of recently written streams
 	args    []any           // of one statement
-	owed    store.Changes   // to balances, by the transaction; see pay
-	deleted bool            // since the last time the WAL was emptied
-	spare   bool            // there may be free pages to give back
+	changes store.Changes   // of balances in this transaction that are not written yet
+	deleted bool            // rows were deleted since the WAL was last emptied
+	spare   bool            // there may be free pages to return
 }
 
 func newWriter(ctx context.Context, s *Store, compact bool) (*writer, error) {
-	w := &writer{s: s, heads: map[string]head{}, owed: store.Changes{}, spare: true}
+	w := &writer{s: s, heads: map[string]head{}, changes: store.Changes{}, spare: true}
 	if err := w.connect(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -133,79 +103,47 @@ func (w *writer) close() error {
 	return err
 }
 
-// serve writes what comes out of the queue until it is closed and empty.
-func (w *writer) serve(queue <-chan *request) {
-	batch := make([]*request, 0, maxBatch)
-	for r := w.next(queue); r != nil; r = w.next(queue) {
-		batch = batch[:0]
-		batch = take(batch, r)
-	fill:
-		for len(batch) < maxBatch {
-			select {
-			case r, ok := <-queue:
-				if !ok {
-					break fill
-				}
-				batch = take(batch, r)
-			default:
-				break fill
-			}
+// serve writes the requests of the queue until it is closed and empty. While no request waits, it returns free pages to
+// the file system.
+func (w *writer) serve() {
+	queue := w.s.queue
+	for {
+		for w.spare && queue.Idle() {
+			w.giveBack()
+		}
+		batch := queue.Next(maxBatch, func(*request) bool { return true })
+		if len(batch) == 0 {
+			return
 		}
 		w.commit(batch)
 		if w.deleted {
 			w.emptyWAL()
 		}
-		clear(batch)
 	}
 }
 
-// next waits for a request and gives space back meanwhile; nil when there are no more.
-func (w *writer) next(queue <-chan *request) *request {
-	for w.spare {
-		select {
-		case r := <-queue:
-			return r
-		default:
-			w.giveBack()
-		}
-	}
-	return <-queue
-}
-
-// take adds a request whose caller still waits.
-func take(batch []*request, r *request) []*request {
-	if r.state.CompareAndSwap(waiting, taken) {
-		return append(batch, r)
-	}
-	return batch
-}
-
-// commit writes a batch and tells its callers.
-func (w *writer) commit(batch []*request) {
-	if len(batch) == 0 {
-		return
-	}
-	// A write that was taken is finished, whoever still waits for it.
-	ctx := context.Background()
-	err := w.transact(ctx, batch)
+// commit writes a batch and finishes its requests.
+func (w *writer) commit(batch []*queued) {
+	// The writer finishes a request that it has taken, even if the caller has gone.
+	err := w.transact(context.Background(), batch)
 	if err != nil && len(batch) > 1 {
-		for _, r := range batch { // one of them cannot be written; the others can
-			r.err = w.transact(ctx, []*request{r})
-			close(r.finished)
+		for i := range batch { // one of them cannot be written; the others can
+			w.commit(batch[i : i+1])
 		}
 		return
 	}
 	for _, r := range batch {
 		if err != nil {
-			r.err = err
+			r.Finish(err)
+		} else {
+			r.Finish(r.Item.refused)
 		}
-		close(r.finished)
 	}
 }
 
-// transact writes a batch in one transaction. Refusals are left in the requests;
-// an error says that nothing of the batch was written.
-func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
+// transact writes a batch in one transaction and sets refused in its requests. After an error, nothing of the batch was
+// written.
+func (w *writer) transact(ctx context.Context, batch []*queued) (err error) {
 	defer func() {
 		if err != nil {
 			w.s.committed.Store(0)
@@ -213,18 +151,19 @@ func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
 			w.s.committed.Store(w.s.now().UnixNano())
 		}
 	}()
-	clear(w.owed) // by one that was undone
+	clear(w.changes) // of a transaction that was rolled back
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
 	for _, r := range batch {
-		r.err = r.exec(ctx, w)
-		if _, refused := errors.AsType[*footnote.Error](r.err); r.err != nil && !refused {
+		err := r.Item.exec(ctx, w)
+		if _, refused := errors.AsType[*footnote.Error](err); err != nil && !refused {
 			w.rollback(ctx)
-			return r.err
+			return err
 		}
+		r.Item.refused = err
 	}
-	if err := w.pay(ctx); err != nil {
+	if err := w.writeChanges(ctx); err != nil {
 		w.rollback(ctx)
 		return err
 	}
@@ -233,18 +172,18 @@ func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
 		return fmt.Errorf("commit: %w", err)
 	}
 	for _, r := range batch {
-		if r.err == nil && r.done != nil {
-			r.done()
+		if r.Item.refused == nil && r.Item.done != nil {
+			r.Item.done()
 		}
 	}
 	return nil
 }
 
-// begin starts a transaction, on a new connection when the present one cannot.
+// begin starts a transaction, on a new connection if the current one is broken.
 func (w *writer) begin(ctx context.Context) error {
 	now, err := os.Stat(w.s.path)
 	if err != nil || !os.SameFile(now, w.s.inode) {
-		// SQLite would go on writing to a file that nobody finds again.
+		// SQLite would keep writing to a file that no longer has a name.
 		return &footnote.Error{Code: footnote.StorageUnavailable, Message: msgGone, Err: err}
 	}
 	if w.stmts.beginTx != nil {
@@ -259,14 +198,13 @@ func (w *writer) begin(ctx context.Context) error {
 	return err
 }
 
-// rollback undoes the transaction. SQLite has often done so already; a connection
-// on which it did not work is replaced at the next begin.
+// rollback rolls the transaction back, unless SQLite already has. If it fails, the next begin replaces the connection.
 func (w *writer) rollback(ctx context.Context) {
 	_, _ = w.stmts.rollbackTx.ExecContext(ctx)
 }
 
-// emptyWAL removes the last copies of what was deleted. Readers can be in the way;
-// then it is tried again after the next write, and at Close.
+// emptyWAL removes the last copies of deleted rows. If a reader prevents it, serve tries again after the next write,
+// and Close does at the end.
 func (w *writer) emptyWAL() {
 	ctx := context.Background()
 	if w.conn == nil {

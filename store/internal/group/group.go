@@ -1,6 +1,6 @@
-// Package group is the queue in front of a store's one writer: whatever waits when
-// the writer is free goes into one transaction, so that many conversations share
-// one fsync (group commit); nobody ever waits for company.
+// Package group implements group commit: a queue in front of a store's only writer. When the writer is free, it takes
+// all waiting requests into one transaction, so that many conversations share one fsync. The writer never waits for
+// more requests to arrive.
 package group
 
 import (
@@ -24,35 +24,33 @@ const (
 	abandoned
 )
 
-// Finish tells the caller of Do how it went.
+// Finish makes Do return err to its caller.
 func (r *Request[T]) Finish(err error) {
 	r.err = err
 	close(r.finished)
 }
 
-// Queue is a queue of writes. Do may be called from several goroutines, Next from
-// the writer's alone.
+// Queue is a queue of writes. Several goroutines may call Do; only the writer's may call Next and Idle.
 type Queue[T any] struct {
 	mu     sync.RWMutex // held for reading while a request enters c
-	closed bool
+	closed atomic.Bool
 	c      chan *Request[T]
-	held   []*Request[T] // taken out of c, and kept for a later batch
+	held   []*Request[T] // taken out of c and kept for a later batch; only Next uses it
 }
 
-// New makes a queue in which size requests wait before Do does.
+// New returns a queue with room for size requests.
 func New[T any](size int) *Queue[T] { return &Queue[T]{c: make(chan *Request[T], size)} }
 
-// Do gives a write to the writer and waits until it is finished. Once the writer
-// has taken it, only the writer decides: the caller gets the truth, however long
-// ago its ctx ended. Before that the end of ctx is the error. A closed queue says
-// ok is false.
+// Do passes a write to the writer and waits until it is finished. If ctx ends before the writer takes the write, Do
+// returns its cause and nothing is written. Afterwards Do waits for the writer, so that the caller learns the actual
+// outcome. ok is false if the queue is closed.
 func (q *Queue[T]) Do(ctx context.Context, item T) (ok bool, err error) {
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)
 	}
 	r := &Request[T]{Item: item, finished: make(chan struct{})}
 	q.mu.RLock()
-	if q.closed {
+	if q.closed.Load() {
 		q.mu.RUnlock()
 		return false, nil
 	}
@@ -74,9 +72,8 @@ func (q *Queue[T]) Do(ctx context.Context, item T) (ok bool, err error) {
 	return true, r.err
 }
 
-// Next waits for a write and returns it with others that wait, at most max of
-// them. Those that together, which is asked of each in turn, does not want in this
-// batch come first in the next one. It returns none when the queue is closed and
+// Next waits for a write and returns a batch of up to max waiting writes. It calls together for each write in turn;
+// writes for which that returns false are the first of the next batch. Next returns nil when the queue is closed and
 // empty.
 func (q *Queue[T]) Next(max int, together func(T) bool) []*Request[T] {
 	var batch, held []*Request[T]
@@ -116,12 +113,17 @@ func (q *Queue[T]) Next(max int, together func(T) bool) []*Request[T] {
 	return batch
 }
 
-// Close refuses further writes; those that wait are still taken.
+// Idle reports whether Next would have to wait for a write.
+func (q *Queue[T]) Idle() bool { return len(q.held) == 0 && len(q.c) == 0 && !q.closed.Load() }
+
+// Len returns the number of writes that Next has not read yet.
+func (q *Queue[T]) Len() int { return len(q.c) }
+
+// Close makes Do reject further writes. Next still returns those that wait.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
-		q.closed = true
+	if !q.closed.Swap(true) {
 		close(q.c)
 	}
 }

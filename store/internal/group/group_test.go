@@ -54,8 +54,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestGone drops a write whose caller left before it was taken, and finishes one
-// whose caller leaves afterwards.
+// TestGone drops a write whose caller left before it was taken, and finishes one whose caller leaves afterwards.
 func TestGone(t *testing.T) {
 	q := New[int](16)
 	gone := errors.New("gone")

@@ -1,6 +1,5 @@
-// Package lease is the table of leases of a store that one process owns: the
-// in-memory store, and the ones on a disk that is locked for this process. Such
-// leases need not be written down, because they end with the process.
+// Package lease keeps the leases of a store that belongs to one process. Such leases need not be stored, because they
+// end with the process.
 package lease
 
 import (
@@ -10,12 +9,12 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Table holds the leases of streams. The zero value is ready for use; its
-// methods may be called from several goroutines.
+// Table holds the leases of streams. The zero value is ready for use; its methods may be called from several
+// goroutines.
 type Table struct {
 	mu     sync.Mutex // guards below
 	leases map[string]held
-	sweep  int // size at which the expired ones are thrown out
+	sweep  int // size at which expired leases are removed
 }
 
 type held struct {
@@ -24,30 +23,33 @@ type held struct {
 	expires time.Time
 }
 
-// sweepAt is the smallest table that is swept.
+// sweepAt is the smallest size at which expired leases are removed.
 const sweepAt = 1024
 
-// Allows reports whether an append is right about the stream's lease: it takes
-// one that no other owner has, or holds the current, unexpired one, or holds none
-// and nobody else does either.
+// Allows reports whether the lease of its stream allows an append; see the function Allows.
 func (t *Table) Allows(a footnote.Append, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, ok := t.leases[a.Stream]
-	current := ok && now.Before(l.expires)
+	return Allows(a, ok && now.Before(l.expires), l.token, l.owner)
+}
+
+// Allows reports whether the lease of a stream allows an append. held says whether an unexpired lease exists. An append
+// may take a free lease or one of the same owner, write under the current token, or write without a token to a stream
+// that has no lease.
+func Allows(a footnote.Append, held bool, token int64, owner string) bool {
 	switch {
 	case a.Take != nil:
-		return !current || l.owner == a.Take.Owner
+		return !held || owner == a.Take.Owner
 	case a.Lease != 0:
-		return current && l.token == a.Lease
+		return held && token == a.Lease
 	default:
-		return !current
+		return !held
 	}
 }
 
-// Apply takes and gives back leases as an append says that Allows let through
-// and that is written now. The caller lets no other append of the stream in
-// between.
+// Apply takes or returns the lease for an append that Allows accepted and that has been written. The caller must not
+// let another append of the stream in between.
 func (t *Table) Apply(a footnote.Append, now time.Time) {
 	if a.Take == nil && !a.Release {
 		return
@@ -65,8 +67,7 @@ func (t *Table) Apply(a footnote.Append, now time.Time) {
 	t.leases[a.Stream] = held{token: a.After + 1, owner: a.Take.Owner, expires: now.Add(a.Take.TTL)}
 }
 
-// expire throws out the leases that nobody gave back, each time the table has
-// doubled. t.mu must be held.
+// expire removes expired leases each time the table has doubled. t.mu must be held.
 func (t *Table) expire(now time.Time) {
 	if len(t.leases) < max(t.sweep, sweepAt) {
 		return
@@ -79,8 +80,7 @@ func (t *Table) expire(now time.Time) {
 	t.sweep = 2 * len(t.leases)
 }
 
-// Renew extends a lease, also one that has expired when nobody took it since.
-// It reports false when token is not the current one.
+// Renew extends the lease if token is the current one, even if it has expired since. It reports whether it did.
 func (t *Table) Renew(stream string, token int64, ttl time.Duration, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +93,7 @@ func (t *Table) Renew(stream string, token int64, ttl time.Duration, now time.Ti
 	return true
 }
 
-// Release gives a lease back when token is the current one.
+// Release returns a lease if token is the current one.
 func (t *Table) Release(stream string, token int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,14 +102,14 @@ func (t *Table) Release(stream string, token int64) {
 	}
 }
 
-// Drop forgets the lease of a stream, whoever has it.
+// Drop removes the lease of a stream, whoever holds it.
 func (t *Table) Drop(stream string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.leases, stream)
 }
 
-// Held reports whether somebody has an unexpired lease of a stream.
+// Held reports whether a stream has an unexpired lease.
 func (t *Table) Held(stream string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// TestForgets takes many leases that nobody gives back: the table stays small,
-// and the unexpired ones stay in it.
+// TestForgets takes many leases that nobody gives back: the table stays small, and the unexpired ones stay in it.
 func TestForgets(t *testing.T) {
 	var table Table
 	now := time.Unix(0, 0)

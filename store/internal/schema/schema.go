@@ -1,5 +1,4 @@
-// Package schema is what the stores on disk have in common about their versions:
-// numbered scripts, each of which leads from one version to the next.
+// Package schema reads the migrations of a store: numbered scripts, each of which leads from one version to the next.
 package schema
 
 import (
@@ -10,8 +9,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Scripts returns the scripts of the folder migrations in order; the first one
-// leads to version 1.
+// Scripts returns the scripts of the folder migrations in order; the first one leads to version 1.
 func Scripts(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted
 	if err != nil {
@@ -31,7 +29,7 @@ func Scripts(files fs.FS) ([]string, error) {
 	return scripts, nil
 }
 
-// Check refuses what a newer program has written.
+// Check returns an error if a newer program has written the store.
 func Check(version, known int) error {
 	if version <= known {
 		return nil
