@@ -1,20 +1,20 @@
-# Footnote. The two commands to know: make demo, make test.
+# Start with make demo and make test.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-# A key or address that happens to stand in the environment is not ours to use.
+# Never use a key or address that happens to be in the environment.
 $(foreach v,$(filter ANTHROPIC_%,$(.VARIABLES)),$(eval unexport $(v)))
 
 GO ?= go
 BIN := bin/footnote
-# Without a C compiler everything but DuckDB is built.
+# Without a C compiler, everything but DuckDB is built.
 ifeq ($(origin CGO_ENABLED),undefined)
 CGO_ENABLED := $(shell scripts/cgo.sh)
 endif
 export CGO_ENABLED
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
-# What the program is made of: also what is embedded in it.
+# All files that the program is built from, including embedded ones.
 SOURCES := $(shell find . -type f -not -path '*/.*' -not -path './bin/*' -not -path './data/*' -not -path './docs/*' -not -path './test/*' \
 	-not -path '*/testdata/*' -not -path '*/node_modules/*' -not -path './web/dist/*' -not -path './web/test/*' \
 	-not -name '*_test.go' -not -name '*.test.ts*' -not -name '*.md' -not -name '* *')
@@ -33,18 +33,18 @@ build: $(BIN) ## Build bin/footnote.
 $(BIN): $(SOURCES) | setup
 	@if [ "$(CGO_ENABLED)" = 0 ]; then \
 		echo "No C and C++ compiler: building without DuckDB. SQLite files work; CSV, Parquet, JSON and XLSX do not."; \
-		echo "To have them: apt-get install g++ (or your system's like), make clean, and make again."; \
+		echo "To add them: apt-get install g++ (or your system's equivalent), make clean, and make again."; \
 	fi
-	@echo "building $(BIN); the first time this takes a minute or two"
+	@echo "building $(BIN); the first time, this takes a minute or two"
 	@GO=$(GO) scripts/build.sh $(BIN) $(VERSION)
 
 .PHONY: demo
-demo: build ## Create the demo shop, serve it, print a first question.
+demo: build ## Create the demo shop, serve it and suggest a first question.
 	@exec $(BIN) demo
 
-# What can be installed is installed first, a compiler too.
+# Installs what it needs first, including a compiler.
 .PHONY: test
-test: ## Run every check and test, once.
+test: ## Run every check and test once.
 	@scripts/setup.sh test
 	@CGO_ENABLED=1 $(MAKE) --no-print-directory lint
 	@scripts/test.sh
@@ -63,12 +63,12 @@ web-test: build ## Check the web app: types, lint, unit tests, and a real browse
 	@scripts/web-test.sh
 
 .PHONY: web-dev
-web-dev: setup ## The web app with reloading, over a footnote demo that runs on port 8787.
+web-dev: setup ## Serve the web app with live reload; needs footnote demo on port 8787.
 	@scripts/ui.sh all
 	@cd web/ui && exec npm run dev
 
 .PHONY: pictures
-pictures: build ## Take the pictures of the README from the demo.
+pictures: build ## Take the README's pictures from the demo.
 	@scripts/pictures.sh
 
 .PHONY: release
@@ -81,24 +81,24 @@ release-trial: ## Try bin/release in a bare Debian, up to a first answer, and as
 	@scripts/release/boot.sh
 
 .PHONY: first-answer
-first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.
+first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empty build cache.
 	@scripts/first-answer.sh
 
 .PHONY: crash
-crash: ## 300 trials of kill -9 amid appends and runs.
+crash: ## Kill processes with kill -9 during appends and runs, 300 times.
 	FOOTNOTE_CRASH_ROUNDS=300 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash' ./store/... ./test/...
 
-# What make test does of each in short, at length.
+# The long form of tests that make test runs in short.
 .PHONY: faults
-faults: ## The fault table of docs/faults.md, row by row; takes an hour. ROWS=1,24: only these.
+faults: ## Run the fault table of docs/faults.md; takes an hour. ROWS=1,24: only these rows.
 	@$(GO) run ./test/faults -rows '$(ROWS)'
 
 .PHONY: tenants
-tenants: ## 10,000 operations of three organisations at random: nobody sees what is another's.
+tenants: ## Check with 10,000 random operations that no organisation sees another's data.
 	FOOTNOTE_TENANTS=10000 $(GO) test -count=1 -timeout 60m -v -run 'TestTenants$$' ./internal/app
 
 .PHONY: conformance
-conformance: ## The AI SDK's clients, the releases that forgive nothing included.
+conformance: ## Test with the AI SDK's clients, including its strictest releases.
 	$(GO) test -count=1 -tags conformance ./test/aisdk
 
 .PHONY: eval-offline
@@ -106,15 +106,15 @@ eval-offline: ## Measure the offline planner on its frozen questions.
 	$(GO) run ./model/offline/eval
 
 .PHONY: eval-heldout
-eval-heldout: ## Measure the offline planner on questions that were kept from it.
+eval-heldout: ## Measure the offline planner on questions held out from its development.
 	$(GO) run ./model/offline/eval -set heldout
 
 .PHONY: eval-blind
-eval-blind: ## Measure the offline planner on questions that it is never worked on with.
+eval-blind: ## Measure the offline planner on questions that it is never tuned on.
 	$(GO) run ./model/offline/eval -set blind
 
 .PHONY: eval-fresh
-eval-fresh: ## Measure the offline planner on what strangers were thought to ask.
+eval-fresh: ## Measure the offline planner on questions by somebody who had not seen it.
 	$(GO) run ./model/offline/eval -set fresh
 
 .PHONY: eval-sources
@@ -126,14 +126,14 @@ eval-cite: ## Measure the footnotes on their corpus.
 	$(GO) test -count=1 -v -run 'Corpus' ./cite
 
 .PHONY: bench
-bench: build ## The table of docs/performance.md, against its targets.
+bench: build ## Measure the table of docs/performance.md against its targets.
 	$(GO) run ./test/bench
 
 .PHONY: bench-quick
-bench-quick: build ## The same in under two minutes.
+bench-quick: build ## The same, in under two minutes.
 	$(GO) run ./test/bench -quick
 
 .PHONY: clean
-clean: ## Remove what was built; data stays.
+clean: ## Remove build results; data stays.
 	rm -rf bin test/clients/node_modules test/clients/aisdk/*/node_modules web/ui/node_modules web/test/node_modules web/test/shots
 	find web/dist -mindepth 1 -not -name .gitkeep -delete
