@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Questions for a cause are answered with where a figure changed, which the answer
-// says is not why: both periods, the totals, and the split that moved most unevenly.
+// Questions about a cause ("why did revenue fall?") are answered by showing where a figure changed. The answer has both
+// periods, the totals, and the column whose parts moved most unevenly, and says that this is not the cause.
 
 const (
-	mostSplits = 6  // columns that a change is split by where none is named
+	mostSplits = 6  // columns to split a change by if the question names none
 	mostGroups = 12 // values of such a column
 )
 
@@ -27,8 +27,8 @@ var (
 		"then than before driving drove due to")
 )
 
-// whyQuestion reads "why did revenue fall in July 2026, by city?"; after another
-// question "and why?" asks that of its figure. What names no change is declined.
+// whyQuestion reads "why did revenue fall in July 2026, by city?". After another question, "and why?" asks about its
+// figure. A question that names no change is declined.
 func (ps *parser) whyQuestion(before *plan) (*plan, *declined) {
 	no := decline("%s", noCauseWords)
 	dir, changes, named := 0, false, false
@@ -79,8 +79,7 @@ func (ps *parser) whyQuestion(before *plan) (*plan, *declined) {
 	return ps.finish(pl)
 }
 
-// whyFigure is the figure that changed: a named one, that of the question before, or
-// revenue.
+// whyFigure returns the figure that changed: the named one, that of the previous question, or revenue.
 func (ps *parser) whyFigure(before *plan) (*plan, *declined) {
 	pl := &plan{p: ps.p}
 	named := len(ps.measureColumns()) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0 ||
@@ -108,8 +107,8 @@ func (ps *parser) whyFigure(before *plan) (*plan, *declined) {
 	return pl, nil
 }
 
-// whyPeriods settles the two periods: the stated one and the one before it, else the
-// last two full months (or quarters, or years) of the data.
+// whyPeriods chooses the two periods: the stated one and the one before it, or the last two full months (or quarters,
+// or years) of the data.
 func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 	date := ps.dateFor(pl)
 	if date == nil || date.max == "" || !pl.base.reaches(date.t) {
@@ -165,7 +164,7 @@ func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 	return nil
 }
 
-// lastFull is the last calendar unit that the data fills to its end.
+// lastFull returns the last calendar unit that the data covers to its end.
 func lastFull(c *column, size string) period {
 	this, _ := period{relative: "this", unit: size}.resolve(c)
 	if day1(c.max) >= this.to {
@@ -174,7 +173,7 @@ func lastFull(c *column, size string) period {
 	return this.before()
 }
 
-// before is the calendar unit before one; the zero period where it is none.
+// before returns the calendar unit before p, or the zero period if p is not one.
 func (p period) before() period {
 	from, err := time.Parse(time.DateOnly, p.from)
 	if err != nil {
@@ -200,7 +199,7 @@ func (p period) before() period {
 	return period{}
 }
 
-// whyDims are the splits: the named ones, else all columns with few values nearby.
+// whyDims chooses the columns to split by: the named ones, or all columns nearby with few values.
 func (ps *parser) whyDims(pl *plan) *declined {
 	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures)}
 	if d := ps.addDims(fresh); d != nil {
@@ -221,7 +220,7 @@ func (ps *parser) whyDims(pl *plan) *declined {
 			one := slices.ContainsFunc(pl.filters, func(f filter) bool {
 				return f.op == opIn && f.col == c && !f.not && len(f.values) == 1
 			})
-			state := slices.Contains(c.words, "status") // as of now, not of then
+			state := slices.Contains(c.words, "status") // shows today's state, not that of the period
 			if c.distinct <= mostGroups && !one && !state && len(dims) < mostSplits {
 				dims = append(dims, columnDim(c))
 			}
@@ -234,7 +233,7 @@ func (ps *parser) whyDims(pl *plan) *declined {
 	return nil
 }
 
-// why is the statement of both periods in all and by each split.
+// why returns the statement for both periods, in total and for each split.
 func (w *sqlWriter) why() string {
 	pl := w.pl
 	parts := []string{w.whyPart(nil)}
@@ -247,7 +246,7 @@ func (w *sqlWriter) why() string {
 		q("change") + ") DESC, " + q("value")
 }
 
-// whole is what the row of the totals is split by.
+// whole is the label of the row with the totals.
 const whole = "(all)"
 
 func (w *sqlWriter) whyPart(d *dim) string {
@@ -282,7 +281,7 @@ func (w *sqlWriter) whyPart(d *dim) string {
 		part.where("(("+in(one.change.from)+") OR ("+in(one.change.to)+"))") + group
 }
 
-// dimValue is what a dimension shows, and what it groups by.
+// dimValue returns the expressions that a dimension shows and groups by.
 func (w *sqlWriter) dimValue(d dim) (expr string, keys []string) {
 	_, keys = w.dims()
 	switch {
@@ -294,7 +293,7 @@ func (w *sqlWriter) dimValue(d dim) (expr string, keys []string) {
 	return w.col(d.col), keys
 }
 
-// because words both periods, and where the difference lies.
+// because writes both periods, and where they differ.
 func (w *Writer) because(pl *plan, res Result) {
 	if len(res.Rows) == 0 || len(res.Columns) != 5 || Exact(res.Rows[0][0]) != whole {
 		w.Text("No rows match, so there is nothing to compare.")
@@ -337,8 +336,8 @@ func (w *Writer) because(pl *plan, res Result) {
 	}
 }
 
-// moved says how the whole changed, and so where the question has it wrong. The columns
-// of both periods stand from at on.
+// moved says how the total changed, and corrects the question if it assumed otherwise. The columns of both periods
+// start at at.
 func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
 	dir, verb := 0, " did not change: it was "
 	switch {
@@ -363,7 +362,7 @@ func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
 	w.Text(".")
 }
 
-// splitRows are the rows of the result by what they are split by.
+// splitRows groups the rows of the result by the column they are split by.
 func splitRows(res Result) map[string][]int {
 	out := map[string][]int{}
 	for i, row := range res.Rows {
@@ -374,8 +373,7 @@ func splitRows(res Result) map[string][]int {
 	return out
 }
 
-// withTotal is the row, the one that moved most, which moved as the total did; the first
-// one where the total did not move.
+// withTotal returns the row that moved most in the direction of the total, or the first row if the total did not move.
 func withTotal(rows []int, res Result, delta float64) int {
 	for _, r := range rows { // the largest changes first
 		if d, ok := Number(res.Rows[r][4]); ok && d*delta > 0 {
@@ -385,7 +383,7 @@ func withTotal(rows []int, res Result, delta float64) int {
 	return rows[0]
 }
 
-// mostUneven is the split whose groups moved the furthest from moving alike.
+// mostUneven returns the split whose groups moved most differently from each other.
 func mostUneven(splits map[string][]int, res Result, delta float64) string {
 	best, most := "", -1.0
 	total, _ := Number(res.Rows[0][2])

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// title is a table or column in words.
+// title returns the name of a table or column in words.
 func (t *table) title() string { return strings.Join(t.words, " ") }
 
 func (c *column) title() string {
@@ -20,8 +20,7 @@ func (c *column) title() string {
 	return showName(c.core)
 }
 
-// datePreference orders a table's dates by how likely they say when a row came
-// into being.
+// datePreference orders a table's dates by how likely they are to say when a row was created.
 var datePreference = []string{
 	"order", "ordered", "issue", "issued", "open", "opened", "create", "created", "sale", "ship", "shipped", "book",
 	"booked", "start", "started", "signup", "sign", "joined", "date",
@@ -30,8 +29,8 @@ var datePreference = []string{
 var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated " +
 	"modified cancelled returned until left leave exit resolved completed finished")
 
-// mainDate is the date that says when a row of the table came into being; where the
-// only one says something else, such as the delivery, that.
+// mainDate returns the date that says when a row of the table was created. If the only date says something else, such
+// as the delivery, it returns that one.
 func (t *table) mainDate() *column {
 	if c := t.rowDate(); c != nil {
 		return c
@@ -66,7 +65,7 @@ func (t *table) rowDate() *column {
 	return best
 }
 
-// nearDate is the main date of a table or of the nearest one it refers to.
+// nearDate returns the main date of a table or of the nearest table it refers to.
 func (t *table) nearDate() *column {
 	seen := map[*table]bool{t: true}
 	level := []*table{t}
@@ -88,14 +87,13 @@ func (t *table) nearDate() *column {
 	return nil
 }
 
-// eventful reports whether rows of the table are events: it refers to others.
+// eventful reports whether rows of the table are events: the table refers to others.
 func (t *table) eventful() bool { return len(t.parents) > 0 }
 
 // event reports whether a row of the table is something that happened at a time.
 func (t *table) event() bool { return t.eventful() && t.mainDate() != nil }
 
-// onlyDate is the date of a table that has one, whatever it says: the oldest animal
-// is the one born first.
+// onlyDate returns the date of a table that has only one, whatever it means: the oldest animal is the one born first.
 func (t *table) onlyDate() *column {
 	var found *column
 	for _, c := range t.cols {
@@ -118,8 +116,8 @@ func (ps *parser) doneTable(t *table) {
 	}
 }
 
-// chooseBase settles the table whose rows are aggregated: where a counted entity
-// is asked about by what refers to it, the rows that refer to it.
+// chooseBase chooses the table whose rows are aggregated. If a counted entity is asked about by what refers to it,
+// these are the referring rows.
 func (ps *parser) chooseBase(pl *plan) *declined {
 	if pl.base == nil {
 		return decline("I could not tell what the question is about.")
@@ -155,7 +153,7 @@ func (ps *parser) chooseBase(pl *plan) *declined {
 	return nil
 }
 
-// lowest is the table nearest to both that reaches both.
+// lowest returns the table nearest to both a and b that reaches both.
 func (p *profile) lowest(a, b *table) *table {
 	var best *table
 	dist := 99
@@ -169,8 +167,7 @@ func (p *profile) lowest(a, b *table) *table {
 	return best
 }
 
-// reachFrom makes sure that the plan's rows have one row of t each, moving the
-// base of a count down where that helps.
+// reachFrom ensures that each row of the plan has one row of t, moving the base of a count down if that helps.
 func (ps *parser) reachFrom(pl *plan, t *table) *declined {
 	if pl.base.reaches(t) {
 		return nil
@@ -221,7 +218,7 @@ func (ps *parser) addDims(pl *plan) *declined {
 	return ps.overTime(pl)
 }
 
-// fits declines parts that a date column does not have.
+// fits declines a bucket that a date column does not have, such as hours.
 func fits(c *column, bucket string) *declined {
 	switch {
 	case c.year && bucket != "year":
@@ -232,7 +229,7 @@ func fits(c *column, bucket string) *declined {
 	return nil
 }
 
-// headed is the only column to group by whose name ends in a word.
+// headed returns the only column to group by whose name ends in a word.
 func (t *table) headed(w word) *column {
 	var found *column
 	for _, c := range t.cols {
@@ -318,8 +315,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 	return nil
 }
 
-// columnDim groups by a column; one that names the rows of its table groups by
-// those rows.
+// columnDim groups by a column. A column that names the rows of its table groups by those rows.
 func columnDim(c *column) dim {
 	if c.t.key != nil && len(c.t.label) == 1 && c.t.label[0] == c && c.role != roleBool {
 		return dim{entity: c.t}
@@ -327,8 +323,7 @@ func columnDim(c *column) dim {
 	return dim{col: c}
 }
 
-// subjectDim makes what is asked for by "which" and "top" what results are grouped
-// by.
+// subjectDim groups results by what "which" and "top" ask for.
 func (ps *parser) subjectDim(pl *plan) *declined {
 	if pl.kind == kindList {
 		return nil
@@ -372,7 +367,7 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 	return nil
 }
 
-// possessed reports whether "each" stands before an item: "each plan's share".
+// possessed reports whether "each" stands before an item, as in "each plan's share".
 func (ps *parser) possessed(it *item) bool { return it.lo > 0 && ps.marker(it.lo-1) }
 
 func (ps *parser) hasHaving() bool {
@@ -381,8 +376,7 @@ func (ps *parser) hasHaving() bool {
 	})
 }
 
-// dateFor is the date that periods are of: the one that words name, else the
-// base's own.
+// dateFor returns the date that periods refer to: the one that the question names, or the base's own.
 func (ps *parser) dateFor(pl *plan) *column {
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -426,8 +420,7 @@ func (ps *parser) dateFor(pl *plan) *column {
 	return t.yearColumn(pl, ps)
 }
 
-// yearColumn is the only column of years of a table that has no date; it serves for
-// whole years.
+// yearColumn returns the only column of years of a table without a date. It serves for whole years.
 func (t *table) yearColumn(pl *plan, ps *parser) *column {
 	whole := ps.bucket == "year" || ps.bucket == ""
 	for _, it := range ps.nouns(itPeriod) {
@@ -447,8 +440,7 @@ func (t *table) yearColumn(pl *plan, ps *parser) *column {
 	return found
 }
 
-// across reports whether an item stands after "across", which for the rows
-// themselves means all of them together.
+// across reports whether an item follows "across", which means all rows together rather than a group.
 func (ps *parser) across(it *item) bool {
 	for k := it.lo - 1; k >= 0 && k >= it.lo-3; k-- {
 		if ps.at(k) == "across" {

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// How one of several sources is chosen. Every source reads the question; one that leaves a word unexplained does
-// not fit. The only source that fits answers; where several fit, the user is asked. The name of a source is a word that
-// only this source understands, unless others have it as a value. A question that refers to the answer before it stays
-// with the source of that answer.
+// How one of several sources is chosen. The question is read against every source. A source that cannot explain every
+// word is ruled out. If one source remains, it answers; if several remain, the user is asked. A source's name counts as
+// a word that only this source understands, unless other sources have it as a value. A question that refers to the
+// previous answer stays with the source of that answer.
 
-// maxSources bounds how many sources read a question.
+// maxSources limits how many sources a question is read against.
 const maxSources = 16
 
 // choice is the outcome of reading a question against the sources.
@@ -27,7 +27,7 @@ type choice struct {
 	err         error    // of the first source that is unavailable
 }
 
-// choose finds the source that answers a question.
+// choose returns the source that answers a question.
 func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev *reading) (*choice, error) {
 	c := &choice{}
 	if len(sources) > maxSources {
@@ -91,8 +91,8 @@ func (c *choice) settle(fits []*attempt, named bool) {
 	}
 }
 
-// countsNamed reports whether the question counts all rows of a table by its name: "how many orders" is about the table
-// orders, and about the orders that another file has a column of only where no source has such a table.
+// countsNamed reports whether the question counts all rows of a table by its name. "How many orders" is about the table
+// orders; it is about a column named orders in another file only if no source has such a table.
 func (a *attempt) countsNamed() bool {
 	if len(a.plan.measures) != 1 || len(a.plan.filters)+len(a.plan.dims) > 0 || a.plan.measures[0].agg != aggCount ||
 		a.plan.measures[0].col != nil {
@@ -109,7 +109,7 @@ func (a *attempt) countsNamed() bool {
 		})
 }
 
-// preferred returns the attempts that are better, or all of them where none is.
+// preferred returns the attempts that are better, or all attempts if none is.
 func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 	if some := slices.DeleteFunc(slices.Clone(all), func(a *attempt) bool { return !better(a) }); len(some) > 0 {
 		return some
@@ -117,8 +117,8 @@ func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 	return all
 }
 
-// attempt reads a question against one source. The name of the source is left out where nothing else explains it, and
-// where it is said as a place and the source is one table.
+// attempt reads a question against one source. The source's name is removed from the question if nothing else explains
+// it, and if it stands where a place does and the source is a single table.
 func (pn *Planner) attempt(
 	ctx context.Context, name, q string, found []mention, prev *reading,
 ) (*attempt, error) {
@@ -152,8 +152,8 @@ func (pn *Planner) attempt(
 	return a, nil
 }
 
-// elsewhere reports whether a mention asks another source than this one: it stands where a source does, or is joined
-// with the name of this one. A text that the data has as a value or a table does neither.
+// elsewhere reports whether a mention asks for another source than this one: it stands where a source's name does, or
+// is joined with the name of this source. A text that is a value or a table in the data does neither.
 func (p *profile) elsewhere(name string, m mention, found []mention) bool {
 	if m.source == name || p.has(m) {
 		return false
@@ -165,13 +165,13 @@ func (p *profile) elsewhere(name string, m mention, found []mention) bool {
 	return m.place || slices.ContainsFunc(own, func(o mention) bool { return o.joins(m) || m.joins(o) })
 }
 
-// joins reports whether a word such as "and" or "versus" stands between two mentions, and nothing else.
+// joins reports whether the text between two mentions is only a word such as "and" or "versus".
 func (m mention) joins(next mention) bool {
 	return m.end < next.begin && joining.MatchString(strings.ToLower(m.after[:next.begin-m.end]))
 }
 
-// has reports whether a mention of another source may mean a value or a table of this one. What is said to be a file is
-// no table.
+// has reports whether a mention of another source may mean a value or a table of this one. A mention that says it is a
+// file is not a table.
 func (p *profile) has(m mention) bool {
 	return p.holds(m.name) ||
 		!m.file && slices.ContainsFunc(p.tables, func(t *table) bool { return fold(t.name) == fold(m.name) })
@@ -185,7 +185,7 @@ func (p *profile) holds(text string) bool {
 	})
 }
 
-// loose reports whether a plan passes over a word, or computes something that is only the likeliest.
+// loose reports whether a plan ignores a word, or computes something that is only the most likely reading.
 func (pl *plan) loose() bool {
 	return pl.ignores || slices.ContainsFunc(pl.measures, func(m measure) bool { return m.guessed })
 }
@@ -200,7 +200,7 @@ func (pl *plan) inRange() bool {
 	})
 }
 
-// mention is a place in a question that names a source.
+// mention is a part of a question that names a source.
 type mention struct {
 	source     string
 	name       string // as the question has it
@@ -223,7 +223,7 @@ var (
 	ownerMark = regexp.MustCompile(`_[0-9a-f]{6}(_[0-9]+)?$`)
 )
 
-// mentions finds where a question names sources.
+// mentions returns the parts of a question that name sources.
 func mentions(q string, sources []string) []mention {
 	low := strings.ToLower(q)
 	if len(low) != len(q) {
@@ -240,7 +240,7 @@ func mentions(q string, sources []string) []mention {
 	return out
 }
 
-// mentionAt is the mention of a source between two places of a question.
+// mentionAt returns the mention of a source between two positions of a question.
 func mentionAt(q, low, source string, begin, end int) mention {
 	m := mention{source: source, name: q[begin:end], begin: begin, end: end, after: q[end:]}
 	if at := beforeName.FindStringIndex(low[:begin]); at != nil {
@@ -297,8 +297,7 @@ func inWord(s string, begin, end int) bool {
 var onlyNaming = set(
 	"and what about how in for from the same with now then but please instead of use ask take source file database")
 
-// onlyNames reports whether a question does nothing but name one of the sources, as "and in
-// sales?" does, and which.
+// onlyNames reports whether a question only names one of the sources, as in "and in sales?", and returns that source.
 func onlyNames(q string, sources []string) (string, bool) {
 	for _, m := range mentions(q, sources) {
 		if m.rest == "" {
@@ -308,7 +307,7 @@ func onlyNames(q string, sources []string) (string, bool) {
 	return "", false
 }
 
-// picks reports whether a reply to the question back picks one of its options, by name or by place, and which.
+// picks reports whether a reply to askWhich picks one of its options, by name or by position, and returns it.
 func picks(reply string, options []string) (string, bool) {
 	if name, ok := onlyNames(reply, options); ok {
 		return name, true
@@ -324,7 +323,7 @@ func picks(reply string, options []string) (string, bool) {
 	return options[n-1], true
 }
 
-// places are the spellings of the places in a list.
+// places are the spellings of positions in a list: first, second.
 var places = [][]string{
 	{
 		"1", "1st", "first", "one",
@@ -353,7 +352,7 @@ func pickingWords(reply string) []string {
 	})
 }
 
-// wantsAll reports whether a reply to the question back picks no single one of its options: "both", "all three".
+// wantsAll reports whether a reply to askWhich picks several options: "both", "all three".
 func wantsAll(reply string) bool {
 	said := pickingWords(reply)
 	return slices.ContainsFunc(said, func(w string) bool { return several[w] }) &&
@@ -386,7 +385,7 @@ func (c *choice) options() []string {
 
 const whichSource = "More than one source can answer this. Which one do you mean?"
 
-// askWhich asks the user for the source, with what each would compute.
+// askWhich asks the user to choose a source, and says what each would compute.
 func (c *choice) askWhich(w *Writer) {
 	w.Text(whichSource + "\n")
 	for _, a := range c.fits {
@@ -399,7 +398,7 @@ func (c *choice) askWhich(w *Writer) {
 	c.sayUnread(w)
 }
 
-// sayUnread names the sources that did not read the question.
+// sayUnread names the sources that the question was not read against.
 func (c *choice) sayUnread(w *Writer) {
 	if len(c.unavailable) > 0 {
 		w.echo(" " + unavailableText(c.unavailable))
@@ -409,7 +408,7 @@ func (c *choice) sayUnread(w *Writer) {
 	}
 }
 
-// consultedText names the sources that read a question, where there are several.
+// consultedText names the sources that the question was read against, if there are several.
 func (c *choice) consultedText() string {
 	if len(c.consulted) < 2 {
 		return ""

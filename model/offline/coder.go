@@ -10,15 +10,13 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// Coder is the planner of an assistant that works with files: a few plain requests
-// become calls of its tools, and their results words. The zero value is ready, and
-// may be used by many runs at once. It implements model.Model.
+// Coder is the planner of the assistant that works with files. It turns a few plain requests into tool calls, and their
+// results into text. The zero value is ready to use and safe for concurrent use. It implements model.Model.
 type Coder struct{}
 
 var _ model.Model = Coder{}
 
-// Step answers the last request of the history: with the next call of a tool, or,
-// when there is none left to make, in words.
+// Step answers the last request of the history: with the next tool call, or with text if no call is left to make.
 func (Coder) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
@@ -70,22 +68,21 @@ const coderDecline = "I am the offline planner and know only a few requests; I d
 	"- `write hello to notes.txt`\n" +
 	"- `run wc -l *.csv`"
 
-// order is a request that was understood.
+// order is a request that the planner understood.
 type order struct {
 	kind          string // list, read, find, replace, write, run
 	file          string // or a pattern
 	text, instead string
 }
 
-// needs is the tool without which an order cannot be carried out.
+// needs returns the tool that an order requires.
 func (o *order) needs() string {
 	return map[string]string{
 		"list": "Glob", "read": "Read", "find": "Grep", "replace": "Edit", "write": "Write", "run": "Bash",
 	}[o.kind]
 }
 
-// The shapes of orders, tried in turn. A name of a file has no blanks unless it is
-// quoted.
+// The patterns of orders, tried in turn. A file name contains no blanks unless it is quoted.
 const (
 	fileName = "(\"[^\"]+\"|'[^']+'|`[^`]+`|\\S*[^\\s.?!,;:]\\S*?)"
 	anyText  = "(\"[^\"]*\"|'[^']*'|`[^`]*`|.+?)"
@@ -96,7 +93,7 @@ const (
 var orders = []struct {
 	kind string
 	re   *regexp.Regexp
-	// which group is what; 0: none
+	// the number of each group; 0: none
 	file, text, instead int
 }{
 	{"run", regexp.MustCompile(please + `(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`), 0, 1, 0},
@@ -150,7 +147,7 @@ var orders = []struct {
 	},
 }
 
-// understandOrder reads a request; nil when it is none that is known.
+// understandOrder reads a request. It returns nil for an unknown one.
 func understandOrder(said string) *order {
 	for _, shape := range orders {
 		m := shape.re.FindStringSubmatch(said)
@@ -180,7 +177,7 @@ func understandOrder(said string) *order {
 	return nil
 }
 
-// looksLikeFile tells a file's name from another word.
+// looksLikeFile reports whether a word looks like a file name.
 func looksLikeFile(s string) bool {
 	return strings.ContainsAny(s, "./_-") || s == strings.ToUpper(s) && len(s) > 2
 }
@@ -192,7 +189,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// next is the call to make now, or the words to end with.
+// next returns the next call, or the final text.
 func (o *order) next(h History) (tool string, input map[string]any, words string) {
 	done := func(name string) *Call { return h.Result(name) }
 	switch o.kind {
@@ -227,7 +224,7 @@ func (o *order) next(h History) (tool string, input map[string]any, words string
 		}
 		return "Bash", map[string]any{"command": o.text, "description": "Run what was asked for"}, ""
 	}
-	// A change begins with a look at the file.
+	// A file is read before it is changed.
 	read := done("Read")
 	if read == nil {
 		return "Read", map[string]any{"file_path": o.file}, ""
@@ -261,11 +258,10 @@ func listed(c *Call) string {
 	return "These files are in the workspace, the newest first:\n\n- " + strings.Join(lines, "\n- ")
 }
 
-// mostLinesShown is how much of a file or an output an answer repeats; the tool's
-// card has it all.
+// mostLinesShown limits how many lines of a file or an output an answer repeats; the tool's card shows all.
 const mostLinesShown = 40
 
-// numberedLine is a line as Read gives it.
+// numberedLine matches a line of Read's output.
 var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
 
 func shownFile(name string, c *Call) string {
@@ -317,7 +313,7 @@ func notApproved(c *Call) bool {
 	return c.Failed && strings.HasPrefix(c.Content, "The user declined")
 }
 
-// fenced is a block of code, cut to what an answer repeats.
+// fenced returns a code block, cut to mostLinesShown.
 func fenced(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if n := len(lines); n > mostLinesShown {

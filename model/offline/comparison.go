@@ -43,7 +43,7 @@ var comparisons = []struct{ text, sign string }{
 	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
 }
 
-// conditions finds comparisons with numbers; conditions2 finds what is compared.
+// conditions finds comparisons with numbers; conditions2 finds the columns they apply to.
 func (ps *parser) conditions() {
 	for i := 0; i < len(ps.ws); i++ {
 		if ps.at(i) == "between" && !ps.used[i] {
@@ -109,7 +109,7 @@ func (ps *parser) averageBound(i int) (n int, sign string) {
 	return n, sign
 }
 
-// opposite are the signs of what is not so.
+// opposite maps each sign to its negation.
 var opposite = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
 
 // negated reports whether "not" stands directly before i.
@@ -133,8 +133,8 @@ func (ps *parser) between(i int) {
 	})
 }
 
-// conditions2 says of each comparison which column it is about: the one before it
-// in the phrase, else the one right after it. Counted rows become a HAVING.
+// conditions2 finds the column of each comparison: the one before it in the phrase, or the one right after it. A
+// comparison with counted rows becomes a HAVING.
 func (ps *parser) conditions2() {
 	ps.equalities()
 	for k := range ps.items {
@@ -166,7 +166,7 @@ func (ps *parser) conditions2() {
 	}
 }
 
-// equalities finds the numbers that a column is to have: "a rating of 5", "with 2 bedrooms".
+// equalities finds conditions that a column equals a number: "a rating of 5", "with 2 bedrooms".
 func (ps *parser) equalities() {
 	var found []item
 	for k, w := range ps.ws {
@@ -212,7 +212,7 @@ func measuresOf(cols []*column) []*column {
 	return out
 }
 
-// unitColumn is the only column kept in the unit at i: kg, minutes.
+// unitColumn returns the only column measured in the unit at i, such as kg or minutes.
 func (ps *parser) unitColumn(i int) *column {
 	if i >= len(ps.ws) || ps.used[i] {
 		return nil
@@ -241,5 +241,5 @@ func (ps *parser) unitColumn(i int) *column {
 	return found
 }
 
-// spokenUnits are units as they are said, and as columns have them.
+// spokenUnits maps units as people say them to their spelling in columns.
 var spokenUnits = map[string][]string{"degree": {"c", "f"}, "celsius": {"c"}, "fahrenheit": {"f"}, "volt": {"v"}}

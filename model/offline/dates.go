@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// period is a span of days [from, to); either end may be open. back > 0 instead
-// counts units back from the latest day in the data.
+// period is a span of days [from, to); either end may be open. If back > 0, it counts units back from the latest day in
+// the data.
 type period struct {
 	from, to string
 	back     int
 	unit     string
-	words    string // as the reading says it
+	words    string // as shown in the reading
 	relative string // "last" or "this" with unit: resolved once the column is known
 	yearless bool   // a month or quarter without its year
 	month    int
 	day      int
 	quarter  int
-	bound    string // since, after, before or until a period whose year is not known yet
-	size     string // the calendar unit it is: year, quarter, month, day
+	bound    string // since, after, before or until, for a period whose year is not known yet
+	size     string // calendar unit of the period: year
 }
 
 func day(y, m, d int) string {
@@ -48,23 +48,23 @@ func dayPeriod(t time.Time) period {
 	}
 }
 
-// weekdays by their number, Monday first.
+// weekdays maps names to numbers, Monday first.
 var weekdays = map[string]int{
 	"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7,
 }
 
-// weekdayNames are the weekdays by their number less one.
+// weekdayNames are the names of the weekdays, indexed by number minus one.
 var weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 
-// partWords name parts that come again: a day of every week, an hour of every day.
+// partWords are words for recurring parts: a day of every week, an hour of every day.
 var partWords = map[string]string{"weekday": "weekday", "weekdays": "weekday", "hour": "hour", "hourly": "hour"}
 
-// cyclic reports whether a bucket is a part that comes again rather than a period.
+// cyclic reports whether a bucket is a recurring part, such as the weekday, rather than a period.
 func cyclic(bucket string) bool {
 	return bucket == "weekday" || bucket == "hour" || bucket == "month of the year"
 }
 
-// seasons by their first month, of the northern year.
+// seasons maps names to first months, in the northern hemisphere.
 var seasons = map[string]int{"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 func seasonPeriod(y int, name string) period {
@@ -100,8 +100,8 @@ func asDay(w word) (int, bool) {
 	return d, d >= 1 && d <= 31
 }
 
-// calendar reads a period that stands at the head of words: 2024, March 2024,
-// 30 June 2024, 2024-03-05, Q2 2024, second quarter of 2024.
+// calendar reads a period at the start of words: 2024, March 2024, 30 June 2024, 2024-03-05, Q2 2024, second quarter of
+// 2024.
 func calendar(ws []word) (period, int) {
 	if len(ws) == 0 {
 		return period{}, 0
@@ -224,7 +224,7 @@ func yearNext(at func(int) word, i int) bool {
 	return ok
 }
 
-// inYear gives a yearless period the year of another.
+// inYear adds the year of another period to a period without one.
 func (p period) inYear(y int) period {
 	switch {
 	case !p.yearless:
@@ -246,8 +246,8 @@ func (p period) year() (int, bool) {
 	return y, err == nil
 }
 
-// datePhrase reads a period with the words that bound it: in 2024, since July
-// 2023, after 30 June 2024, between January and March 2024, last 6 months.
+// datePhrase reads a period with the words around it: in 2024, since July 2023, after 30 June 2024, between January and
+// March 2024, last 6 months.
 func datePhrase(ws []word) (period, int) {
 	at := func(i int) string {
 		if i < len(ws) {
@@ -289,7 +289,7 @@ func datePhrase(ws []word) (period, int) {
 	return p, i + n
 }
 
-// relative reads last 6 months, past year, this quarter, last month.
+// relative reads "last 6 months", "past year", "this quarter", "last month".
 func relative(ws []word) (period, int) {
 	if len(ws) > 0 && (ws[0].low == "today" || ws[0].low == "yesterday") {
 		rel := "this"
@@ -335,7 +335,7 @@ func relative(ws []word) (period, int) {
 	return period{}, 0
 }
 
-// spanned reads between A and B, from A to B.
+// spanned reads "between A and B" and "from A to B".
 func spanned(ws []word) (period, int) {
 	if len(ws) < 4 || ws[0].low != "between" && ws[0].low != "from" {
 		return period{}, 0
@@ -361,7 +361,7 @@ func spanned(ws []word) (period, int) {
 	return period{from: a.from, to: b.to, words: a.words + " to " + b.words}, 2 + n + m
 }
 
-// bounded reads after, since, before, until.
+// bounded reads "after", "since", "before" and "until".
 func bounded(ws []word) (period, int) {
 	if len(ws) < 2 {
 		return period{}, 0
@@ -401,7 +401,7 @@ func bounded(ws []word) (period, int) {
 	return p.bounded(kind), i
 }
 
-// bounded is what begins or ends at a period.
+// bounded returns the period that begins or ends at another.
 func (p period) bounded(kind string) period {
 	switch kind {
 	case "after", "later":
@@ -416,8 +416,7 @@ func (p period) bounded(kind string) period {
 	return period{to: p.to, words: "until " + p.words}
 }
 
-// resolve gives a relative period its days: counted from the latest day in the
-// data, never from today.
+// resolve computes the days of a relative period, counted from the latest day in the data, never from today.
 func (p period) resolve(c *column) (period, bool) {
 	last, err := time.Parse(time.DateOnly, c.max)
 	if p.relative == "" && !p.yearless {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// decline says why a question is not answered, and what could be asked instead:
-// questions that were run and had an answer.
+// decline says why a question is not answered, and suggests questions that were run and had an answer.
 func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string,
 	answer bool) (*reading, error) {
 	if !answer {
@@ -32,8 +31,8 @@ func (pn *Planner) decline(ctx context.Context, sources []string, source, words,
 	}}, nil
 }
 
-// nearby are three suggestions, those first that share words with the question; for
-// a question about a cause, those that show where a figure changed.
+// nearby returns three suggestions, first those that share words with the question. For a question about a cause, it
+// first returns those that show where a figure changed.
 func (pn *Planner) nearby(ctx context.Context, sources []string, question string) ([]string, error) {
 	var each [][]string
 	var firstErr error
@@ -76,7 +75,7 @@ func (pn *Planner) nearby(ctx context.Context, sources []string, question string
 var greetings = set("hi hello hey hallo hola ola moin servus yo greetings howdy")
 var thanks = set("thanks thank thx ty cheers great perfect nice cool ok okay bye goodbye")
 
-// smallTalk answers what is no question.
+// smallTalk answers input that is not a question, such as a greeting.
 func smallTalk(q string) (string, bool) {
 	ws, _ := tokenize(q)
 	if len(ws) == 0 {
@@ -121,7 +120,7 @@ var writeAnywhere = regexp.MustCompile(
 	`(?i)\b(drop\s+(table|database|view|index|column|schema)|delete\s+from|insert\s+into|truncate\s+table|` +
 		`alter\s+table|update\s+\S+\s+set)\b`)
 
-// refusal is for wishes to change data.
+// refusal answers requests to change data.
 func refusal(q string) (string, bool) {
 	const words = "I only read: nothing can be changed, added or deleted from here, and no SQL was run."
 	if writeAnywhere.MatchString(q) {
@@ -148,7 +147,7 @@ func refusal(q string) (string, bool) {
 	return "", false
 }
 
-// foreignWords answers in a language that the planner recognises but does not speak.
+// foreignWords answers a question in a language that the planner recognises but does not understand.
 func foreignWords(q string) (string, bool) {
 	ws, _ := tokenize(q)
 	best, bestN := "", 0
@@ -208,12 +207,11 @@ var (
 	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
 )
 
-// namedCause is "cause" or "reason" as a noun that is grouped by or ranked.
+// namedCause matches "cause" or "reason" as a noun that is grouped by or ranked.
 var namedCause = regexp.MustCompile(
 	`(?i)\b(by|per|each|every|common|frequent|which|different|and)\s+(causes?|reasons?)\b`)
 
-// namesCause reports whether a question means a column that is called cause or reason, and
-// asks for no cause.
+// namesCause reports whether a question refers to a column called cause or reason, rather than asking why.
 func (p *profile) namesCause(q string) bool {
 	return (p.words["cause"] || p.words["reason"]) && namedCause.MatchString(q) &&
 		!causes.MatchString(namedCause.ReplaceAllString(q, ""))
@@ -222,7 +220,7 @@ func (p *profile) namesCause(q string) bool {
 const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a " +
 	"figure changed, which is not a cause."
 
-// futureOrOpinion is for what no database holds.
+// futureOrOpinion matches questions about the future or opinions, which no database answers.
 func futureOrOpinion(q string) (string, bool) {
 	switch {
 	case futures.MatchString(q):

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// How much a figure changed between two periods: "how much did revenue grow from
-// September to October", "the difference in fees between 2023 and 2024". The answer has
-// both figures and the difference, for each group where one is named.
+// How much a figure changed between two periods: "how much did revenue grow from September to October", "the difference
+// in fees between 2023 and 2024". The answer has both figures and the difference, for each group if the question names
+// one.
 
-// moveVerbs say that a figure changed, moveNouns name the change; with the way it went.
+// moveVerbs are verbs of change and moveNouns are nouns of change, each with its direction.
 var (
 	moveVerbs = map[string]int{
 		"grow": 1, "grew": 1, "grown": 1, "rise": 1, "rose": 1, "risen": 1, "increase": 1, "increased": 1, "improve": 1,
@@ -31,8 +31,8 @@ func moveWord(w word) bool {
 	return verb || noun
 }
 
-// movement finds the word that asks how much a figure changed. Over a row of periods,
-// such as months, it asks for a development instead.
+// movement finds the word that asks how much a figure changed. Over a series of periods, such as months, it asks for a
+// development instead.
 func (ps *parser) movement() {
 	seen := map[string]bool{}
 	for i, w := range ps.ws {
@@ -64,8 +64,8 @@ func (ps *parser) movement() {
 	}
 }
 
-// moves reports whether the verb at i says what a figure did: "how much did revenue
-// grow", but not "how much wheat did we grow".
+// moves reports whether the verb at i says how a figure changed: "how much did revenue grow", but not "how much wheat
+// did we grow".
 func (ps *parser) moves(i int) bool {
 	if set("we they i you he she it")[ps.at(i-1)] {
 		return false
@@ -78,7 +78,7 @@ func (ps *parser) moves(i int) bool {
 	return (ps.which || ps.at(0) == "which") && ps.at(i+1) == "most"
 }
 
-// fromTo reads two periods that a figure is compared in: "from September to October".
+// fromTo reads two periods to compare: "from September to October".
 func fromTo(ws []word) (a, b period, n int) {
 	if len(ws) < 4 || ws[0].low != "between" && ws[0].low != "from" {
 		return a, b, 0
@@ -104,7 +104,7 @@ func calendarOrRelative(ws []word) (period, int) {
 	return calendar(ws)
 }
 
-// comparedPeriods takes "from A to B" at i for two periods, where a change is asked for.
+// comparedPeriods reads "from A to B" at i as two periods if the question asks for a change.
 func (ps *parser) comparedPeriods(i int) int {
 	if ps.moveAt < 0 {
 		return 0
@@ -120,7 +120,7 @@ func (ps *parser) comparedPeriods(i int) int {
 	return n
 }
 
-// settleMovement decides, once the periods are known, whether a change is what is asked for.
+// settleMovement decides, once the periods are known, whether the question asks for a change.
 func (ps *parser) settleMovement() {
 	if ps.moveAt < 0 {
 		return
@@ -143,8 +143,7 @@ func (ps *parser) settleMovement() {
 	}
 }
 
-// movedPeriods settles the two periods of a change: those that are stated, or the stated
-// one and the one before it.
+// movedPeriods chooses the two periods of a change: those that are stated, or the stated one and the one before it.
 func (ps *parser) movedPeriods(pl *plan) *declined {
 	its := ps.nouns(itPeriod)
 	date := ps.dateFor(pl)

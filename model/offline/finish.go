@@ -84,8 +84,7 @@ func (ps *parser) newRows(pl *plan) bool {
 		(ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
 }
 
-// alternatives declines an "or" between conditions on different columns: conditions
-// are only ever joined by "and".
+// alternatives declines an "or" between conditions on different columns, because conditions are only joined by "and".
 func (ps *parser) alternatives() *declined {
 	for k := range ps.ws {
 		if ps.at(k) != "or" {
@@ -176,7 +175,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 	return pl, nil
 }
 
-// fillList chooses the columns that a list of rows shows.
+// fillList chooses the columns to show for a list of rows.
 func (pl *plan) fillList() {
 	named := pl.show
 	pl.show = nil
@@ -217,7 +216,7 @@ func (pl *plan) fillList() {
 	}
 }
 
-// asksIn reports whether a question asks for a figure itself: the longest rental in days.
+// asksIn reports whether a question asks for a figure itself: "the longest rental in days".
 func (ps *parser) asksIn(c *column) bool {
 	last := len(ps.ws) - 1
 	return ps.at(last-1) == "in" &&
@@ -226,7 +225,7 @@ func (ps *parser) asksIn(c *column) bool {
 		})
 }
 
-// naming is the key of a table, or the first column whose values are all different.
+// naming returns the key of a table, or the first column whose values are all different.
 func (t *table) naming() *column {
 	if t.key != nil {
 		return t.key
@@ -244,7 +243,7 @@ func (t *table) naming() *column {
 	return nil
 }
 
-// name gives every column of the result a name of its own.
+// name gives every column of the result a unique name.
 func (pl *plan) name() {
 	taken := map[string]bool{}
 	unique := func(s string) string {
@@ -287,7 +286,7 @@ func (pl *plan) name() {
 	}
 }
 
-// describe is a measure in words.
+// describe returns a measure in words.
 func (m measure) describe() string {
 	what := ""
 	if m.col != nil {

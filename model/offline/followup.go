@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// leans reports whether a question continues the one before: it refers to it, or is too short to stand alone.
+// leans reports whether a question continues the previous one: it refers to it, or is too short to stand alone.
 func leans(ws []word) bool {
 	return refers(ws) || len(ws) > 0 && len(ws) <= 3 && !opens[ws[0].low]
 }
 
-// opens begin a question that stands alone, unless it points at the one before.
+// opens are words that begin an independent question, unless it points back to the previous one.
 var opens = set("what how show draw plot make give")
 
-// refers reports whether the words of a question point at the answer before.
+// refers reports whether the words of a question refer to the previous answer.
 func refers(ws []word) bool {
 	if len(ws) == 0 {
 		return false
@@ -40,8 +40,8 @@ func refers(ws []word) bool {
 	})
 }
 
-// anew is the plan of a question that is whole by itself, though it begins as a follow-up
-// may: it has a figure and says by what, as "top five customers by revenue" does.
+// anew returns the plan of a question that is complete, although it begins like a follow-up: it has a figure and a
+// grouping, as in "top five customers by revenue".
 func (p *profile) anew(q string, ws []word) *plan {
 	if continues[ws[0].low] || slices.ContainsFunc(ws, func(w word) bool { return pointing[w.low] }) {
 		return nil
@@ -53,22 +53,22 @@ func (p *profile) anew(q string, ws []word) *plan {
 	return pl
 }
 
-// continues begin a question that goes on from the one before; pointing points at it.
+// continues are words that begin a follow-up; pointing are words that refer to the previous question.
 var (
 	continues = set("and only just but now instead same sort also without excluding except by per split break as " +
 		"plus then or not order group what how")
 	pointing = set("it that those them this these instead same again")
 )
 
-// small words of follow-ups, which carry nothing else.
+// small are words of follow-ups that carry no other meaning.
 var followFiller = set(
 	`only just now instead same again too please one ones first what about how and but it that those them now as well
 	make
 	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data
 	result results`)
 
-// follow reads a question as a change to the plan before: it keeps the measure,
-// the groups and the filters, and changes only what it names.
+// follow reads a question as a change to the previous plan. It keeps the measure, the groups and the filters, and
+// changes only what the question names.
 func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 	ps := newParser(p, q)
 	ps.prev = before
@@ -96,7 +96,7 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 	return pl, d, len(ps.items)
 }
 
-// followKeyword keeps words that the rules still want.
+// followKeyword reports whether other rules still need a keyword.
 func (ps *parser) followKeyword(i int) bool {
 	switch ps.ws[i].low {
 	case "how":
@@ -112,7 +112,7 @@ func (ps *parser) followKeyword(i int) bool {
 	return false
 }
 
-// merge applies what a follow-up names to the plan before.
+// merge applies what a follow-up names to the previous plan.
 func (ps *parser) merge(pl *plan) *declined {
 	changed := ps.chart != ""
 	if ps.chart != "" {
@@ -180,7 +180,7 @@ func (ps *parser) merge(pl *plan) *declined {
 	return ps.leftovers(pl)
 }
 
-// newMeasure replaces what is computed.
+// newMeasure replaces the computed figure.
 func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 	cols := ps.measureColumns()
 	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0
@@ -243,7 +243,7 @@ func filterColumns(fs []filter) []*column {
 	return out
 }
 
-// newDims replaces the groups, or adds to them where the question says so.
+// newDims replaces the groups, or adds to them if the question says so.
 func (ps *parser) newDims(pl *plan) (*declined, bool) {
 	if pl.kind == kindList && ps.grouped() {
 		if len(pl.dims) > 0 {
@@ -286,7 +286,7 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 	return nil, true
 }
 
-// newFilters adds conditions; one on the same column replaces the old one.
+// newFilters adds conditions; a condition replaces an older one on the same column.
 func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 	fresh := &plan{
 		p: ps.p, base: pl.base, measures: slices.Clone(pl.measures), dims: slices.Clone(pl.dims), kind: pl.kind,

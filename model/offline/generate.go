@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/internal/localschema"
 )
 
-// SQL is the statement that answers a question about a source, without running it.
-// A question that is not understood is an error with code InvalidRequest, whose
-// message says why.
+// SQL returns the statement that answers a question about a source, without running it. If the question is not
+// understood, it returns an error with code InvalidRequest whose message says why.
 func (pn *Planner) SQL(ctx context.Context, source, question string) (string, error) {
 	r, err := pn.understand(ctx, []string{source}, alone(cut(question, maxQuestion)))
 	if err != nil {
@@ -19,8 +18,7 @@ func (pn *Planner) SQL(ctx context.Context, source, question string) (string, er
 	return r.statement()
 }
 
-// SQL is Planner.SQL for files in the browser, of which only a schema is known: in
-// the dialect of DuckDB.
+// SQL works like Planner.SQL for files in the browser, of which only the schema is known. The dialect is DuckDB's.
 func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
 	seen := &lookedAt{
 		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]Result{}, looks: mostLooks,
