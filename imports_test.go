@@ -146,6 +146,33 @@ func TestArrowsPointInward(t *testing.T) {
 	}
 }
 
+// TestMarketCanBeRemoved checks that only the wiring imports the module of charts and markets: without its lines in
+// cmd/footnote, the program builds without the module.
+func TestMarketCanBeRemoved(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name := strings.TrimPrefix(pkg, module)
+		if within(name, "/market") || wiresMarket[name] {
+			continue
+		}
+		for dep := range strings.FieldsSeq(imports) {
+			if within(strings.TrimPrefix(dep, module), "/market") {
+				t.Errorf("%s imports %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// wiresMarket lists the packages that may import packages below /market.
+var wiresMarket = map[string]bool{"/cmd/footnote": true, "/test/bench": true, "/httpapi": true}
+
+// within reports whether a package is another one or below it.
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
 func TestOnePackageImportsTheVendor(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {

@@ -725,6 +725,10 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
+// DemoMarket is the name of the demo's market in the data folder. A file of this name that market.store names is
+// generated when it is missing.
+const DemoMarket = "demo-market.db"
+
 // Invalid is an error that only another setting or argument helps against. Commands exit with the code for wrong
 // usage.
 type Invalid struct{ Err error }

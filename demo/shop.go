@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the engine the shop is written with
+	_ "modernc.org/sqlite"
 )
 
 // schema is the shop's DDL. Its comments are stored in the file, for people and tools that read the schema. Money is

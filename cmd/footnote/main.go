@@ -17,7 +17,10 @@ import (
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/sandbox"
+	marketcmd "github.com/footnotehq/footnote/market/command"
+	"github.com/footnotehq/footnote/market/install"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -71,21 +74,21 @@ type streams struct {
 type cli struct {
 	settings `embed:""`
 
-	Serve     serveCmd    `cmd:"" help:"Serve the HTTP doors."`
-	Demo      demoCmd     `cmd:"" help:"Create the demo shop and serve it."`
-	Ask       askCmd      `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
-	Query     queryCmd    `cmd:"" help:"Run one SQL statement as the analyst would."`
-	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
-	Keys      keysCmd     `cmd:"" help:"Create, list and revoke API keys."`
-	Export    exportCmd   `cmd:"" help:"Write all conversations to a file."`
-	Import    importCmd   `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`
-	Forget    forgetCmd   `cmd:"" help:"Delete everything of a user: conversations, results, drawings, files."`
-	Market    marketCmd   `cmd:"" help:"Load market data for charts."`
-	Migrate   migrateCmd  `cmd:"" help:"Upgrade the stored conversations to this version."`
-	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
-	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
-	SeedDemo  seedDemoCmd `cmd:"" name:"seed-demo" help:"Write the demo shop database to a file."`
-	Version   versionCmd  `cmd:"" help:"Print the version."`
+	Serve     serveCmd         `cmd:"" help:"Serve the HTTP doors."`
+	Demo      demoCmd          `cmd:"" help:"Create the demo shop and serve it."`
+	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
+	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`
+	Verify    verifyCmd        `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Keys      keysCmd          `cmd:"" help:"Create, list and revoke API keys."`
+	Export    exportCmd        `cmd:"" help:"Write all conversations to a file."`
+	Import    importCmd        `cmd:"" help:"Import conversations from an export, or from messages of the Messages API."`
+	Forget    forgetCmd        `cmd:"" help:"Delete everything of a user: conversations, results, drawings, files."`
+	Market    marketcmd.Market `cmd:"" help:"Load market data for charts."`
+	Migrate   migrateCmd       `cmd:"" help:"Upgrade the stored conversations to this version."`
+	Doctor    doctorCmd        `cmd:"" help:"Check key, model, sources, read-only and disk."`
+	FakeModel fakeCmd          `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
+	SeedDemo  seedDemoCmd      `cmd:"" name:"seed-demo" help:"Write the demo shop database to a file."`
+	Version   versionCmd       `cmd:"" help:"Print the version."`
 }
 
 // settings are the flags of every command.
@@ -114,6 +117,9 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Vars{"scenarios": strings.Join(modeltest.Builtins(), ", ")},
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.Bind(env(environ)),
+		kong.Bind(marketcmd.Env{
+			Config: func() (config.Config, error) { return c.load(environ, nil) }, In: std.in, Out: std.out, Err: std.err,
+		}),
 	)
 	if err != nil {
 		panic(err) // a bug in the command line declared in this file
@@ -144,6 +150,9 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 	}
 	return code
 }
+
+// modules lists the optional parts of the program; see also cli.
+func modules() []module.Module { return []module.Module{install.Module()} }
 
 // env is the environment of the process.
 type env []string

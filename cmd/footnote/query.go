@@ -12,6 +12,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -73,7 +74,7 @@ func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) erro
 		}
 	case err == nil:
 		printTable(std.out, res, terminalWidth(std.out))
-		fmt.Fprintf(std.err, "%s in %s\n", app.Counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
+		fmt.Fprintf(std.err, "%s in %s\n", doctor.Counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
 	}
 	switch {
 	case err != nil:

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool/chart"
 )
@@ -295,7 +295,7 @@ func (s *screen) footnotes(a *answerJSON) {
 		fmt.Fprintln(s.out)
 	}
 	for _, id := range sortedKeys(inTable) {
-		fmt.Fprintf(s.out, "    and %s of the table, each a cell of %s\n", app.Counted(inTable[id], "number"), id)
+		fmt.Fprintf(s.out, "    and %s of the table, each a cell of %s\n", doctor.Counted(inTable[id], "number"), id)
 	}
 	for _, u := range a.Unresolved {
 		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))

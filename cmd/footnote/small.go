@@ -88,7 +88,7 @@ func (cmd *demoCmd) Run(ctx context.Context, s *settings, e env, std streams) er
 		}
 	}
 	if c.Market.Store == "" {
-		c.Market.Store = config.Secret(filepath.Join(c.Data, app.DemoMarket))
+		c.Market.Store = config.Secret(filepath.Join(c.Data, config.DemoMarket))
 	}
 	return serve(ctx, c, std, func(address string) {
 		fmt.Fprintf(std.err, `

@@ -10,6 +10,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/store/transfer"
@@ -48,7 +49,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err = errors.Join(err, finish(err == nil)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "exported %s\n", app.Counted(n.Streams, "stream"))
+	fmt.Fprintf(std.err, "exported %s\n", doctor.Counted(n.Streams, "stream"))
 	if n.Unreadable > 0 {
 		fmt.Fprintf(std.err, "%d events or results cannot be read. Damaged events are exported as they are stored, "+
 			"damaged results are left out; footnote doctor --log names them\n", n.Unreadable)
@@ -145,7 +146,7 @@ func (cmd *importCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	n, err := transfer.Import(ctx, log.(store.Movable), in, progress(std.err))
-	fmt.Fprintf(std.err, "imported %s; %s there already\n", app.Counted(n.Streams, "stream"), countWere(n.There))
+	fmt.Fprintf(std.err, "imported %s; %s there already\n", doctor.Counted(n.Streams, "stream"), countWere(n.There))
 	return err
 }
 
@@ -155,7 +156,7 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, c, app.Options{Version: version, Logger: app.NewLogger(std.err, c, "error")})
+	a, err := app.Open(ctx, c, app.Options{Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, "error")})
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 		fmt.Fprintf(std.err, "line %d: %s\n", line, app.OneLine(why))
 	})
 	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n",
-		app.Counted(n.Streams, "conversation"), countWere(n.There), app.Counted(bad, "line"))
+		doctor.Counted(n.Streams, "conversation"), countWere(n.There), doctor.Counted(bad, "line"))
 	if err == nil && bad > 0 {
 		return &exit{code: exitFailed}
 	}

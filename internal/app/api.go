@@ -25,10 +25,9 @@ func (a *App) API() (*httpapi.Server, error) {
 	statements := &generator{App: a}
 	a.onClose(statements.close)
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
-	api, err := httpapi.New(httpapi.Options{
+	o := httpapi.Options{
 		SideJob: a.sideJob, Queried: a.queried,
-		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards,
-		Market: a.market,
+		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
 		Access: a.allowed(),
 		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
@@ -38,7 +37,11 @@ func (a *App) API() (*httpapi.Server, error) {
 		Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Watch:   a.watch(),
 		Streams: open.streams, StreamsPerUser: open.perUser, Connections: open.connections,
-	})
+	}
+	for _, m := range a.modules {
+		m.Serve(&o)
+	}
+	api, err := httpapi.New(o)
 	if err != nil {
 		return nil, err
 	}

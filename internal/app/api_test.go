@@ -20,8 +20,10 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/internal/sandbox"
+	"github.com/footnotehq/footnote/market/install"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
 )
@@ -54,7 +56,9 @@ func newRig(t *testing.T, folder string, change ...func(*config.Config)) *rig {
 	for _, f := range change {
 		f(&c)
 	}
-	a, err := New(t.Context(), c, Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	a, err := New(t.Context(), c, Options{
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Modules: []module.Module{install.Module()},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,10 @@ import (
 	"github.com/footnotehq/footnote/hub/relay"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/apikey"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/ledger/usage"
-	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/board"
-	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
@@ -73,14 +71,12 @@ type App struct {
 	traces     *telemetry.Traces // nil when runs are not traced
 	assistants []*agent.Assistant
 	assistant  *agent.Assistant      // the default one
-	market     market.Market         // nil when not configured
 	workspaces *workspace.Workspaces // nil when no folder is configured for them
-	boards     *board.Boards         // drawings on charts
-	prices     *drawing.Prices       // of the market; nil when there is none
-	unconfined error                 // why the coder cannot run commands; nil when it can
-	relay      *relay.Relay          // nil when no other server shares the store
-	engine     *agent.Engine         // nil when this process drives no runs
-	ring       *apikey.Ring          // the API keys in the store
+	modules    []*module.Opened
+	unconfined error         // why the coder cannot run commands; nil when it can
+	relay      *relay.Relay  // nil when no other server shares the store
+	engine     *agent.Engine // nil when this process drives no runs
+	ring       *apikey.Ring  // the API keys in the store
 	opened     atomic.Pointer[opened]
 	inbox      audit.Inbox  // for the audit: what the log does not hold
 	audit      *audit.Audit // nil when this process drives no runs
@@ -91,9 +87,10 @@ type App struct {
 type Options struct {
 	Version string
 	// Folder is the folder of the conversations within the data folder, and File says how to open their file.
-	Folder string
-	File   sqlite.Options
-	Logger *slog.Logger // default: discards
+	Folder  string
+	File    sqlite.Options
+	Logger  *slog.Logger    // default: discards
+	Modules []module.Module // the optional parts of the program
 	// Progress is called while files load; it may be nil.
 	Progress func(source, table string, rows int64)
 	// Out is where the audit writes when log_output is stdout. If it is nil, the audit goes to its file alone.
@@ -175,10 +172,9 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := a.connect(); err != nil {
 		return nil, err
 	}
-	if err := a.openMarket(); err != nil {
+	if err := a.openModules(ctx, o.Modules); err != nil {
 		return nil, err
 	}
-	a.openBoards()
 	if a.assistants, err = a.allAssistants(ctx); err != nil {
 		return nil, err
 	}
@@ -543,6 +539,21 @@ func (a *App) describe() string {
 // sortCites sorts footnotes by their position in the text.
 func sortCites(cites []footnote.Cite) {
 	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
+}
+
+// openModules opens the optional parts of the program.
+func (a *App) openModules(ctx context.Context, list []module.Module) error {
+	for _, m := range list {
+		opened, err := m.Open(ctx, module.Env{
+			Config: a.cfg, Log: a.store, Hub: a.hub, Tiers: a.tiers(), Logger: a.log,
+		})
+		if err != nil {
+			return err
+		}
+		a.modules = append(a.modules, opened)
+		a.onClose(opened.Close)
+	}
+	return nil
 }
 
 // Engine returns the engine that drives the runs; it is nil after Open.

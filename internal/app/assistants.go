@@ -31,7 +31,10 @@ func (a *App) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []*agent.Assistant{analyst, a.explore(), coder, a.chartAnalyst()}
+	all := []*agent.Assistant{analyst, a.explore(), coder}
+	for _, m := range a.modules {
+		all = append(all, m.Assistants...)
+	}
 	for _, as := range all {
 		specs := make([]tool.Spec, len(as.Tools))
 		for i, t := range as.Tools {

@@ -18,6 +18,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -26,6 +27,7 @@ import (
 type DoctorOptions struct {
 	Online   bool // contact the model's server, the issuer of tokens, and databases on other machines
 	Log      bool // read all conversations
+	Modules  []module.Module
 	Logger   *slog.Logger
 	Progress func(source, table string, rows int64) // of loading files; may be nil
 }
@@ -61,7 +63,9 @@ func Doctor(ctx context.Context, c config.Config, o DoctorOptions) []doctor.Chec
 	checks = append(checks, checkModel(ctx, c, o)...)
 	checks = append(checks, checkTraces(c)...)
 	checks = append(checks, checkSources(ctx, c, scope, o)...)
-	checks = append(checks, checkMarket(ctx, c, scope)...)
+	for _, m := range o.Modules {
+		checks = append(checks, m.Check(ctx, c, scope)...)
+	}
 	return append(checks, checkCoder(ctx, c)...)
 }
 
@@ -229,7 +233,7 @@ func checkSchema(ctx context.Context, what string, src source.Source) []doctor.C
 	case len(s.Tables) == 0:
 		return []doctor.Check{doctor.Warn(what, "has no tables")}
 	}
-	checks := []doctor.Check{doctor.OK(what, Counted(len(s.Tables), "table"))}
+	checks := []doctor.Check{doctor.OK(what, doctor.Counted(len(s.Tables), "table"))}
 	noted := 0
 	for _, t := range s.Tables {
 		if t.Comment == "" {
@@ -241,15 +245,7 @@ func checkSchema(ctx context.Context, what string, src source.Source) []doctor.C
 		checks = append(checks, doctor.OK(what, "table "+t.FullName()+": "+t.Comment))
 	}
 	if more := noted - maxNotedTables; more > 0 {
-		checks = append(checks, doctor.OK(what, "notes on "+Counted(more, "more table")+" in list_tables"))
+		checks = append(checks, doctor.OK(what, "notes on "+doctor.Counted(more, "more table")+" in list_tables"))
 	}
 	return checks
-}
-
-// Counted returns a number of things in words: "1 row", "2 rows".
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

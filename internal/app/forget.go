@@ -4,67 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/store"
 )
 
-// Forgotten counts a person's deleted data.
-type Forgotten struct {
-	conversations, boards, uploads, trades int
-	market                                 bool // a market is configured, so there can be trades
-}
-
-func (f Forgotten) String() string {
-	words := fmt.Sprintf("%s, drawings on %s, %s", Counted(f.conversations, "conversation"), Counted(f.boards, "chart"),
-		Counted(f.uploads, "upload"))
-	if f.market {
-		words += ", " + Counted(f.trades, "trade")
-	}
-	return words
-}
-
-// Forget deletes a person's data. It stops an active run, and also deletes anything the run or a second device
-// adds meanwhile. It continues after something cannot be deleted.
-func (a *App) Forget(ctx context.Context, p footnote.Principal) (gone Forgotten, err error) {
+// Forget deletes a user's data and returns in words how much that was. It stops an active run, and also deletes
+// anything the run or a second device adds meanwhile. It continues after something cannot be deleted.
+func (a *App) Forget(ctx context.Context, p footnote.Principal) (deleted string, err error) {
 	if err := a.usage.Settle(ctx); err != nil { // keep the usage numbers
-		return gone, err
+		return "nothing", err
 	}
+	conversations := 0
 	for {
 		n, failed := a.forgetConversations(ctx, p)
-		boards, failedToo := a.boards.Forget(ctx, p)
-		gone.conversations, gone.boards = gone.conversations+n, gone.boards+boards
-		if err = errors.Join(failed, failedToo); n+boards == 0 || ctx.Err() != nil {
+		if conversations, err = conversations+n, failed; n == 0 || ctx.Err() != nil {
 			break
 		}
 	}
-	var failed, failedToo error
-	gone.uploads, failed = a.catalog.Forget(p)
-	gone.trades, gone.market, failedToo = forgetTrades(ctx, string(a.cfg.Market.Store), p)
-	return gone, errors.Join(err, failed, failedToo)
-}
-
-// forgetTrades deletes a person's trade journal; there is none without a market.
-func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n int, there bool, err error) {
-	if where == "" {
-		return 0, false, nil
+	uploads, failed := a.catalog.Forget(p)
+	err = errors.Join(err, failed)
+	words := []string{doctor.Counted(conversations, "conversation"), doctor.Counted(uploads, "upload")}
+	for _, m := range a.modules {
+		more, failed := m.Forget(ctx, p)
+		words, err = append(words, more...), errors.Join(err, failed)
 	}
-	if !config.PostgresURL(where) {
-		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
-			return 0, false, nil
-		}
-	}
-	store, err := OpenMarketStore(ctx, where)
-	if err != nil {
-		return 0, true, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	n, err = store.Forget(ctx, p.Org, p.User)
-	return n, true, err
+	return strings.Join(words, ", "), err
 }
 
 // forgetConversations deletes all conversations it can: a workspace may be in another server's folder.
@@ -90,7 +58,7 @@ func (a *App) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 				if left++; a.store.Ping(ctx) != nil {
 					return n, err // the next ones would fail as well
 				}
-				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", Counted(left, "conversation"),
+				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", doctor.Counted(left, "conversation"),
 					head.ID, err)
 			}
 		}

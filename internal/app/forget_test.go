@@ -10,9 +10,11 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/market/install"
+	"github.com/footnotehq/footnote/market/open"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/store/inspect"
 )
@@ -20,7 +22,7 @@ import (
 // forgetUser deletes the data of a user of acme, as the command does, and returns what was deleted.
 func forgetUser(t *testing.T, c config.Config, user string) (string, error) {
 	t.Helper()
-	a, err := Open(t.Context(), c, Options{})
+	a, err := Open(t.Context(), c, Options{Modules: []module.Module{install.Module()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func forgetUser(t *testing.T, c config.Config, user string) (string, error) {
 	if cerr := a.Close(t.Context()); cerr != nil {
 		t.Error(cerr)
 	}
-	return gone.String(), err
+	return gone, err
 }
 
 // TestForget checks that Forget deletes one user's data and nothing of anybody else's.
@@ -54,15 +56,10 @@ func TestForget(t *testing.T) {
 			}
 		}
 		g.as(bobsKey, "POST", "/api/conversations", in("text", "How many customers are there?"), 202)
-		for _, p := range people {
+		for _, key := range []string{adasKey, bobsKey} {
 			for _, symbol := range []string{"EURUSD", "XAUUSD"} {
-				line := drawing.Drawing{Type: drawing.HorizontalLine, Symbol: symbol, Timeframe: "1h", Price: new(1.1)}
-				if _, err := g.app.boards.Put(t.Context(), p, line, 0, drawing.Cause{
-					By:   drawing.Human,
-					User: p.User,
-				}); err != nil {
-					t.Fatal(err)
-				}
+				g.as(key, "POST", "/api/drawings", in("drawing", in(
+					"type", "horizontal_line", "symbol", symbol, "timeframe", "1h", "price", 1.1)), 200)
 			}
 		}
 	})
@@ -85,8 +82,8 @@ func TestForget(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}
-	forget("2 conversations, drawings on 2 charts, 1 upload")
-	forget("0 conversations, drawings on 0 charts, 0 uploads")
+	forget("2 conversations, 1 upload, drawings on 2 charts")
+	forget("0 conversations, 0 uploads, drawings on 0 charts")
 	if left("uploads/*/*/*") != 1 || left("workspaces/*/notes.txt") != 0 {
 		t.Errorf("%d uploads and %d files of workspaces are left", left("uploads/*/*/*"),
 			left("workspaces/*/notes.txt"))
@@ -145,7 +142,7 @@ func TestForgetBesideAServer(t *testing.T) {
 		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
 		c.Store, c.Workspace, c.Coder.Allow = config.Secret(url), workspaces, []string{"Write"}
 	})
-	journals, err := OpenMarketStore(t.Context(), url)
+	journals, err := open.Store(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +176,7 @@ func TestForgetBesideAServer(t *testing.T) {
 	c.Data, c.Upstream, c.Model, c.Workspace = t.TempDir(), config.Offline, "offline", t.TempDir()
 	c.Store, c.Market.Store = config.Secret(url), config.Secret(url)
 	got, err := forgetUser(t, c, "ada")
-	if got != "2 conversations, drawings on 0 charts, 0 uploads, 2 trades" || err == nil ||
+	if got != "2 conversations, 0 uploads, drawings on 0 charts, 2 trades" || err == nil ||
 		!strings.Contains(err.Error(), "1 conversation cannot be deleted, the last of them "+wrote.Conversation) {
 		t.Fatal(got, err)
 	}

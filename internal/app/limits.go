@@ -70,7 +70,7 @@ func checkLimits(c config.Config) doctor.Check {
 		n    int
 	}{{"org", len(c.Limits.Orgs)}, {"role", len(c.Limits.Roles)}, {"user", len(c.Limits.Users)}} {
 		if group.n > 0 {
-			parts = append(parts, "for "+Counted(group.n, group.what))
+			parts = append(parts, "for "+doctor.Counted(group.n, group.what))
 		}
 	}
 	switch {

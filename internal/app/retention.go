@@ -10,7 +10,7 @@ import (
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
-	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
@@ -26,7 +26,7 @@ func (a *App) retention(note func(retention.Deleted) error, now func() time.Time
 	o := retention.Options{
 		Log:   a.store.(store.Movable),                      // every store of a server is Movable
 		Rules: rules, Logger: a.log, Before: a.usage.Settle, // keep the usage numbers
-		Note: note, Now: now, Document: board.IsBoard,
+		Note: note, Now: now, Document: a.isDocument,
 		Files: func(_ context.Context, rules retention.Rules, active map[retention.Person]bool) error {
 			return a.expireUploads(rules, active, now())
 		},
@@ -90,4 +90,9 @@ func (a *App) expireUploads(rules retention.Rules, active map[retention.Person]b
 		}
 		return others
 	})
+}
+
+// isDocument reports whether a log is a document of a module rather than a conversation.
+func (a *App) isDocument(head store.Stream) bool {
+	return slices.ContainsFunc(a.modules, func(m *module.Opened) bool { return m.Document(head) })
 }

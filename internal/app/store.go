@@ -200,13 +200,13 @@ func readLog(ctx context.Context, c config.Config, what string, log store.Store)
 		checks = append(checks, doctor.Fail(what, p.String()))
 	}
 	if report.More > 0 {
-		checks = append(checks, doctor.Fail(what, Counted(report.More, "more problem")))
+		checks = append(checks, doctor.Fail(what, doctor.Counted(report.More, "more problem")))
 	}
 	if err != nil {
 		return append(checks, doctor.Fail(what, OneLine(err)))
 	}
 	return append(checks, doctor.OK(what, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
-		Counted(report.Events, "event"), Counted(report.Streams, "stream"), Counted(report.Runs, "run"),
-		report.Unfinished, Counted(report.Calls, "call"), report.Cost.USD())),
-		doctor.OK(what, Counted(report.Balances, "balance")+" compared with what it says was used"))
+		doctor.Counted(report.Events, "event"), doctor.Counted(report.Streams, "stream"), doctor.Counted(report.Runs, "run"),
+		report.Unfinished, doctor.Counted(report.Calls, "call"), report.Cost.USD())),
+		doctor.OK(what, doctor.Counted(report.Balances, "balance")+" compared with what it says was used"))
 }

@@ -2,6 +2,10 @@
 // are checked make them.
 package doctor
 
+import (
+	"fmt"
+)
+
 // Check is one line of the table.
 type Check struct {
 	What, State, Detail string
@@ -32,3 +36,11 @@ func Skip(what, detail string) Check { return Check{what, skip, detail} }
 
 // Failed reports whether something does not work.
 func (c Check) Failed() bool { return c.State == fail }
+
+// Counted returns a number of things in words: "1 row", "2 rows".
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

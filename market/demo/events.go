@@ -99,8 +99,8 @@ const ahead = 21
 
 // calendar generates three years of past releases, and those still to come.
 func calendar() []market.Event {
-	from := time.Date(MarketEnds.Year()-hourYears, MarketEnds.Month(), MarketEnds.Day(), 0, 0, 0, 0, time.UTC)
-	to := MarketEnds.AddDate(0, 0, ahead)
+	from := time.Date(Ends.Year()-hourYears, Ends.Month(), Ends.Day(), 0, 0, 0, 0, time.UTC)
+	to := Ends.AddDate(0, 0, ahead)
 	var list []market.Event
 	for _, rel := range releases {
 		r := seed("calendar " + rel.currency + rel.title)
@@ -122,7 +122,7 @@ func calendar() []market.Event {
 			}
 			e.Forecast = new(rel.number(level))
 			actual := rel.number(level + rel.surprise*r.NormFloat64())
-			if at.Before(MarketEnds) {
+			if at.Before(Ends) {
 				e.Actual = new(actual)
 			}
 			previous = actual
@@ -194,7 +194,7 @@ func (p pair) positions(days []market.Candle) []market.COTReport {
 		rep.CommercialShort = int64(max(5000, 1.3*base+net/2))
 		rep.OpenInterest = max(rep.NonCommercialLong+rep.CommercialLong,
 			rep.NonCommercialShort+rep.CommercialShort) + int64(40_000*r.Float64()) + 20_000
-		if rep.Published.Before(MarketEnds) {
+		if rep.Published.Before(Ends) {
 			list = append(list, rep)
 		}
 	}
@@ -205,13 +205,13 @@ func (p pair) positions(days []market.Candle) []market.COTReport {
 func headlines(events []market.Event, bars []candles) []market.Headline {
 	var list []market.Headline
 	add := func(at time.Time, title string, currencies ...string) {
-		if at.Before(MarketEnds) {
+		if at.Before(Ends) {
 			list = append(list, market.Headline{
 				Time: at, Source: "Demo Wire (synthetic)", Title: title, Currencies: currencies, Synthetic: true,
 			})
 		}
 	}
-	since := MarketEnds.AddDate(0, 0, -minuteDays)
+	since := Ends.AddDate(0, 0, -minuteDays)
 	for _, e := range events {
 		if e.Actual == nil || e.Time.Before(since) {
 			continue

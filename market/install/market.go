@@ -1,4 +1,4 @@
-package app
+package install
 
 import (
 	"context"
@@ -12,73 +12,44 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/demo"
 	"github.com/footnotehq/footnote/market/feed"
-	"github.com/footnotehq/footnote/market/postgres"
+	"github.com/footnotehq/footnote/market/open"
 	"github.com/footnotehq/footnote/market/sqlite"
 )
 
-// DemoMarket is the file of the demo's market in the data folder. If a file of this name is missing, it is generated.
-const DemoMarket = "demo-market.db"
-
 // openMarket opens the configured market in the background, and retries while that fails: neither an unavailable
-// database nor the time to generate one delays the start of the server.
-func (a *App) openMarket() error {
-	where := string(a.cfg.Market.Store)
+// database nor the time to generate one delays the start of the server. Without one, it returns nil.
+func openMarket(c config.Config, log *slog.Logger) (m market.Market, close func() error, err error) {
+	where := string(c.Market.Store)
 	if where == "" {
-		return nil
+		return nil, func() error { return nil }, nil
 	}
 	data := newLazyMarket(func(ctx context.Context) (market.Store, error) {
-		if filepath.Base(where) == DemoMarket {
-			if err := inventMarket(ctx, where, a.log); err != nil {
+		if filepath.Base(where) == config.DemoMarket {
+			if err := inventMarket(ctx, where, log); err != nil {
 				return nil, err
 			}
 		}
-		return OpenMarketStore(ctx, where)
+		return open.Store(ctx, where)
 	})
 	data.start()
-	a.onClose(data.close)
-	prices, err := a.openFeed(data)
-	if err != nil {
-		return err
+	prices := market.Feed(&market.Replay{Data: data})
+	close = data.close
+	if where := string(c.Market.Feed); where != "" && where != config.Replay {
+		f, err := feed.Open(feed.Options{URL: where, Logger: log})
+		if err != nil {
+			return nil, nil, errors.Join(err, data.close())
+		}
+		prices, close = f, func() error { return errors.Join(f.Close(), data.close()) }
 	}
-	a.market = market.New(data, prices)
-	return nil
+	return market.New(data, prices), close, nil
 }
 
-// openFeed opens the configured price feed, which connects in the background.
-func (a *App) openFeed(data market.Data) (market.Feed, error) {
-	where := string(a.cfg.Market.Feed)
-	if where == "" || where == config.Replay {
-		return &market.Replay{Data: data}, nil
-	}
-	f, err := feed.Open(feed.Options{URL: where, Logger: a.log})
-	if err != nil {
-		return nil, err
-	}
-	a.onClose(f.Close)
-	return f, nil
-}
-
-// OpenMarketStore opens the database of a market.
-func OpenMarketStore(ctx context.Context, where string) (market.Store, error) {
-	var store market.Store
-	var err error
-	if config.PostgresURL(where) {
-		store, err = postgres.Open(ctx, where)
-	} else {
-		store, err = sqlite.Open(ctx, where)
-	}
-	if err != nil {
-		return nil, err // not a Store that holds a nil pointer
-	}
-	return store, nil
-}
-
-// checkMarket opens the market's database as the server would, but does not create a missing file.
-func checkMarket(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
+// check opens the market's database as the server would, but does not create a missing file.
+func check(ctx context.Context, c config.Config, scope doctor.Scope) []doctor.Check {
 	where := string(c.Market.Store)
 	if where == "" {
 		return nil
@@ -95,7 +66,7 @@ func checkMarket(ctx context.Context, c config.Config, scope doctor.Scope) []doc
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	store, err := OpenMarketStore(ctx, where)
+	store, err := open.Store(ctx, where)
 	if err != nil {
 		return []doctor.Check{doctor.Fail("market", footnote.MessageOf(err))}
 	}
@@ -106,7 +77,7 @@ func checkMarket(ctx context.Context, c config.Config, scope doctor.Scope) []doc
 	if len(symbols) == 0 {
 		return []doctor.Check{doctor.Warn("market", "no symbols; load candles with footnote market import")}
 	}
-	words := Counted(len(symbols), "symbol")
+	words := doctor.Counted(len(symbols), "symbol")
 	for _, s := range symbols {
 		if s.Synthetic {
 			return []doctor.Check{doctor.OK("market", words+", of which some are synthetic")}
@@ -149,7 +120,7 @@ func writeMarket(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := demo.LoadMarket(ctx, l, "local", "local"); err != nil {
+	if err := demo.Load(ctx, l, "local", "local"); err != nil {
 		return errors.Join(err, l.Rollback())
 	}
 	return l.Commit(ctx)

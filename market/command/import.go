@@ -1,4 +1,5 @@
-package main
+// Package command holds the commands about markets.
+package command
 
 import (
 	"context"
@@ -10,16 +11,26 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/app"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/importer"
+	"github.com/footnotehq/footnote/market/open"
 )
 
-type marketCmd struct {
-	Import marketImportCmd `cmd:"" help:"Load a CSV file: candles, the calendar, headlines, COT reports or a journal of trades."`
+// Env is what the commands use of the program.
+type Env struct {
+	Config   func() (config.Config, error) // with the settings of the command line
+	In       io.Reader
+	Out, Err io.Writer
 }
 
-type marketImportCmd struct {
+// Market is the command footnote market.
+type Market struct {
+	Import Import `cmd:"" help:"Load a CSV file: candles, the calendar, headlines, COT reports or a journal of trades."`
+}
+
+// Import is the command footnote market import.
+type Import struct {
 	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"Kind of data: candles, calendar, headlines, cot or trades."`
 	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
 	Symbol    string `help:"Symbol of the candles, and of other rows without one." placeholder:"SYMBOL"`
@@ -35,7 +46,7 @@ type marketImportCmd struct {
 }
 
 // Help is shown by footnote market import --help.
-func (marketImportCmd) Help() string {
+func (Import) Help() string {
 	return `Loads one file into the database of market.store. If the file has bad rows, they are listed with line
 and reason, and nothing is loaded (exit code 1); --skip-bad loads the others. Existing rows are
 replaced. A server may run meanwhile.
@@ -50,28 +61,25 @@ docs/market.md lists the columns of each kind.`
 const maxBadRows = 100
 
 // Run executes the command.
-func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
-	c, err := s.load(e, nil)
+func (cmd *Import) Run(ctx context.Context, e Env) (err error) {
+	c, err := e.Config()
 	if err != nil {
 		return err
 	}
 	if c.Market.Store == "" {
-		return &exit{
-			exitUsage, errors.New(
-				"market.store is not set; name the database with --set market.store=market.db or " +
-					"FOOTNOTE_MARKET_STORE"),
-		}
+		return &config.Invalid{Err: errors.New("market.store is not set; name the database with " +
+			"--set market.store=market.db or FOOTNOTE_MARKET_STORE")}
 	}
 	zone, err := time.LoadLocation(cmd.Zone)
 	if err != nil || cmd.Zone == "Local" {
-		return &exit{exitUsage, fmt.Errorf("--zone is %q, which is not a time zone such as Europe/London", cmd.Zone)}
+		return &config.Invalid{Err: fmt.Errorf("--zone is %q, which is not a time zone such as Europe/London", cmd.Zone)}
 	}
-	in, closeIn, err := cmd.open(std.in)
+	in, closeIn, err := cmd.open(e.In)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeIn()) }()
-	store, err := app.OpenMarketStore(ctx, string(c.Market.Store))
+	store, err := open.Store(ctx, string(c.Market.Store))
 	if err != nil {
 		return err
 	}
@@ -83,36 +91,36 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		Org:    cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad,
 		Currency: cmd.Currency,
 		Unread: func(columns []string) {
-			fmt.Fprintf(std.err, "ignored columns: %s\n", strings.Join(columns, ", "))
+			fmt.Fprintf(e.Err, "ignored columns: %s\n", strings.Join(columns, ", "))
 		},
-		Waiting:  func() { fmt.Fprintln(std.err, "waiting for the market database: another import is running") },
-		Progress: func(rows int) { fmt.Fprintf(std.err, "%d rows%s\n", rows, in.share()) },
+		Waiting:  func() { fmt.Fprintln(e.Err, "waiting for the market database: another import is running") },
+		Progress: func(rows int) { fmt.Fprintf(e.Err, "%d rows%s\n", rows, in.share()) },
 		Bad: func(line int, reason string) {
 			if bad++; bad <= maxBadRows {
-				fmt.Fprintf(std.err, "line %d: %s\n", line, reason)
+				fmt.Fprintf(e.Err, "line %d: %s\n", line, reason)
 			} else if bad == maxBadRows+1 {
-				fmt.Fprintln(std.err, "further bad rows are only counted")
+				fmt.Fprintln(e.Err, "further bad rows are only counted")
 			}
 		},
 	})
 	if err != nil {
 		if footnote.CodeOf(err) == footnote.InvalidRequest {
-			return &exit{exitUsage, errors.New(footnote.MessageOf(err))}
+			return &config.Invalid{Err: errors.New(footnote.MessageOf(err))}
 		}
 		return err
 	}
-	return cmd.report(std, rep)
+	return cmd.report(e.Out, rep)
 }
 
 // report reports the result of the import.
-func (cmd *marketImportCmd) report(std streams, rep importer.Report) error {
+func (cmd *Import) report(w io.Writer, rep importer.Report) error {
 	switch {
 	case rep.Rows == 0:
-		return &exit{exitFailed, errors.New("the file has no rows; nothing was loaded")}
+		return errors.New("the file has no rows; nothing was loaded")
 	case rep.Loaded == 0:
-		return &exit{exitFailed, fmt.Errorf("%d of %d rows cannot be loaded; nothing was loaded", rep.Bad, rep.Rows)}
+		return fmt.Errorf("%d of %d rows cannot be loaded; nothing was loaded", rep.Bad, rep.Rows)
 	}
-	_, err := fmt.Fprintf(std.out, "%d rows loaded, %d bad rows left out\n", rep.Loaded, rep.Bad)
+	_, err := fmt.Fprintf(w, "%d rows loaded, %d bad rows left out\n", rep.Loaded, rep.Bad)
 	return err
 }
 
@@ -136,7 +144,7 @@ func (c *measured) share() string {
 	return fmt.Sprintf(", %d%%", min(100, 100*c.read/c.size))
 }
 
-func (cmd *marketImportCmd) open(stdin io.Reader) (*measured, func() error, error) {
+func (cmd *Import) open(stdin io.Reader) (*measured, func() error, error) {
 	if cmd.File == "" || cmd.File == "-" {
 		return &measured{Reader: stdin}, func() error { return nil }, nil
 	}

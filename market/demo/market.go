@@ -1,3 +1,4 @@
+// Package demo invents the demo's market: symbols, candles, releases, headlines and trades, the same ones each time.
 package demo
 
 import (
@@ -7,14 +8,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
-	_ "time/tzdata" // New York time decides when the week begins, also on machines without time zone data
+	_ "time/tzdata"
 
 	"github.com/footnotehq/footnote/market"
 )
 
-// MarketEnds is the end of the demo's market data. It is in the middle of a trading day, so that the newest
+// Ends is the end of the demo's market data. It is in the middle of a trading day, so that the newest
 // bars of all but the shortest time frames are partial, and some releases are still ahead.
-var MarketEnds = time.Date(2026, time.November, 19, 15, 42, 0, 0, time.UTC)
+var Ends = time.Date(2026, time.November, 19, 15, 42, 0, 0, time.UTC)
 
 // The period covered by each time frame.
 const (
@@ -97,14 +98,14 @@ type candles struct {
 // prices generates the bars of a pair. shocks maps minutes to price moves, as a fraction of the price.
 func (p pair) prices(shocks map[int64]float64) candles {
 	r, loc := seed("prices "+p.symbol.Symbol), newYork()
-	from := time.Date(MarketEnds.Year()-hourYears, MarketEnds.Month(), MarketEnds.Day(), 0, 0, 0, 0, time.UTC)
-	fine := MarketEnds.AddDate(0, 0, -minuteDays).Truncate(24 * time.Hour)
+	from := time.Date(Ends.Year()-hourYears, Ends.Month(), Ends.Day(), 0, 0, 0, 0, time.UTC)
+	fine := Ends.AddDate(0, 0, -minuteDays).Truncate(24 * time.Hour)
 	var c candles
 	phase := [3]float64{r.Float64() * 2 * math.Pi, r.Float64() * 2 * math.Pi, r.Float64() * 2 * math.Pi}
 	x := math.Log(p.price) + p.swing*r.NormFloat64()/3
 	last := p.round(math.Exp(x))
 	calm := 1.0 // current volatility: it comes in spells
-	for hour := from; hour.Before(MarketEnds); hour = hour.Add(time.Hour) {
+	for hour := from; hour.Before(Ends); hour = hour.Add(time.Hour) {
 		if !trading(hour, loc) {
 			continue
 		}
@@ -121,7 +122,7 @@ func (p pair) prices(shocks map[int64]float64) candles {
 		var bar market.Candle
 		for m := 0; m < 60; m += step {
 			at := hour.Add(time.Duration(m) * time.Minute)
-			if !at.Before(MarketEnds) {
+			if !at.Before(Ends) {
 				break
 			}
 			shock := 0.0
@@ -170,7 +171,7 @@ func (p pair) walk(r *rand.Rand, x *float64, goal, sigma, shock, open, minutes f
 
 // whole drops the last bar if the data ends within it: readers build it from shorter ones.
 func whole(list []market.Candle, f market.Timeframe) []market.Candle {
-	if n := len(list); n > 0 && f.End(list[n-1].Time).After(MarketEnds) {
+	if n := len(list); n > 0 && f.End(list[n-1].Time).After(Ends) {
 		return list[:n-1]
 	}
 	return list
@@ -192,9 +193,9 @@ func grow(c, next market.Candle, begin time.Time) market.Candle {
 	return c
 }
 
-// LoadMarket loads the demo's market: prices, calendar, headlines, positions of large traders, and a journal of
+// Load loads the demo's market: prices, calendar, headlines, positions of large traders, and a journal of
 // trades that belongs to one user. All data is invented, and every row says so. Every run loads the same data.
-func LoadMarket(ctx context.Context, l market.Load, org, user string) error {
+func Load(ctx context.Context, l market.Load, org, user string) error {
 	events := calendar()
 	var journal []candles
 	for _, p := range pairs {

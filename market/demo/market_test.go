@@ -56,7 +56,7 @@ func (*kept) Rollback() error              { return nil }
 func invent(t *testing.T) *kept {
 	t.Helper()
 	k := &kept{candles: map[string]map[market.Timeframe][]market.Candle{}, cot: map[string][]market.COTReport{}}
-	if err := LoadMarket(t.Context(), k, "local", "ann"); err != nil {
+	if err := Load(t.Context(), k, "local", "ann"); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -78,20 +78,20 @@ func TestMarket(t *testing.T) {
 			t.Errorf("%s is not marked", s.Symbol)
 		}
 		c := k.candles[s.Symbol]
-		if n := len(c[market.M1]); n < 42*1440*9/10 || c[market.M1][0].Time.After(MarketEnds.AddDate(0, 0, -59)) {
+		if n := len(c[market.M1]); n < 42*1440*9/10 || c[market.M1][0].Time.After(Ends.AddDate(0, 0, -59)) {
 			t.Errorf("%s has %d minutes from %s", s.Symbol, n, c[market.M1][0].Time)
 		}
-		if n := len(c[market.H1]); n < 3*250*24 || c[market.H1][0].Time.After(MarketEnds.AddDate(-3, 0, 3)) {
+		if n := len(c[market.H1]); n < 3*250*24 || c[market.H1][0].Time.After(Ends.AddDate(-3, 0, 3)) {
 			t.Errorf("%s has %d hours from %s", s.Symbol, n, c[market.H1][0].Time)
 		}
 		checkBars(t, s, c)
 	}
 	ahead := 0
 	for _, e := range k.events {
-		if !e.Synthetic || (e.Actual == nil) != !e.Time.Before(MarketEnds) {
+		if !e.Synthetic || (e.Actual == nil) != !e.Time.Before(Ends) {
 			t.Errorf("%+v", e)
 		}
-		if e.Time.After(MarketEnds) && e.Time.Before(MarketEnds.Add(24*time.Hour)) {
+		if e.Time.After(Ends) && e.Time.Before(Ends.Add(24*time.Hour)) {
 			ahead++
 		}
 	}
@@ -99,13 +99,13 @@ func TestMarket(t *testing.T) {
 		t.Error("nothing is coming up")
 	}
 	for _, h := range k.news {
-		if !h.Synthetic || !strings.Contains(h.Source, "synthetic") || h.Time.After(MarketEnds) {
+		if !h.Synthetic || !strings.Contains(h.Source, "synthetic") || h.Time.After(Ends) {
 			t.Errorf("%+v", h)
 		}
 	}
 	last := 0
 	for _, tr := range k.trades {
-		if !tr.Synthetic || tr.Closed.After(MarketEnds) || tr.Closed.Before(tr.Opened) {
+		if !tr.Synthetic || tr.Closed.After(Ends) || tr.Closed.Before(tr.Opened) {
 			t.Errorf("%+v", tr)
 		}
 		if tr.Closed.Month() == time.October && tr.Closed.Year() == 2026 {
@@ -126,7 +126,7 @@ func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Ca
 			if err := b.Check(f); err != nil {
 				t.Fatalf("%s %s %s: %v", s.Symbol, f, b.Time, err)
 			}
-			if i > 0 && !list[i-1].Time.Before(b.Time) || f.End(b.Time).After(MarketEnds) {
+			if i > 0 && !list[i-1].Time.Before(b.Time) || f.End(b.Time).After(Ends) {
 				t.Fatalf("%s %s: %s is out of order or not complete", s.Symbol, f, b.Time)
 			}
 			local := b.Time.In(loc)
@@ -163,7 +163,7 @@ func TestMarketAgrees(t *testing.T) {
 		got, err := s.Candles(t.Context(), market.CandleQuery{
 			Symbol:    "EURUSD",
 			Timeframe: f,
-			From:      MarketEnds.AddDate(0, 0, -50).Truncate(24 * time.Hour),
+			From:      Ends.AddDate(0, 0, -50).Truncate(24 * time.Hour),
 		})
 		if err != nil {
 			t.Fatal(err)

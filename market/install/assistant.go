@@ -1,0 +1,83 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/prompt"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/module"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/planner"
+	"github.com/footnotehq/footnote/market/tool/drawing"
+	tools "github.com/footnotehq/footnote/market/tool/market"
+)
+
+// Module returns the module of charts and markets.
+func Module() module.Module { return module.Module{Open: openModule, Check: check} }
+
+func openModule(_ context.Context, e module.Env) (*module.Opened, error) {
+	m, close, err := openMarket(e.Config, e.Logger)
+	if err != nil {
+		return nil, err
+	}
+	o := board.Options{Log: e.Log, Hub: e.Hub}
+	var prices *drawing.Prices // without a market, symbols are unknown and anchors are not checked
+	if m != nil {
+		prices = drawing.NewPrices(m)
+		o.Data = prices.Data
+	}
+	boards := board.New(o)
+	return &module.Opened{
+		Assistants: []*agent.Assistant{chartAnalyst(e, m, boards, prices)},
+		Serve:      func(o *httpapi.Options) { o.Drawings, o.Market = boards, m },
+		Document:   board.IsBoard,
+		Forget: func(ctx context.Context, p footnote.Principal) ([]string, error) {
+			return forget(ctx, boards, string(e.Config.Market.Store), p)
+		},
+		Close: close,
+	}, nil
+}
+
+// chartAnalyst returns the assistant that reads a market and draws on the user's chart.
+func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *drawing.Prices) *agent.Assistant {
+	as := &agent.Assistant{
+		Name: chart.Assistant, Title: "Chart analyst",
+		Description: "Reads a market, and draws on your chart with reasons.",
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+			return nil, nil, nil
+		},
+	}
+	if m == nil {
+		as.Unavailable = "The chart analyst needs market data: set FOOTNOTE_MARKET_STORE."
+		return as
+	}
+	if e.Config.Upstream == config.Offline {
+		as.Model = planner.Chart{}
+	}
+	as.Tools = append(tools.New(tools.Options{Market: m}),
+		drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar})...)
+	as.Tiers = e.Tiers
+	as.Setting = &drawing.Surroundings{
+		Symbol: boards.Symbol,
+		Parts:  append(prices.Market(), drawing.Drawings(boards)...),
+	}
+	as.Policy = agent.Policy{Deny: e.Config.Tools.Deny}
+	for _, t := range as.Tools {
+		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // visible, and undone with a key
+	}
+	system := prompt.Blocks(prompt.Chart(prompt.ChartOptions{Data: true}))
+	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+		if len(asked) > 0 {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest,
+				"The assistant chart reads a market and has no sources.")
+		}
+		return system, nil, nil
+	}
+	return as
+}
