@@ -91,8 +91,8 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app.App, err
 		defer fmt.Fprint(std.err, "\r\x1b[K")
 	}
 	a, err := app.New(ctx, c, app.Options{
-		Version: version, Modules: modules(), Folder: app.TerminalFolder, File: how, Logger: app.NewLogger(std.err, c, "error"),
-		Progress: loading(std.err),
+		Version: version, Modules: modules(), Folder: app.TerminalFolder, File: how,
+		Logger: app.NewLogger(std.err, c, "error"), Progress: loading(std.err),
 	})
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 		return &exit{exitUsage, errors.New("the configuration is wrong")}
 	}
 	checks := app.Doctor(ctx, c, app.DoctorOptions{
-		Online: cmd.Online, Log: cmd.Log, Modules: modules(), Logger: app.NewLogger(std.err, c, "error"), Progress: loading(std.err),
+		Online: cmd.Online, Log: cmd.Log, Modules: modules(),
+		Logger: app.NewLogger(std.err, c, "error"), Progress: loading(std.err),
 	})
 	printChecks(std.out, checks)
 	for _, k := range checks {

@@ -31,7 +31,9 @@ func (cmd *forgetCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, c, app.Options{Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, "error")})
+	a, err := app.Open(ctx, c, app.Options{
+		Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, "error"),
+	})
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,8 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		kong.Vars{"scenarios": strings.Join(modeltest.Builtins(), ", ")},
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.Bind(env(environ)),
 		kong.Bind(marketcmd.Env{
-			Config: func() (config.Config, error) { return c.load(environ, nil) }, In: std.in, Out: std.out, Err: std.err,
+			Config: func() (config.Config, error) { return c.load(environ, nil) }, In: std.in,
+			Out: std.out, Err: std.err,
 		}),
 	)
 	if err != nil {

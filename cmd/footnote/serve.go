@@ -56,7 +56,9 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 	}
 	defer listener.Close()
 	stdout := &lines{w: std.out}
-	a, err := app.New(ctx, c, app.Options{Version: version, Modules: modules(), Logger: log, Progress: loading(std.err), Out: stdout})
+	a, err := app.New(ctx, c, app.Options{
+		Version: version, Modules: modules(), Logger: log, Progress: loading(std.err), Out: stdout,
+	})
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,8 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 			n.Missing)
 	}
 	if n.Running > 0 {
-		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they continue in both places\n",
+		fmt.Fprintf(std.err,
+			"%d of them were still answering: stop the server first, or they continue in both places\n",
 			n.Running)
 	}
 	return nil
@@ -156,7 +157,9 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, c, app.Options{Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, "error")})
+	a, err := app.Open(ctx, c, app.Options{
+		Version: version, Modules: modules(), Logger: app.NewLogger(std.err, c, "error"),
+	})
 	if err != nil {
 		return err
 	}

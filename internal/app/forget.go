@@ -58,7 +58,8 @@ func (a *App) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 				if left++; a.store.Ping(ctx) != nil {
 					return n, err // the next ones would fail as well
 				}
-				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", doctor.Counted(left, "conversation"),
+				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w",
+					doctor.Counted(left, "conversation"),
 					head.ID, err)
 			}
 		}

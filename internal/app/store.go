@@ -206,7 +206,8 @@ func readLog(ctx context.Context, c config.Config, what string, log store.Store)
 		return append(checks, doctor.Fail(what, OneLine(err)))
 	}
 	return append(checks, doctor.OK(what, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
-		doctor.Counted(report.Events, "event"), doctor.Counted(report.Streams, "stream"), doctor.Counted(report.Runs, "run"),
+		doctor.Counted(report.Events, "event"), doctor.Counted(report.Streams, "stream"),
+		doctor.Counted(report.Runs, "run"),
 		report.Unfinished, doctor.Counted(report.Calls, "call"), report.Cost.USD())),
 		doctor.OK(what, doctor.Counted(report.Balances, "balance")+" compared with what it says was used"))
 }

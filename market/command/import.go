@@ -72,7 +72,8 @@ func (cmd *Import) Run(ctx context.Context, e Env) (err error) {
 	}
 	zone, err := time.LoadLocation(cmd.Zone)
 	if err != nil || cmd.Zone == "Local" {
-		return &config.Invalid{Err: fmt.Errorf("--zone is %q, which is not a time zone such as Europe/London", cmd.Zone)}
+		return &config.Invalid{Err: fmt.Errorf(
+			"--zone is %q, which is not a time zone such as Europe/London", cmd.Zone)}
 	}
 	in, closeIn, err := cmd.open(e.In)
 	if err != nil {
