@@ -11,8 +11,8 @@ out=$(realpath -m "${1:-bin/release}")
 export GO=${GO:-go}
 
 # What follows the version is of fixed length, so that every clone makes the same name.
-version=${VERSION:-$(git describe --tags --match 'v[0-9]*' --abbrev=12 --dirty 2>/dev/null ||
-  echo "v0.0.0-$(git rev-list --count HEAD)-g$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo -dirty)")}
+version=$(git describe --tags --match 'v[0-9]*' --abbrev=12 --dirty 2>/dev/null ||
+  echo "v0.0.0-$(git rev-list --count HEAD)-g$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo -dirty)")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 # The state of the working copy is in the version; Go would add it in its own way.
 export GOFLAGS=-buildvcs=false
