@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Tries the package of the release in $1 (bin/release) as a service: in a virtual machine that boots a bare Debian with
 # systemd and no network, it installs the package, starts the service, asks a question, looks whether the coder's
-# sandbox works under the unit's restrictions, upgrades, stops and purges. Needs root, and is quick with /dev/kvm.
-# TRIAL_ARCH=arm64 emulates that processor, which takes many minutes; SUITE=trixie tries another Debian.
+# sandbox works under the unit's restrictions, upgrades, stops and purges. Needs root. The machine is emulated, which
+# takes many minutes; ACCEL=kvm makes it quick where that works. TRIAL_ARCH=arm64 has that processor; SUITE=trixie tries
+# another Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 release=$(realpath "${1:-bin/release}")
@@ -83,11 +84,14 @@ mkfs.ext4 -q -d "$root" -L root "$work/disk" 3G
 step "boots"
 kernel=$(echo "$root"/boot/vmlinuz-*)
 case $arch in
-  # Without what a virtual machine in another one cannot set.
-  amd64) machine=(qemu-system-x86_64 -M q35 -cpu "max,arch-capabilities=off") ;;
-  arm64) machine=(qemu-system-aarch64 -M virt -cpu cortex-a72) ;;
+  amd64) machine=(qemu-system-x86_64 -M q35) ;;
+  arm64) machine=(qemu-system-aarch64 -M virt) ;;
 esac
-if [ -z "$emulated" ] && [ -w /dev/kvm ]; then machine+=(-enable-kvm); fi
+case ${ACCEL:-tcg}-$arch in
+  kvm-*) machine+=(-accel kvm -cpu host) ;;
+  tcg-amd64) machine+=(-accel "tcg,thread=multi" -cpu Nehalem) ;;
+  tcg-arm64) machine+=(-accel "tcg,thread=multi" -cpu cortex-a72) ;;
+esac
 timeout 3600 "${machine[@]}" -m 2048 -smp 2 -nic none -nographic -no-reboot -kernel "$kernel" \
   -initrd "$(echo "$root"/boot/initrd.img-*)" -append "root=LABEL=root rw console=$console quiet" \
   -drive "file=$work/disk,format=raw,if=virtio" </dev/null | tr -d '\r' | tee "$work/console"

@@ -31,7 +31,7 @@ Footnote contains or is built with these programs of others. Their licences foll
 END
 entry Go "$("$go" env GOVERSION)" "$("$go" env GOROOT)"
 
-module='{{with .Module}}{{if not .Main}}{{.Path}} {{with .Replace}}{{.Version}} {{.Dir}}{{else}}{{.Version}} {{.Dir}}{{end}}{{end}}{{end}}'
+module='{{with .Module}}{{if not .Main}}{{.Path}} {{with or .Replace .}}{{.Version}} {{.Dir}}{{end}}{{end}}{{end}}'
 modules=$(for target in linux/amd64/1 linux/arm64/1 darwin/amd64/0 darwin/arm64/0 windows/amd64/0; do
   IFS=/ read -r os arch cgo <<<"$target"
   GOOS=$os GOARCH=$arch CGO_ENABLED=$cgo "$go" list -deps -f "$module" ./cmd/footnote

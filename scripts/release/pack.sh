@@ -3,7 +3,7 @@
 #
 #   pack.sh archive OUT VERSION OS ARCH PROGRAM LICENCES   OUT/footnote_VERSION_OS_ARCH.tar.gz, or .zip for Windows
 #   pack.sh deb OUT VERSION ARCH PROGRAM LICENCES          OUT/footnote_VERSION_ARCH.deb
-#   pack.sh container OUT VERSION FOLDER LICENCES          OUT/footnote_VERSION_container.tar.gz, with the Linux programs
+#   pack.sh container OUT VERSION FOLDER LICENCES          OUT/footnote_VERSION_container.tar.gz, with the programs
 #                                                          FOLDER/linux_ARCH/footnote
 #   pack.sh finish OUT                                     OUT/install.sh and OUT/SHA256SUMS
 #
