@@ -42,6 +42,10 @@ $(BIN): $(SOURCES) | setup
 demo: build ## Create the demo shop, serve it and suggest a first question.
 	@exec $(BIN) demo
 
+.PHONY: check
+check: lint ## Run the linters and the quick tests; before every commit.
+	@scripts/check.sh
+
 # Installs what it needs first, including a compiler.
 .PHONY: test
 test: ## Run every check and test once.
@@ -84,11 +88,13 @@ release-trial: ## Try bin/release in a bare Debian, up to a first answer, and as
 first-answer: ## Time a fresh clone up to its first answer. COLD=1: with an empty build cache.
 	@scripts/first-answer.sh
 
+.PHONY: test-long
+test-long: crash faults tenants conformance ## Run the long form of what make test runs in short; takes hours.
+
 .PHONY: crash
 crash: ## Kill processes with kill -9 during appends and runs, 300 times.
 	FOOTNOTE_CRASH_ROUNDS=300 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash' ./store/... ./test/...
 
-# The long form of tests that make test runs in short.
 .PHONY: faults
 faults: ## Run the fault table of docs/faults.md; takes an hour. ROWS=1,24: only these rows.
 	@$(GO) run ./test/faults -rows '$(ROWS)'

@@ -1,24 +1,36 @@
 #!/usr/bin/env bash
-# Runs all tests once, with the race detector where it can find something, then what
-# differs without cgo, then the web app's.
+# Runs all tests once: with the race detector where goroutines share memory, then the
+# rest, then what differs without cgo, then the web app. make test-long runs what takes
+# long and rarely finds anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)
 
-# What computes, and starts no goroutine of its own, takes ten times as long under the
-# race detector. The programs that use it are tested under it.
-computes='^github.com/footnotehq/footnote/(cite|demo|market/importer|model/offline(/.*)?|source/duckdb/tidy)$'
-# Hundreds of statements, one after the other: the same holds.
-statements='^TestFunctionsOfTheDatabase$'
+# Tests that start the program, the examples of docs/ and the browser share one build.
+make --no-print-directory build
+export TEST_PROGRAM="$PWD/bin/footnote"
+
+# Three kinds of packages run without the race detector, which makes them up to ten times
+# slower: those that only compute and start no goroutine; the database engines, whose
+# hundreds of statements run one after the other in child processes (their tests of
+# cancelling and sharing run with it); and the tests that start whole processes.
+computes='/(cite|demo|market/importer|model/offline(/.*)?|source/duckdb/tidy)$'
+engines='/source/(duckdb|postgres|sqlite)$'
+processes='/test/(docs|e2e|release)$'
 packages=$(go list ./...)
-mapfile -t alone < <(grep -E "$computes" <<<"$packages")
-mapfile -t others < <(grep -vE "$computes" <<<"$packages")
-echo "go test -race: ${#others[@]} packages"
-CGO_ENABLED=1 go test -race -count=1 -timeout 25m -skip "$statements" "${others[@]}"
-echo "go test: ${#alone[@]} packages that only compute"
-CGO_ENABLED=1 go test -count=1 -timeout 25m "${alone[@]}"
-CGO_ENABLED=1 go test -count=1 -timeout 25m -run "$statements" ./source/postgres
+mapfile -t plain < <(grep -E "$computes|$engines|$processes" <<<"$packages")
+mapfile -t raced < <(grep -vE "$computes|$engines|$processes" <<<"$packages")
+mapfile -t engine < <(grep -E "$engines" <<<"$packages")
+
+# Many tests wait for a process or a database, so three packages run at a time.
+test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep -v 'no test files'; }
+echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
+test -race "${raced[@]}"
+test -race -run '^(TestContract|TestSource)$/^(Busy|Cancel|Killed)$|^TestSource$/^(Rollback|WAL)$/^(Busy|Cancel|Killed)$|^Test(Reload|InterruptedLoad)$' "${engine[@]}"
+echo "go test: ${#plain[@]} packages"
+test "${plain[@]}"
 echo "without cgo: go vet, and the tests of what differs"
 CGO_ENABLED=0 go vet ./...
-CGO_ENABLED=0 go test -count=1 ./source/duckdb ./internal/app ./cmd/footnote
+CGO_ENABLED=0 go test -count=1 -vet=off ./source/duckdb
+CGO_ENABLED=0 go test -count=1 -vet=off -run 'CSV|Filter|Generat|Search' ./cmd/... ./internal/app
 make --no-print-directory web-test

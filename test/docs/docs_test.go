@@ -26,6 +26,7 @@ import (
 
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/internal/redistest"
+	"github.com/footnotehq/footnote/test/program"
 )
 
 const root = "../.."
@@ -49,10 +50,8 @@ func prepare(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tools)) }()
-	build := exec.Command("go", "build", "-o", filepath.Join(tools, "bin", "footnote"), "./cmd/footnote")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the program: %w\n%s", err, out)
+	if err := program.Install(root, filepath.Join(tools, "bin", "footnote")); err != nil {
+		return 0, err
 	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		data, err := os.ReadFile(filepath.Join(root, "test", "clients", name))

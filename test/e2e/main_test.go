@@ -8,12 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/test/program"
 )
 
 // Set up by TestMain for all tests.
@@ -46,10 +46,8 @@ func prepare(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	binary, shopDB = filepath.Join(shared, "footnote"), filepath.Join(shared, "shop.db")
-	if built := os.Getenv("FOOTNOTE_E2E_BINARY"); built != "" {
-		binary = built
-	} else if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/footnote").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build: %w\n%s", err, out)
+	if err := program.Install("../..", binary); err != nil {
+		return 1, err
 	}
 	if err := demo.Write(context.Background(), shopDB); err != nil {
 		return 1, err

@@ -195,7 +195,7 @@ const shown = 20_000
 func (r *runner) command(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "FOOTNOTE_E2E_BINARY="+r.program(), "FOOTNOTE_AUDIT=1")
+	cmd.Env = append(os.Environ(), "TEST_PROGRAM="+r.program(), "FOOTNOTE_AUDIT=1")
 	for name, value := range lengths {
 		if _, set := os.LookupEnv(name); !set && !r.short {
 			cmd.Env = append(cmd.Env, name+"="+value)

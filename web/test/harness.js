@@ -14,8 +14,8 @@ import { chromium } from "playwright-core";
 const root = path.resolve(import.meta.dirname, "../..");
 export const shots = path.join(import.meta.dirname, "shots");
 
-/** The program that is tested: FOOTNOTE_BIN, or bin/footnote of this checkout. */
-export const binary = process.env.FOOTNOTE_BIN ?? path.join(root, "bin/footnote");
+/** The program that is tested: TEST_PROGRAM, or bin/footnote of this checkout. */
+export const binary = process.env.TEST_PROGRAM ?? path.join(root, "bin/footnote");
 
 /** Starts `footnote demo`, or another command, in a folder of its own. */
 export async function serve({ args = ["demo"], env = {}, data, listen = "127.0.0.1:0" } = {}) {
