@@ -23,12 +23,12 @@ mapfile -t raced < <(grep -vE "$computes|$engines|$processes" <<<"$packages")
 mapfile -t engine < <(grep -E "$engines" <<<"$packages")
 
 # Many tests wait for a process or a database, so three packages run at a time.
-test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep -v 'no test files'; }
+go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep -v 'no test files'; }
 echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
-test -race "${raced[@]}"
-test -race -run '^(TestContract|TestSource)$/^(Busy|Cancel|Killed)$|^TestSource$/^(Rollback|WAL)$/^(Busy|Cancel|Killed)$|^Test(Reload|InterruptedLoad)$' "${engine[@]}"
+go_test -race "${raced[@]}"
+go_test -race -run '^(TestContract|TestSource)$/^(Busy|Cancel|Killed)$|^TestSource$/^(Rollback|WAL)$/^(Busy|Cancel|Killed)$|^Test(Reload|InterruptedLoad)$' "${engine[@]}"
 echo "go test: ${#plain[@]} packages"
-test "${plain[@]}"
+go_test "${plain[@]}"
 echo "without cgo: go vet, and the tests of what differs"
 CGO_ENABLED=0 go vet ./...
 CGO_ENABLED=0 go test -count=1 -vet=off ./source/duckdb

@@ -152,11 +152,15 @@ func TestInstallRefuses(t *testing.T) {
 			}
 		}},
 		{name: "no line for this machine", want: "names no archive for",
-			change: change("SHA256SUMS", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("_linux_"), []byte("_plan9_")) })},
+			change: change("SHA256SUMS", func(b []byte) []byte {
+				return bytes.ReplaceAll(b, []byte("_linux_"), []byte("_plan9_"))
+			})},
 		{name: "two archives for this machine", want: "names several archives",
 			change: change("SHA256SUMS", func(b []byte) []byte { return append(b, b...) })},
 		{name: "a name that leads elsewhere", want: "names no archive for",
-			change: change("SHA256SUMS", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("footnote_"), []byte("../footnote_")) })},
+			change: change("SHA256SUMS", func(b []byte) []byte {
+				return bytes.ReplaceAll(b, []byte("footnote_"), []byte("../footnote_"))
+			})},
 		{name: "a program that does not run here", want: "does not run here", script: "exit 1", change: none},
 		{name: "an address without encryption", want: "only https:// addresses", change: none,
 			args: []string{"--from", "http://127.0.0.1:1/release"}},

@@ -18,8 +18,8 @@ type statement struct {
 }
 
 // writer assembles a statement. A value is represented by a mark until the end, when marks become $1, $2, … in
-// order of occurrence, which is how statements refer to their arguments. A mark contains NUL, which no name in a catalog
-// does, so nothing else looks like a mark.
+// order of occurrence, which is how statements refer to their arguments. A mark contains NUL, which no name in a
+// catalog does, so nothing else looks like a mark.
 type writer struct {
 	dialect *source.Dialect
 	values  []any
