@@ -11,8 +11,8 @@ import (
 // periods, the totals, and the column whose parts moved most unevenly, and says that this is not the cause.
 
 const (
-	mostSplits = 6  // columns to split a change by if the question names none
-	mostGroups = 12 // values of such a column
+	maxSplits = 6  // columns to split a change by if the question names none
+	maxGroups = 12 // values of such a column
 )
 
 var (
@@ -221,7 +221,7 @@ func (ps *parser) whyDims(pl *plan) *declined {
 				return f.op == opIn && f.col == c && !f.not && len(f.values) == 1
 			})
 			state := slices.Contains(c.words, "status") // shows today's state, not that of the period
-			if c.distinct <= mostGroups && !one && !state && len(dims) < mostSplits {
+			if c.distinct <= maxGroups && !one && !state && len(dims) < maxSplits {
 				dims = append(dims, columnDim(c))
 			}
 		}

@@ -361,7 +361,7 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		}
 		return ps.addDim(pl, it)
 	}
-	if d, ok := ps.whoDim(pl); ok {
+	if d, ok := ps.personDim(pl); ok {
 		pl.dims = append(pl.dims, d)
 	}
 	return nil

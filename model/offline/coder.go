@@ -258,8 +258,8 @@ func listed(c *Call) string {
 	return "These files are in the workspace, the newest first:\n\n- " + strings.Join(lines, "\n- ")
 }
 
-// mostLinesShown limits how many lines of a file or an output an answer repeats; the tool's card shows all.
-const mostLinesShown = 40
+// maxLinesShown limits how many lines of a file or an output an answer repeats; the tool's card shows all.
+const maxLinesShown = 40
 
 // numberedLine matches a line of Read's output.
 var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
@@ -313,11 +313,11 @@ func notApproved(c *Call) bool {
 	return c.Failed && strings.HasPrefix(c.Content, "The user declined")
 }
 
-// fenced returns a code block, cut to mostLinesShown.
+// fenced returns a code block, cut to maxLinesShown.
 func fenced(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if n := len(lines); n > mostLinesShown {
-		lines = append(lines[:mostLinesShown:mostLinesShown], fmt.Sprintf("… (%d more lines)", n-mostLinesShown))
+	if n := len(lines); n > maxLinesShown {
+		lines = append(lines[:maxLinesShown:maxLinesShown], fmt.Sprintf("… (%d more lines)", n-maxLinesShown))
 	}
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -8,7 +8,7 @@ import (
 // orders and revenue by region". Each figure is an aggregate over a noun; they stand
 // beside each other in one result.
 
-const mostFigures = 5
+const maxFigures = 5
 
 // aggAt is an aggregate and where the question names it.
 type aggAt struct {
@@ -42,7 +42,7 @@ func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 	if n < 2 {
 		return nil, false
 	}
-	if n > mostFigures {
+	if n > maxFigures {
 		return decline("I give at most five figures at a time."), true
 	}
 	return ps.measureAll(pl, figs), true

@@ -21,7 +21,7 @@ func (pn *Planner) SQL(ctx context.Context, source, question string) (string, er
 // SQL works like Planner.SQL for files in the browser, of which only the schema is known. The dialect is DuckDB's.
 func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
 	seen := &lookedAt{
-		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]Result{}, looks: mostLooks,
+		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]Result{}, looks: maxLooks,
 	}
 	r, _ := seen.profile(l.now()).local(History{Questions: []string{cut(question, maxQuestion)}}, seen)
 	return r.statement()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// interpret makes a plan of what was found in a question.
+// interpret turns the items found in a question into a plan.
 func (ps *parser) interpret() (*plan, *declined) {
 	ps.periodWith()
 	pl := &plan{
@@ -32,7 +32,7 @@ func (ps *parser) interpret() (*plan, *declined) {
 	return ps.finish(pl)
 }
 
-// periodWith reads "the day with the highest downtime" as "which day has it".
+// periodWith reads "the day with the highest downtime" as "which day has the highest downtime".
 func (ps *parser) periodWith() {
 	for k := 0; k+1 < ps.orderAt; k++ {
 		if ps.bucket != "" && (bucketWords[ps.at(k)] == ps.bucket || partWords[ps.at(k)] == ps.bucket) &&
@@ -42,7 +42,7 @@ func (ps *parser) periodWith() {
 	}
 }
 
-// broken reports whether punctuation stands in [lo, hi].
+// broken reports whether there is punctuation in [lo, hi].
 func (ps *parser) broken(lo, hi int) bool {
 	for k := lo; k <= hi && k < len(ps.ws); k++ {
 		if ps.ws[k].stop {
@@ -52,8 +52,8 @@ func (ps *parser) broken(lo, hi int) bool {
 	return false
 }
 
-// neighbours lets words that stand together explain each other: "plan tier",
-// "invoice amount", "the South region", "category Coffee".
+// neighbours lets adjacent words explain each other: "plan tier", "invoice amount", "the South region", "category
+// Coffee".
 func (ps *parser) neighbours() {
 	for k := range ps.items {
 		a := &ps.items[k]
@@ -98,8 +98,8 @@ func (ps *parser) neighbours() {
 	}
 }
 
-// happened are the dates that a value before a period stands for: of "issued in 2024" the
-// date of issue, whatever has become of the permit since.
+// happened returns the dates that a value before a period refers to. For "issued in 2024", this is the date of issue,
+// whatever the permit's status is now.
 func (ps *parser) happened(it *item) []*column {
 	w := ps.ws[it.lo]
 	if it.hi-it.lo != 1 || !strings.HasSuffix(w.low, "ed") || it.neg {
@@ -121,7 +121,7 @@ func (ps *parser) happened(it *item) []*column {
 
 func (ps *parser) at2(i int, words ...string) bool { return slices.Contains(words, ps.at(i)) }
 
-// predicated reports whether the words at lo are said of the subject.
+// predicated reports whether the words at lo describe the subject, as after "was".
 func (ps *parser) predicated(lo int) bool {
 	for k := lo - 1; k >= 0 && k >= lo-3; k-- {
 		switch ps.at(k) {
@@ -162,7 +162,7 @@ func valuesIn(vals []*value, tables []*table) (out []*value) {
 	return out
 }
 
-// negations gives every "not" and "without" to what follows it.
+// negations assigns every "not" and "without" to what follows it.
 func (ps *parser) negations() {
 	var left []int
 	for _, at := range ps.negAt {
@@ -194,8 +194,8 @@ func (ps *parser) negations() {
 	ps.negAt = left
 }
 
-// negatedValue is what a negation before the k-th item denies: of "without outcome
-// healed" and "where outcome is not over 3" the value or the number, not the column.
+// negatedValue returns what a negation before the k-th item denies. In "without outcome healed" and "where outcome is
+// not over 3", this is the value or the number, not the column.
 func (ps *parser) negatedValue(k int, it *item) *item {
 	next := ps.after(k)
 	if next == nil || it.kind != itColumn && it.kind != itTable {
@@ -215,10 +215,10 @@ func (ps *parser) negatedValue(k int, it *item) *item {
 	return next
 }
 
-// copulas stand between a column and its value.
+// copulas are words between a column and its value.
 var copulas = set("is are was were = equal equals to being of as the")
 
-// denied makes sure that no negation is passed over.
+// denied declines the question if a negation was not used.
 func (ps *parser) denied() *declined {
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -233,7 +233,7 @@ func (ps *parser) denied() *declined {
 	return nil
 }
 
-// after is the item after the k-th.
+// after returns the item after the k-th.
 func (ps *parser) after(k int) *item {
 	if k+1 < len(ps.items) {
 		return &ps.items[k+1]
@@ -250,7 +250,7 @@ func (ps *parser) small(lo, hi int) bool {
 	return true
 }
 
-// groups marks what follows "by", "per", "each" as what to group by.
+// groups marks what follows "by", "per" and "each" as groups.
 func (ps *parser) groups() {
 	for i := range ps.ws {
 		if !ps.marker(i) || ps.used[i] || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
@@ -288,8 +288,8 @@ func (ps *parser) groups() {
 	}
 }
 
-// agent reports whether the k-th item, behind the "by" at i, only says what the figure
-// before it is of: regions by "homes affected by outages" are no groups of outages.
+// agent reports whether the k-th item, after the "by" at i, only qualifies the figure before it: in regions by "homes
+// affected by outages", outages are not groups.
 func (ps *parser) agent(i, k int) bool {
 	it := &ps.items[k]
 	if k == 0 || it.kind != itTable || len(it.tables) != 1 || ps.at(i) != "by" || !strings.HasSuffix(ps.at(i-1), "ed") {
@@ -320,7 +320,7 @@ func (ps *parser) groupable(it *item) bool {
 	return it.kind == itTable || it.kind == itColumn
 }
 
-// rankedBy lets the rows of another table count what is ranked: "top three clubs by goals".
+// rankedBy ranks by the number of rows of another table: "top three clubs by goals".
 func (ps *parser) rankedBy() {
 	if ps.order == 0 && !ps.compare || ps.howMany >= 0 {
 		return
@@ -353,7 +353,7 @@ func (ps *parser) rankedBy() {
 	}
 }
 
-// subject is the first noun that is not a group, a filter or a qualifier.
+// subject returns the first noun that is not a group, a filter or a qualifier.
 func (ps *parser) nouns(kind int) []*item {
 	var out []*item
 	for k := range ps.items {
@@ -365,7 +365,7 @@ func (ps *parser) nouns(kind int) []*item {
 	return out
 }
 
-// mentioned are the tables that words name, in any way.
+// mentioned returns the tables that the question names in any way.
 func (ps *parser) mentioned() []*table {
 	var out []*table
 	for _, it := range ps.items {
@@ -381,8 +381,8 @@ func (ps *parser) mentioned() []*table {
 	return out
 }
 
-// pick chooses among columns of the same name: one of a table that is named, else
-// the one nearest to the base. Two equally near ones are nobody's choice.
+// pick chooses among columns of the same name: one of a table that is named, or the one nearest to the base. If two are
+// equally near, it chooses none.
 func (ps *parser) pick(cols []*column, base *table) (*column, bool) {
 	if len(cols) == 1 {
 		return cols[0], true
@@ -488,8 +488,7 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 	return ps.otherMeasure(pl, cols, tables)
 }
 
-// rowsPer reports whether rows of one table are averaged over those of another:
-// "appointments per patient on average".
+// rowsPer reports whether rows of one table are averaged over those of another: "appointments per patient on average".
 func (ps *parser) rowsPer() bool {
 	its := ps.nouns(itTable)
 	if len(its) != 1 || its[0].verb || len(its[0].tables) != 1 || ps.ws[its[0].hi-1].low == ps.ws[its[0].hi-1].sing ||
@@ -502,7 +501,7 @@ func (ps *parser) rowsPer() bool {
 	})
 }
 
-// tableNext reports whether rows are what "number of" counts.
+// tableNext reports whether "number of" counts rows.
 func (ps *parser) tableNext() bool {
 	for _, it := range ps.items {
 		if it.lo > ps.howMany {
@@ -512,8 +511,7 @@ func (ps *parser) tableNext() bool {
 	return false
 }
 
-// listOf reports whether the columns are only to be shown of listed rows: "show
-// me all plans with their monthly price".
+// listOf reports whether the columns are only shown for listed rows: "show me all plans with their monthly price".
 func (ps *parser) listOf(cols, tables []*item) bool {
 	return ps.list && ps.agg == "" && ps.order == 0 && !ps.share && len(tables) > 0 && tables[0].lo < cols[0].lo &&
 		!tables[0].verb && !ps.grouped()
@@ -535,7 +533,7 @@ func (ps *parser) measureColumns() []*item {
 	return out
 }
 
-// countMeasure counts what stands after "how many".
+// countMeasure counts what follows "how many".
 func (ps *parser) countMeasure(pl *plan) *declined {
 	it := ps.counted()
 	if it == nil || it.neg && it.kind != itTable {
@@ -583,7 +581,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	return ps.countColumn(pl, it)
 }
 
-// countColumn counts what a column says: its sum, its rows, its different values.
+// countColumn counts by a column: its sum, its rows, or its different values.
 func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	c, ok := ps.pick(it.cols, ps.nearTable())
 	if !ok {
@@ -616,7 +614,7 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	return nil
 }
 
-// none is the value by which a column says that there is nothing, such as no alarm.
+// none returns the value by which a column says that there is nothing, such as no alarm.
 func (c *column) none() string {
 	i := slices.IndexFunc(c.values, func(v string) bool { return noneWords[fold(v)] })
 	if i < 0 || c.role != roleDimension || len(c.values) < 3 {
@@ -627,7 +625,7 @@ func (c *column) none() string {
 
 var noneWords = set("none nothing n/a keine keiner aucun aucune ninguno ninguna nil")
 
-// some are the conditions that a column says there is something.
+// some returns the conditions that a column says there is something.
 func (c *column) some() []filter {
 	fs := []filter{{op: opIn, col: c, values: []string{c.none()}, not: true}}
 	if c.nullable {
@@ -636,7 +634,7 @@ func (c *column) some() []filter {
 	return fs
 }
 
-// ownColumn is the column that is called as the table is, where that has no key.
+// ownColumn returns the column named like its table, if the table has no key.
 func (t *table) ownColumn() *column {
 	for _, c := range t.cols {
 		if t.key == nil && c.role != roleKey && slices.Equal(slices.Concat(c.words, c.optional), t.words) {
@@ -646,8 +644,8 @@ func (t *table) ownColumn() *column {
 	return nil
 }
 
-// countedBare is the table of "no shows by month" and "penalties by season", where the first
-// noun is a yes or a value of its rows.
+// countedBare returns the table of "no shows by month" and "penalties by season", in which the first noun is a flag or
+// a value of the table's rows.
 func (ps *parser) countedBare() *table {
 	if !ps.grouped() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 ||
 		ps.agg != "" && ps.agg != aggCount {
@@ -663,8 +661,8 @@ func (ps *parser) countedBare() *table {
 	return nil
 }
 
-// countedByValue is the table of "how many dogs?", where dog is a value, and of "how
-// many rows?", where there is one table.
+// countedByValue returns the table of "how many dogs?", in which dog is a value, and of "how many rows?", if there is
+// only one table.
 func (ps *parser) countedByValue() *table {
 	for _, it := range ps.items {
 		if it.kind == itValue && it.lo > ps.howMany && !it.neg {
@@ -684,8 +682,8 @@ func (ps *parser) countedByValue() *table {
 	return nil
 }
 
-// conditioned is the only table, where "how many" and "how often" name nothing to count, but
-// a condition on its rows: "how often was the humidity above 90".
+// conditioned returns the only table if "how many" or "how often" names nothing to count, but a condition on its rows:
+// "how often was the humidity above 90".
 func (ps *parser) conditioned() *table {
 	if len(ps.p.tables) != 1 ||
 		!slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
@@ -694,8 +692,8 @@ func (ps *parser) conditioned() *table {
 	return ps.p.tables[0]
 }
 
-// looked is the table that "how many cats" counts the rows of: of a list of kinds, which is
-// no more than a key and a name, the only table that refers to it.
+// looked returns the table whose rows "how many cats" counts: for a list of kinds, which has only a key and a name,
+// this is the only table that refers to it.
 func (t *table) looked() *table {
 	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
 		return t
@@ -715,7 +713,7 @@ func (t *table) looked() *table {
 	return by
 }
 
-// pieces are what "items sold" counts: the quantity on the lines, not the lines.
+// pieces returns what "items sold" counts: the quantity on the lines, not the lines.
 func (t *table) pieces(ps *parser) (measure, bool) {
 	m, ok := t.product()
 	sold := slices.ContainsFunc(ps.ws, func(w word) bool {
@@ -728,7 +726,7 @@ func (t *table) pieces(ps *parser) (measure, bool) {
 	return measure{agg: aggSum, col: m.times}, true
 }
 
-// counted is the noun after "how many", or the first one where none follows.
+// counted returns the noun after "how many", or the first noun if none follows.
 func (ps *parser) counted() *item {
 	after := ps.howMany
 	if verb := ps.verbTable(); ps.often && verb != nil {
@@ -751,7 +749,7 @@ func (ps *parser) counted() *item {
 	return nil
 }
 
-// nearTable is the table a question is most likely about.
+// nearTable returns the table that a question is most likely about.
 func (ps *parser) nearTable() *table {
 	if ts := ps.mentioned(); len(ts) > 0 {
 		return ts[0]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Keywords: the words that say what to do, and numbers that belong to them.
+// Keywords: words that say what to do, and numbers that belong to them.
 
 // keywords finds the words that say what to do, and the sizes of periods.
 func (ps *parser) keywords() {
@@ -52,8 +52,8 @@ func (ps *parser) keywords() {
 	}
 }
 
-// moreOf reads "which city has more shops, Graz or Linz" and "did 2023 have more orders than
-// 2024" as comparisons: more than a number is a condition instead.
+// moreOf reads "which city has more shops, Graz or Linz" and "did 2023 have more orders than 2024" as comparisons.
+// "More than" a number is a condition instead.
 func (ps *parser) moreOf() {
 	for i, w := range ps.ws {
 		if ps.used[i] || w.low != "more" && w.low != "fewer" && w.low != "less" && w.low != "higher" &&
@@ -63,7 +63,7 @@ func (ps *parser) moreOf() {
 		for k := i + 1; k < len(ps.ws); k++ {
 			than := ps.at(k) == "than" && k+1 < len(ps.ws) && !ps.ws[k+1].isNum || ps.at(k) == "than" && ps.used[k+1]
 			if (than || ps.at(k) == "or") && ps.comparable(k, ps.at(k) == "than") {
-				ps.compare, ps.who = true, false // “who” is one of those that are named
+				ps.compare, ps.who = true, false // “who” is one of the named ones
 				ps.used[i], ps.used[k] = true, true
 				return
 			}
@@ -71,7 +71,7 @@ func (ps *parser) moreOf() {
 	}
 }
 
-// comparable reports whether a value or a period stands on both sides of k, or after it.
+// comparable reports whether there is a value or a period on both sides of k, or two after it.
 func (ps *parser) comparable(k int, after bool) bool {
 	value := func(lo, hi int) bool {
 		for i := max(lo, 0); i < min(hi, len(ps.ws)); i++ {
@@ -84,8 +84,7 @@ func (ps *parser) comparable(k int, after bool) bool {
 	return value(k+1, k+4) && (after && value(0, k) || value(k-3, k))
 }
 
-// compared reports whether the word at i is a column's name with a comparison after
-// it: "orders with total over 100".
+// compared reports whether the word at i is a column's name followed by a comparison: "orders with total over 100".
 func (ps *parser) compared(i, n int) bool {
 	if n != 1 || !ps.p.words[ps.ws[i].low] {
 		return false
@@ -110,16 +109,14 @@ func (ps *parser) compared(i, n int) bool {
 	return false
 }
 
-// isValue reports whether a word that asks for growth is a value in the data: the Growth
-// plan.
+// isValue reports whether a word that asks for growth is a value in the data, such as the Growth plan.
 func (ps *parser) isValue(i int) bool {
 	w := ps.ws[i]
 	return (w.low == "growth" || w.low == "cumulative") &&
 		slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
 }
 
-// totalColumn reports whether "total" is the column of that name: nothing follows that
-// could be added up.
+// totalColumn reports whether "total" is the column of that name: nothing after it could be added up.
 func (ps *parser) totalColumn(i, n int) bool {
 	if n != 1 || ps.at(i) != "total" ||
 		!slices.ContainsFunc(ps.p.tables, func(t *table) bool {
@@ -139,8 +136,8 @@ func (ps *parser) totalColumn(i, n int) bool {
 // comparative reports whether "most" and "least" belong to a comparison.
 func (ps *parser) comparative(i int) bool { return ps.at(i-1) == "at" }
 
-// columnHere reports whether a keyword is part of a column's name: "total amount"
-// is a sum, but "share price" and "Mean Score" are columns.
+// columnHere reports whether a keyword is part of a column's name. "Total amount" is a sum, but "share price" and "Mean
+// Score" are columns.
 func (ps *parser) columnHere(i, n int) bool {
 	if n != 1 && ps.at(i) != "count" {
 		return false
@@ -164,7 +161,7 @@ func (ps *parser) columnHere(i, n int) bool {
 	return false
 }
 
-// limitNear reads the number of "top 5" and "which 3 … lowest".
+// limitNear reads the number in "top 5" and "which 3 … lowest".
 func (ps *parser) limitNear(i, n int) {
 	k := i + n
 	if ps.order == 0 || ps.orderAt != i || k >= len(ps.ws) || ps.used[k] || !ps.ws[k].isNum {
@@ -176,7 +173,7 @@ func (ps *parser) limitNear(i, n int) {
 	}
 }
 
-// limitBefore reads "5 customers with the lowest", "the 3 largest", "which three".
+// limitBefore reads the number in "5 customers with the lowest", "the 3 largest", "which three".
 func (ps *parser) limitBefore() {
 	for k := 0; k < ps.orderAt; k++ {
 		w := ps.ws[k]
@@ -190,7 +187,7 @@ func (ps *parser) limitBefore() {
 	}
 }
 
-// single reads keywords of one word that depend on their place.
+// single reads keywords of one word whose meaning depends on their position.
 func (ps *parser) single(i int) {
 	w := ps.ws[i]
 	switch {
@@ -264,7 +261,7 @@ func (ps *parser) single(i int) {
 	}
 }
 
-// everyPeriod reports whether "annual" at i is part of a German column's name in one piece.
+// everyPeriod reports whether "annual" at i is part of a German compound column name.
 func (ps *parser) everyPeriod(i int) bool {
 	begin := map[string]string{"year": "jahr", "month": "monat", "day": "tag", "week": "woche"}[bucketWords[ps.at(i)]]
 	if begin == "" || i+1 >= len(ps.ws) {
@@ -277,8 +274,7 @@ func (ps *parser) everyPeriod(i int) bool {
 	})
 }
 
-// saidOfRows reports whether "day" at i is a value that stands before the rows it is of: day
-// tickets.
+// saidOfRows reports whether "day" at i is a value that qualifies the rows after it: "day tickets".
 func (ps *parser) saidOfRows(i int) bool {
 	if ps.marker(i-1) || i+1 >= len(ps.ws) || ps.ws[i+1].stop {
 		return false
@@ -292,8 +288,8 @@ func (ps *parser) saidOfRows(i int) bool {
 // comparedUnit reports whether the word at i is the unit of a number: "over 3 hours".
 func (ps *parser) comparedUnit(i int) bool { return i > 0 && ps.ws[i-1].isNum }
 
-// days finds the days of the week that a question is limited to: "on Mondays", "at the
-// weekend". A column that holds their names is asked instead.
+// days finds the weekdays that a question is limited to: "on Mondays", "at the weekend". If a column holds their names,
+// that column is used instead.
 func (ps *parser) days() {
 	for i, w := range ps.ws {
 		if ps.used[i] || len(ps.p.values[w.stem]) > 0 || ps.p.words[w.sing] {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// The lexicon is what the planner knows of English and of business before it has
-// seen any database. None of it is about one database.
+// The lexicon is what the planner knows about English and business before it has seen any database. Nothing in it is
+// about a particular database.
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -15,7 +15,7 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// abbreviation spells out the short forms that names are made of.
+// abbreviation expands short forms that occur in names.
 var abbreviation = map[string]string{
 	"qty": "quantity", "quan": "quantity", "amt": "amount", "cust": "customer", "dt": "date", "prod": "product",
 	"cat":   "category",
@@ -40,8 +40,7 @@ var abbreviation = map[string]string{
 	"est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
 }
 
-// synonyms are groups of words that name the same thing in a business. The first
-// of a group is only its name.
+// synonyms are groups of words with the same meaning in business. The first word of a group is only its name.
 var synonymGroups = []string{
 	"customer client buyer purchaser shopper",
 	"product item article good",
@@ -164,17 +163,17 @@ var optionalWords = set(
 	v c f ppm rpm lux hpa
 	euro dollar percent title ts time timestamp utc full label count nr the of in`)
 
-// columnUnits are units that stand behind the name of a column.
+// columnUnits are units at the end of column names.
 var columnUnits = set(
 	`kwh mwh gwh wh kw mw gw kg g mg lb lbs oz km m cm mm mi m2 m3 m² m³ sqm l ml kmh mph kb mb gb tb ms sec secs s
 	min mins h hr hrs
 	°c °f pct pcs stk eur usd gbp chf v a hz c f ppm rpm lux hpa`)
 
-// headWords are so general that a column may be called by what stands before them.
+// headWords are so general that people may name a column by the words before them.
 var headWords = set(
 	`count score number amount type provider value level total name date code percent title category quantity method`)
 
-// filler are words that carry nothing a query could express.
+// filler words mean nothing that a query could express.
 var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done
 	has have had having
 	i we us our ours me my you your they them their it its there here this that these those as please pls plz can
@@ -205,14 +204,14 @@ var months = map[string]int{
 	"november": 11, "nov": 11, "december": 12, "dec": 12,
 }
 
-// bucketWords name the size of a period.
+// bucketWords are words for the size of a period.
 var bucketWords = map[string]string{
 	"day": "day", "daily": "day", "week": "week", "weekly": "week", "month": "month", "monthly": "month",
 	"quarter": "quarter", "quarterly": "quarter", "year": "year", "yearly": "year", "annual": "year",
 	"annually": "year",
 }
 
-// valueSynonyms are other words for coded values of a column whose name has the key.
+// valueSynonyms are other words for coded values, by the name of the column.
 var valueSynonyms = map[string]map[string]string{
 	"gender": {"female": "f", "woman": "f", "male": "m", "man": "m"},
 	"sex":    {"female": "f", "woman": "f", "male": "m", "man": "m"},
@@ -247,7 +246,7 @@ const (
 	sizeNames  = "capacity size area population seats employees pages headcount height volume"
 )
 
-// moneyWords are asked for when money is meant without naming a column.
+// moneyWords ask for money without naming a column.
 var revenueWords = set(`revenue turnover sale takings income earning`)
 var moneyColumns = []string{
 	"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge",
@@ -256,18 +255,18 @@ var moneyColumns = []string{
 
 var moneyWords = set(strings.Join(moneyColumns, " "))
 
-// meanWords are measures that make no sense added up.
+// meanWords are names of figures that must not be added up.
 var meanWords = set(
 	`rate price score rating percent percentage ratio age discount margin temperature average unit_price capacity
 	height width latitude longitude year floor
 	hourly grade gpa csat nps star stars co2 voltage battery speed humidity pressure ph satisfaction preis prix
 	precio rabatt bewertung alter`)
 
-// extents are added up over events, such as the weight of deliveries, but not over
-// things, such as the weight of products.
+// extents are added up over events, such as the weight of deliveries, but not over things, such as the weight of
+// products.
 var extents = set("weight duration length pages distance area gewicht dauer")
 
-// foreign holds small words by which a language gives itself away.
+// foreign has small words that reveal a language, by language.
 var foreign = map[string]map[string]bool{
 	"Portuguese": set(`quantos quantas quanto quanta qual quais que porque porquê os as dos das em por para com uma ` +
 		`umas uns nao foi foram temos mais menos todas todos ano mes clientes depois antes elimina apaga mostra ` +

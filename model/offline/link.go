@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The kinds of items that words are linked to.
+// The kinds of items that words can mean.
 const (
 	itTable = iota + 1
 	itColumn
@@ -16,7 +16,7 @@ const (
 	itProfit
 )
 
-// item is a run of words [lo, hi) and what it means.
+// item is a run of words [lo, hi) and its meaning.
 type item struct {
 	kind    int
 	lo, hi  int
@@ -28,13 +28,13 @@ type item struct {
 	verb    bool // a table named by a verb: invoiced, shipped
 	period  period
 	cond    filter // of itNumber
-	done    bool   // taken by the interpretation
+	done    bool   // already used by the interpretation
 	dim     bool
-	exact   bool // a column named by its very words
+	exact   bool // a column named exactly
 	qual    bool // only says which table another word belongs to
 	neg     bool
 	negUsed bool // the negation is part of a filter
-	pred    bool // stands after "was", "are": what is said of the subject
+	pred    bool // follows "was" or "are": describes the subject
 }
 
 func (it *item) table() *table {
@@ -51,8 +51,8 @@ func (it *item) col() *column {
 	return it.cols[0]
 }
 
-// matchWord says how well a word of a question fits a word of a name: 3 the same,
-// 2 inflected or abbreviated, 1 a synonym, 0 not at all.
+// matchWord scores how well a word of a question fits a word of a name: 3 the same, 2 inflected or abbreviated, 1 a
+// synonym, 0 not at all.
 func matchWord(w word, name string) int {
 	switch {
 	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name || umlauts(w.low, name):
@@ -66,13 +66,13 @@ func matchWord(w word, name string) int {
 	return 0
 }
 
-// quantityUnits are the units by which names say what is measured: battery_v is a voltage.
+// quantityUnits maps quantities to the unit at the end of names: battery_v is a voltage.
 var quantityUnits = map[string]string{
 	"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct",
 }
 
-// umlauts reports whether two words differ only by how umlauts are written: zahler, which
-// is Zähler folded, and zaehler.
+// umlauts reports whether two words differ only in the spelling of umlauts: zahler, which is Zähler folded, and
+// zaehler.
 func umlauts(a, b string) bool {
 	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] &&
 		(unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
@@ -171,11 +171,11 @@ func (ps *parser) matchTable(t *table, i int) item {
 	return item{}
 }
 
-// rowNouns mean the rows of the only table, whatever is in them.
+// rowNouns mean the rows of the only table, whatever it contains.
 var rowNouns = set("row record entry line reading measurement observation sample transaction item datapoint")
 
-// rowNoun is how many words at i mean the rows of the only table; they are no rows when
-// something else of the schema is called so.
+// rowNoun returns how many words at i mean the rows of the only table. They do not if something else in the schema has
+// that name.
 func (ps *parser) rowNoun(i int) int {
 	w := ps.ws[i]
 	switch {
@@ -190,11 +190,10 @@ func (ps *parser) rowNoun(i int) int {
 	return 0
 }
 
-// verbForms are verbs that are no plural or singular of a noun.
+// verbForms are verbs that are not a plural or singular of a noun.
 var verbForms = set("billed ordered invoiced shipped booked purchased paid bill")
 
-// linkColumns proposes the columns that words at i name. Candidates of the same
-// span and score come as one item.
+// linkColumns proposes the columns that the words at i name. Candidates with the same span and score become one item.
 func (ps *parser) linkColumns(i int) []item {
 	var out []item
 	for n := min(4, len(ps.ws)-i); n >= 1; n-- {
@@ -224,8 +223,8 @@ func (ps *parser) linkColumns(i int) []item {
 	return out
 }
 
-// leading is a word that begins the name of a column, and no other's: "umsatz" of Umsatz
-// netto. Where several begin so, the question has to say which.
+// leading matches a word that begins the name of only one column: "umsatz" for Umsatz netto. If several begin with it,
+// the question must say which.
 func (ps *parser) leading(i int) item {
 	w := ps.ws[i]
 	it := item{kind: itColumn, lo: i, hi: i + 1, score: 22, partial: true}
@@ -315,7 +314,7 @@ func (ps *parser) fullScore(c *column, core []string, n, strength int) int {
 	return []int{0, 38, 42, 58}[strength]
 }
 
-// linkValues proposes the values in the data that words at i are.
+// linkValues proposes the values in the data that the words at i name.
 func (ps *parser) linkValues(i int) []item {
 	best := item{kind: itValue, lo: i}
 	consider := func(v *value, n, score int) {
@@ -360,8 +359,8 @@ func (ps *parser) linkValues(i int) []item {
 	return []item{best}
 }
 
-// codedValues proposes the values that the word at i has another form of: f for women,
-// France for the French, DE for Germany, and the one name that it is a part of.
+// codedValues proposes values that have another form than the word at i: f for women, France for the French, DE for
+// Germany, and the only name that contains the word.
 func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 	w := ps.ws[i]
 	for name, words := range valueSynonyms {
@@ -408,8 +407,7 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 
 var placeWords = set("country nation land market nationality origin pays pais destination state")
 
-// link chooses for every word that is not yet used what it means: the longest run
-// of words first, then the best score.
+// link chooses a meaning for every word that is not yet used: the longest run of words first, then the best score.
 func (ps *parser) link() {
 	ps.named = map[*table]bool{}
 	for i := range ps.ws {
@@ -467,7 +465,7 @@ var strongGrammar = set(
 	`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who ` +
 		`when where`)
 
-// linkMoney proposes revenue and profit where no column is called so.
+// linkMoney proposes revenue and profit if no column has that name.
 func (ps *parser) linkMoney(i int) []item {
 	w := ps.ws[i]
 	if revenueWords[w.sing] {
@@ -488,7 +486,7 @@ func (ps *parser) linkMoney(i int) []item {
 	return nil
 }
 
-// context is what the neighbours of a run of words add to its score.
+// context is what adjacent words add to the score of a run of words.
 func (ps *parser) context(it item) int {
 	near := func(k int, names []string) bool {
 		if k < 0 || k >= len(ps.ws) {

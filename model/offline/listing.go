@@ -8,7 +8,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Rows as a table or a list.
+// Rows shown as a table or a list.
 
 func (w *Writer) listing(pl *plan, res Result) {
 	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
@@ -68,14 +68,14 @@ func (w *Writer) listing(pl *plan, res Result) {
 	w.table(res, pl, false)
 }
 
-// unnamed reports whether nothing says which row has the highest or the lowest figure:
-// alone it would be taken for the row's name.
+// unnamed reports whether nothing identifies the row with the highest or the lowest figure. The figure alone would be
+// taken for the row's name.
 func (pl *plan) unnamed(res Result) bool {
 	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 &&
 		res.Columns[0] == pl.rankBy.name
 }
 
-// end is which end of a column the first row is at.
+// end returns the end of a column that the first row is at: highest or lowest.
 func (pl *plan) end() string {
 	switch date := pl.rankBy.role == roleDate; {
 	case date && pl.order < 0:
@@ -88,7 +88,7 @@ func (pl *plan) end() string {
 	return "lowest "
 }
 
-// equalRows words a search for one row that found several: none of them is the one.
+// equalRows answers a search for one row that found several equal ones.
 func (w *Writer) equalRows(pl *plan, res Result) {
 	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
 		Result:  res.ID,
@@ -105,7 +105,7 @@ func (w *Writer) equalRows(pl *plan, res Result) {
 	w.table(res, pl, false)
 }
 
-// table shows the first rows, or of periods the last.
+// table shows the first rows, or the last ones for periods.
 func (w *Writer) table(res Result, pl *plan, last bool) {
 	const most = 12
 	from, to := 0, min(most, len(res.Rows))
@@ -144,8 +144,8 @@ func (w *Writer) table(res Result, pl *plan, last bool) {
 	}
 }
 
-// heading is what a column of a result is called above it: by the plan's own words, with
-// the letters that the data has, where the plan named it.
+// heading returns the heading of a result's column: in the plan's words, and spelled as in the data if the plan names
+// it.
 func heading(pl *plan, as string) string {
 	if pl != nil {
 		for _, d := range pl.dims {

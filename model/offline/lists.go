@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// columnList reads "names and clubs of players" and "show the coaches and their clubs": rows
-// of one table with just these columns.
+// columnList reads "names and clubs of players" and "show the coaches and their clubs": rows of one table with only
+// these columns.
 func (ps *parser) columnList(pl *plan) (*declined, bool) {
 	if len(ps.aggs) > 0 || ps.grouped() || ps.share || ps.compare || ps.never || ps.growth || ps.running ||
 		ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
@@ -41,7 +41,7 @@ func (ps *parser) columnList(pl *plan) (*declined, bool) {
 	return ps.listNamed(pl, named), true
 }
 
-// listNamed settles the rows that have all that is named, and what is shown of them.
+// listNamed chooses the rows that have everything that is named, and the columns to show.
 func (ps *parser) listNamed(pl *plan, named []*item) *declined {
 	base := ps.nearTable()
 	var show []*column
@@ -102,7 +102,7 @@ func (ps *parser) duplicates(pl *plan) (*declined, bool) {
 	return decline("Name the column whose duplicates you want."), true
 }
 
-// linkNames proposes the names of rows for "names" in a list of columns.
+// linkNames proposes the name columns of rows for "names" in a list of columns.
 func (ps *parser) linkNames(i int) []item {
 	w := ps.ws[i].low
 	if w != "names" && w != "titles" || ps.at(i+1) != "and" && ps.at(i-1) != "and" && !ps.list {

@@ -16,19 +16,17 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Local is the planner of an assistant whose data are files in the user's browser.
-// It knows their names and types from the messages, and of their values only what
-// the browser's tools were allowed to show. It keeps nothing: each step is made from
-// the messages alone. The zero value is ready, and may be used by many runs at once.
-// It implements model.Model.
+// Local is the planner of the assistant whose data is files in the user's browser. It knows their names and types from
+// the messages, and of their values only what the browser's tools may show. It keeps no state: each step is computed
+// from the messages alone. The zero value is ready to use and safe for concurrent use. It implements model.Model.
 type Local struct {
 	Now func() time.Time // for relative dates where the newest date is not shown; nil: time.Now
 }
 
 var _ model.Model = Local{}
 
-// Step answers the last question of the history: with a look at values it needs,
-// with its query, and then with the final answer.
+// Step answers the last question of the history: first with a call for values that it needs, then with its query, then
+// with the final answer.
 func (l Local) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
@@ -71,8 +69,7 @@ func (l Local) now() time.Time {
 	return l.Now()
 }
 
-// closing is the answer with what was written: as words, or in the final call that
-// was prepared.
+// closing returns the answer with what was written: as text, or in the prepared final call.
 func closing(w *Writer, h History, a Answer) Answer {
 	if len(h.Questions) <= 1 {
 		w.badge()
@@ -89,7 +86,7 @@ func closing(w *Writer, h History, a Answer) Answer {
 	return a
 }
 
-// final prepares the call of final_answer, with a chart where one helps.
+// final prepares the call of final_answer, with a chart if one helps.
 func final(req model.Request, h History, r *reading) Answer {
 	if req.NoTools || !Offered(req.Tools, tool.FinalAnswer) {
 		return Answer{}
@@ -103,7 +100,7 @@ func final(req model.Request, h History, r *reading) Answer {
 	return ToolCall(h, tool.FinalAnswer, in)
 }
 
-// wordLocal words a result that the browser keeps to itself. Rows that another client sends in part are not shown.
+// wordLocal describes a result that stays in the browser. Rows that another client sends in part are not shown.
 func wordLocal(ctx context.Context, w *Writer, h History, r *reading) {
 	res, err := ParseResult(h.Result("run_query"))
 	if err != nil || len(res.Rows) == res.Count {
@@ -115,20 +112,20 @@ func wordLocal(ctx context.Context, w *Writer, h History, r *reading) {
 	w.reading(r)
 }
 
-// wanted is a tool to call before a question can be read.
+// wanted is a tool call that is needed before a question can be read.
 type wanted struct {
 	name  string
 	input map[string]any
 }
 
-// mostLooks bounds how many columns are looked at for one question.
-const mostLooks = 4
+// maxLooks limits how many columns are looked at for one question.
+const maxLooks = 4
 
 var relativeDate = regexp.MustCompile(
 	`(?i)\b(last|past|previous|recent|recently|latest|newest|since|ago|this ` +
 		`(year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
 
-// local reads the questions, and says what to look at first, if anything.
+// local reads the questions, and returns what to look at first, if anything.
 func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
 	q := strings.TrimSpace(h.Last())
 	say := func(words string) *reading {
@@ -153,7 +150,7 @@ func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
 	if len(q) > 2000 {
 		return say("That is too long for fixed rules: please ask one short question."), nil
 	}
-	asked := seen.looks >= mostLooks || seen.blind || h.Result("run_query") != nil
+	asked := seen.looks >= maxLooks || seen.blind || h.Result("run_query") != nil
 	if relativeDate.MatchString(q) && !asked {
 		if w := p.unseenDate(seen); w != nil {
 			return nil, w
@@ -169,8 +166,7 @@ func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
 	return p.declineLocal(d, seen.blind), nil
 }
 
-// planPinned is plan, with a table that was named beside the question where that is
-// not about it.
+// planPinned works like plan, with a table that was named beside the question, if the question is not about another.
 func (p *profile) planPinned(h History) (*plan, *declined) {
 	pl, d := p.plan(h.Questions)
 	about := func(pl *plan, d *declined) bool {
@@ -215,7 +211,7 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 		var names []string
 		for _, t := range p.tables {
 			for _, c := range t.cols {
-				if c.role != roleKey && len(names) < mostColumns {
+				if c.role != roleKey && len(names) < maxColumns {
 					names = append(names, Clip(c.name))
 				}
 			}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Medians, which not every engine has.
+// Medians, for engines that have no such function.
 
-// middleOfRows takes the mean of the one or two middle values, where the engine has no median; other measures stand
-// beside it.
+// middleOfRows computes the mean of the one or two middle values if the engine has no median. Other measures are
+// computed in the same statement.
 func (w *sqlWriter) middleOfRows() string {
 	sel, group := w.dims()
 	q := func(s string) string { return w.dialect.Quote(s) }
@@ -48,7 +48,7 @@ func (w *sqlWriter) middleOfRows() string {
 	return sql + w.order()
 }
 
-// parts is a measure as an expression of one row and the aggregate over it.
+// parts returns a measure as an expression over one row and the aggregate over it.
 func (w *sqlWriter) parts(m measure) (inner, agg string) {
 	switch {
 	case m.agg == aggCount && m.entity != nil && w.pl.base.refTo(m.entity) != nil:
@@ -61,8 +61,7 @@ func (w *sqlWriter) parts(m measure) (inner, agg string) {
 	return w.value(m), strings.ToUpper(m.agg) + "(%s)"
 }
 
-// medianPer is the median of the sums of an entity's rows: of the revenue of orders,
-// not of their lines.
+// medianPer returns the median of the sums of an entity's rows: of the revenue of orders, not of their lines.
 func (w *sqlWriter) medianPer() string {
 	m := w.pl.measures[0]
 	q := func(s string) string { return w.dialect.Quote(s) }

@@ -9,17 +9,17 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// History is what the planner reads of the messages: the questions of the user, and the calls made for the last one.
+// History is what the planner reads from the messages: the user's questions, and the calls made for the last one.
 type History struct {
 	Questions []string
-	from      []string // for each question the source that was queried for it, where one was
+	from      []string // for each question, the source that was queried for it, if any
 	pinned    []string // the tables that the last question was asked with
-	Context   string   // all that was said beside the last question
+	Context   string   // all text sent along with the last question
 	Calls     []*Call  // since the last question
 	total     int      // in the whole history
 }
 
-// Call is a call of a tool, with its result.
+// Call is a tool call with its result.
 type Call struct {
 	id, Name string
 	Answered bool
@@ -27,7 +27,7 @@ type Call struct {
 	Failed   bool
 }
 
-// maxQuestion bounds what of a question is read.
+// maxQuestion limits how much of a question is read.
 const maxQuestion = 12_000
 
 // ReadHistory reads the messages of a request.
@@ -84,7 +84,7 @@ func (h *History) add(m model.Message) {
 	}
 }
 
-// queried notes which source was queried for the last question.
+// queried records which source was queried for the last question.
 func (h *History) queried(b block) {
 	var in struct {
 		Source string `json:"source"`
@@ -94,11 +94,11 @@ func (h *History) queried(b block) {
 	}
 }
 
-// maxPins is how many tables that were named beside a question are tried.
+// maxPins limits how many tables named beside a question are tried.
 const maxPins = 4
 
-// pins are the tables that context names in the words of the web app: "The user
-// means these tables: shop.orders, shop.customers."
+// pins returns the tables that context names, in the words of the web app: "The user means these tables: shop.orders,
+// shop.customers."
 func pins(context string) []string {
 	for _, lead := range []string{"The user means this table: ", "The user means these tables: "} {
 		_, list, ok := strings.Cut(context, lead)
@@ -136,7 +136,7 @@ func (h History) Last() string {
 	return h.Questions[len(h.Questions)-1]
 }
 
-// Result returns the answered call of a tool since the last question.
+// Result returns the finished call of a tool since the last question.
 func (h History) Result(name string) *Call {
 	for i := len(h.Calls) - 1; i >= 0; i-- {
 		if c := h.Calls[i]; c.Name == name && c.Answered {
@@ -165,7 +165,7 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip shortens a foreign text for an answer and takes line breaks and marks out.
+// Clip shortens text from outside for an answer, and removes line breaks and Markdown.
 func Clip(s string) string {
 	s = plainLine(s)
 	if c := cut(s, 80); c != s {
@@ -174,7 +174,7 @@ func Clip(s string) string {
 	return s
 }
 
-// plainLine takes line breaks and marks out of a foreign text.
+// plainLine removes line breaks and Markdown from text from outside.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '`' || r == '|' {

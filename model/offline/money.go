@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Money: revenue and profit where no column is called so.
+// Revenue and profit, if no column has that name.
 
-// moneyMeasure is revenue or profit where no column is called so.
+// moneyMeasure returns revenue or profit, if no column has that name.
 func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	it.done = true
 	for k := range ps.items {
@@ -36,7 +36,7 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	return nil
 }
 
-// needs are the tables that groups and filters will want to reach.
+// needs returns the tables that groups and filters must reach.
 func (ps *parser) needs() []*table {
 	var out []*table
 	for _, it := range ps.items {
@@ -60,8 +60,8 @@ func (ps *parser) needs() []*table {
 	return out
 }
 
-// revenue finds what is sold for: a column of that name, quantity times price, or
-// the total of an order. Among several it takes the first that reaches the tables.
+// revenue finds the sales price: a column named revenue, quantity times price, or the total of an order. Among several,
+// it takes the first that reaches the tables.
 func (p *profile) revenue(needs []*table) (measure, bool) {
 	var found []measure
 	for _, t := range p.tables {
@@ -109,8 +109,7 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 	return measure{}, false
 }
 
-// spends reports whether a column of money is what was paid out, by its name or that of
-// its table: an expense report has no revenue.
+// spends reports whether a money column is money spent, by its name or its table's: an expense report has no revenue.
 func (t *table) spends(c *column) bool {
 	return slices.ContainsFunc(slices.Concat(t.words, c.words, c.optional), func(name string) bool {
 		return outgoings[name] || slices.ContainsFunc(english(name), func(w string) bool { return outgoings[w] })
@@ -120,7 +119,7 @@ func (t *table) spends(c *column) bool {
 var outgoings = set(
 	"expense cost spending expenditure salary wage payroll fine penalty refund tax budget claim loan debt donation")
 
-// product is quantity times the price of one, in one table.
+// product returns quantity times unit price, in one table.
 func (t *table) product() (measure, bool) {
 	var qty, price *column
 	for _, c := range t.cols {
@@ -141,7 +140,7 @@ func (t *table) product() (measure, bool) {
 	return measure{agg: aggSum, times: qty, col: price, name: "revenue"}, true
 }
 
-// profit needs the cost of one, on the line or on what it refers to.
+// profit needs the unit cost, on the line or on what it refers to.
 func (p *profile) profit(margin bool) (measure, bool) {
 	for _, t := range p.tables {
 		m, ok := t.product()
@@ -165,6 +164,6 @@ func (p *profile) profit(margin bool) (measure, bool) {
 	return measure{}, false
 }
 
-// sellingWords name tables whose rows are sales.
+// sellingWords are names of tables whose rows are sales.
 var sellingWords = set(
 	"order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill checkout")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Names of tables and columns in sentences. A name that is not English is left as it is:
-// its plural would be wrong, and it may be one already.
+// Names of tables and columns in sentences. A name that is not English is left unchanged: its plural would be wrong,
+// and it may be a plural already.
 
-// many is what several rows of a table are called.
+// many returns the plural for the rows of a table.
 func (t *table) many() string {
 	if len(t.nouns) > 0 && slices.ContainsFunc(t.words, func(w string) bool { return fileWords[w] || isForeign(w) }) {
 		return plural(t.nouns[0], 2)
@@ -29,8 +29,8 @@ func (t *table) many() string {
 	return manyOf(strings.Join(ws, " "))
 }
 
-// counted reports whether the name of the only table says what several of its rows are
-// called: it is a plural, or a thing that the lexicon knows one of.
+// counted reports whether the name of the only table describes its rows: it is a plural, or the lexicon knows it as a
+// thing.
 func (t *table) counted() bool {
 	ws := spellName(t.name, false)
 	for n := len(ws); n > 1 && fileWords[ws[n-1]]; n-- {
@@ -49,7 +49,7 @@ func (t *table) counted() bool {
 	}
 }
 
-// nounsOfVerbs are what verbs make.
+// nounsOfVerbs are nouns for what verbs create.
 var nounsOfVerbs = func() map[string]bool {
 	m := map[string]bool{}
 	for _, nouns := range verbNouns {
@@ -60,10 +60,10 @@ var nounsOfVerbs = func() map[string]bool {
 	return m
 }()
 
-// fileWords end the names of files, and say nothing of their rows.
+// fileWords end file names and say nothing about rows.
 var fileWords = set("export exports report reports data dump file list extract table sheet csv")
 
-// manyOf is the plural of a name; a name that has one, or is not English, stays.
+// manyOf returns the plural of a name. A name that is a plural, or not English, is returned unchanged.
 func manyOf(name string) string {
 	ws := strings.Fields(name)
 	if len(ws) == 0 {
@@ -77,13 +77,12 @@ func manyOf(name string) string {
 	return plural(name, 2)
 }
 
-// uncounted have no plural, or are one.
+// uncounted are words that have no plural, or are one.
 var uncounted = set(
 	"data info information staff equipment stock inventory media personnel people feedback traffic weather total " +
 		"species series rows")
 
-// isForeign reports whether a word of a name is German, French or Spanish, as far as its
-// form tells.
+// isForeign reports whether a word of a name looks German, French or Spanish.
 func isForeign(w string) bool {
 	w = fold(w)
 	if translations[w] != nil {
@@ -98,7 +97,7 @@ func isForeign(w string) bool {
 	})
 }
 
-// totalOf is a sum in words: "total fee", but "total of betrag" and "total of Total".
+// totalOf names a sum in words: "total fee", but "total of betrag" and "total of Total".
 func totalOf(name string) string {
 	ws := strings.Fields(name)
 	for len(ws) > 1 && isUnit(ws[len(ws)-1]) {

@@ -1,16 +1,13 @@
-// Package offline is the planner that answers when no AI model is connected: it
-// turns plain questions into SQL by fixed rules, over a database it has never
-// seen, and words the result. It needs no network and no key, and gives the same
-// answer to the same question every time.
+// Package offline is the planner that answers without an AI model. It turns plain questions into SQL by fixed rules,
+// over a database it has never seen, and puts the result into words. It needs no network and no key, and gives the
+// same answer to the same question every time.
 //
-// A question goes this way: its words are linked to tables, columns, values in
-// the data, dates and numbers (words.go, dates.go, keyword.go, link.go); the links
-// are interpreted as a plan (interpret.go and those beside it: measure.go, figures.go,
-// rank.go, filters.go, overtime.go, roles.go, finish.go); the plan
-// is written as SQL (sql.go), run by the run_query tool like any model's, and its
-// rows are put into words (say.go). A word that no rule used is never passed in
-// silence: the question is then declined (decline.go), with questions that can be
-// answered. Every answer shows how the question was read.
+// First, the words of a question are linked to tables, columns, values in the data, dates and numbers (words.go,
+// dates.go, keyword.go, link.go). Then the links are turned into a plan (interpret.go and measure.go, figures.go,
+// rank.go, filters.go, overtime.go, roles.go, finish.go). The plan is written as SQL (sql.go) and run by the run_query
+// tool, as for any model, and its rows are put into words (say.go). A word that no rule used is never ignored: the
+// question is declined (decline.go), with suggestions that can be answered. Every answer shows how the question was
+// read.
 package offline
 
 import (
@@ -26,10 +23,10 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Name is the model that messages of the planner bear.
+// Name is the model name in the planner's messages.
 const Name = "offline-planner"
 
-// Catalog finds an open source by its name.
+// Catalog returns an open source by its name.
 type Catalog interface {
 	Source(name string) (source.Source, error)
 }
@@ -37,7 +34,7 @@ type Catalog interface {
 // Options configure a planner.
 type Options struct {
 	Catalog Catalog          // required
-	Now     func() time.Time // not asked for what questions mean, which the data's own dates decide; default time.Now
+	Now     func() time.Time // not used to read questions, which relate to the data's own dates; default time.Now
 }
 
 // Planner implements model.Model. It may be used by many runs at once.
@@ -64,12 +61,11 @@ func New(o Options) *Planner {
 	}
 }
 
-// stepTime bounds one step: a profile that takes longer is not waited for.
+// stepTime limits one step, including the profile of a new source.
 const stepTime = 20 * time.Second
 
-// Step answers the last question of the history: with a call of run_query, then
-// perhaps one of show_chart, then in words; one for rows by their words with a call
-// of search_database, where that is offered.
+// Step answers the last question of the history: with a call of run_query, then perhaps one of show_chart, then with
+// text. A search for words becomes a call of search_database, if that tool is offered.
 func (pn *Planner) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
 	defer cancel()
@@ -93,8 +89,8 @@ func stepError(ctx context.Context, err error) error {
 	return &model.StepError{Code: code, Message: words, Again: code == footnote.DatabaseUnavailable, Err: err}
 }
 
-// Answer is what a step says, or the tool that it calls. Planners for other assistants than the analyst make it from
-// a History, with a Writer or with ToolCall, and Emit turns it into the reply of a model.
+// Answer is the text of a step, or the tool that it calls. Planners of other assistants build it from a History, with a
+// Writer or ToolCall, and Emit turns it into a model's reply.
 type Answer struct {
 	Text  string
 	Cites []footnote.Cite
@@ -147,8 +143,8 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (Answer, error) 
 	return Answer{Text: w.b.String(), Cites: w.cites}, nil
 }
 
-// readLast reads the last question. One that was queried for stays with the source of that
-// query, whichever others have come back meanwhile.
+// readLast reads the last question. If it was already queried for, it stays with the source of that query, even if
+// other sources have become available meanwhile.
 func (pn *Planner) readLast(ctx context.Context, req model.Request, h History) (*reading, error) {
 	if len(h.from) == 0 {
 		return pn.understandPinned(ctx, req.Sources, h)
@@ -164,11 +160,11 @@ func (pn *Planner) readLast(ctx context.Context, req model.Request, h History) (
 	return pn.understandPinned(ctx, req.Sources, h)
 }
 
-// askTool asks the person a question, where a page can show it.
+// askTool asks the person a question, if a page can show it.
 const askTool = "ask_user"
 
-// askedBack is the call that asks for one of the sources, or the one that was answered with.
-// Both are empty where nobody can answer.
+// askedBack returns the call that asks for one of the sources, or the source that the person chose. Both are empty if
+// nobody can answer.
 func (h History) askedBack(req model.Request, options []string) (Answer, string) {
 	if c := h.Result(askTool); c != nil {
 		if which, ok := picks(c.Content, options); ok && !c.Failed {
@@ -179,14 +175,14 @@ func (h History) askedBack(req model.Request, options []string) (Answer, string)
 	if req.NoTools || h.called(askTool) || !Offered(req.Tools, askTool) {
 		return Answer{}, ""
 	}
-	shown := options[:min(len(options), mostOptions)]
+	shown := options[:min(len(options), maxOptions)]
 	return ToolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
 }
 
-// mostOptions is how many answers ask_user takes.
-const mostOptions = 6
+// maxOptions is how many options ask_user takes.
+const maxOptions = 6
 
-// nextCall is the tool to call now: the query, then a chart of its rows.
+// nextCall returns the next tool call: the query, then a chart of its rows.
 func (pn *Planner) nextCall(req model.Request, h History, r *reading) (Answer, bool) {
 	if h.Result("run_query") == nil {
 		return ToolCall(h, "run_query", map[string]any{"sql": r.sql, "source": r.source, "thought": r.thought()}), true
@@ -232,7 +228,7 @@ func Offered(tools json.RawMessage, name string) bool {
 	return false
 }
 
-// Emit reports the answer's block to live and makes the message of it.
+// Emit reports the answer's block to live and returns its message.
 func Emit(a Answer, live model.Live) model.Reply {
 	msg := footnote.AssistantMessage{Model: Name, StopReason: model.EndTurn}
 	if a.tool != "" {
@@ -258,7 +254,7 @@ func Emit(a Answer, live model.Live) model.Reply {
 	return model.Reply{Message: msg, Cites: a.Cites}
 }
 
-// escaped is the inside of a JSON string.
+// escaped returns s as the inside of a JSON string.
 func escaped(s string) []byte {
 	b := marshal(s)
 	return b[1 : len(b)-1]
@@ -274,7 +270,7 @@ func marshal(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// ShortTitle serves side jobs, such as naming a conversation.
+// ShortTitle answers side jobs, such as naming a conversation.
 func ShortTitle(text string) string {
 	text = strings.TrimSpace(text)
 	if i := strings.LastIndex(text, "\n"); i >= 0 && strings.TrimSpace(text[i:]) != "" {

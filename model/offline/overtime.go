@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// Figures over time: by parts that come again (the days of the week), their growth from
-// period to period, and their sum so far.
+// Figures over time: by recurring parts (the days of the week), growth from period to period, and running totals.
 
-// overTime settles growth and running totals once the groups are known, and the days of
-// the week that a question is limited to.
+// overTime completes growth and running totals once the groups are known, and the weekdays that a question is limited
+// to.
 func (ps *parser) overTime(pl *plan) *declined {
 	if len(ps.weekdays) > 0 {
 		if d := ps.onDays(pl); d != nil {
@@ -43,7 +42,7 @@ func (ps *parser) overTime(pl *plan) *declined {
 	return nil
 }
 
-// naturalSize is the period in which a date column is looked at where none is named.
+// naturalSize returns the period to group a date column by if the question names none.
 func (ps *parser) naturalSize(c *column) string {
 	if c.year {
 		return "year"
@@ -86,7 +85,7 @@ func (w *sqlWriter) onDays(f filter) string {
 
 var monthNames = strings.Fields("January February March April May June July August September October November December")
 
-// placeOf is the place of a part's name in its cycle.
+// placeOf returns the position of a part's name in its cycle.
 func placeOf(name, part string) string {
 	names := map[string][]string{"weekday": weekdayNames, "month of the year": monthNames}[part]
 	if names == nil {
@@ -99,8 +98,7 @@ func placeOf(name, part string) string {
 	return e + " END"
 }
 
-// follow wraps the statement of a figure by period into that of its growth or its sum so
-// far.
+// follow wraps the statement of a figure by period into that of its growth or running total.
 func (w *sqlWriter) follow(sql string) string {
 	q := func(s string) string { return w.dialect.Quote(s) }
 	at, v := q(w.pl.dims[0].as), q(w.pl.measures[0].as)
@@ -118,7 +116,7 @@ const (
 	runningName = "running_total"
 )
 
-// grown words growth from period to period.
+// grown describes growth from period to period.
 func (w *Writer) grown(pl *plan, res Result) {
 	w.Text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket +
 		", in percent")
@@ -145,7 +143,7 @@ func (w *Writer) grown(pl *plan, res Result) {
 	w.table(res, pl, true)
 }
 
-// soFar words a running total.
+// soFar describes a running total.
 func (w *Writer) soFar(pl *plan, res Result) {
 	last := len(res.Rows) - 1
 	w.Text("The running total of " + pl.measures[0].name + " reaches **")

@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// parser turns the words of one question into a plan. Every word is used by
-// exactly one rule, or is small enough to mean nothing, or is left over; and what
-// is left over is never passed in silence.
+// parser turns the words of one question into a plan. Every word is used by exactly one rule, is too small to mean
+// anything, or is left over. A left-over word is never ignored.
 type parser struct {
 	p     *profile
 	ws    []word
 	used  []bool
 	items []item
-	prev  *plan // of the question before, for follow-ups
+	prev  *plan // of the previous question, for follow-ups
 
 	agg        string // what the words ask for
-	howMany    int    // where "how many" stands, or -1
+	howMany    int    // position of "how many", or -1
 	list       bool
 	which      bool
 	share      bool
 	never      bool
 	compare    bool
 	order      int
-	orderAt    int // where the ranking word stands
+	orderAt    int // position of the ranking word
 	limit      int
 	rankCols   []string
 	bucket     string
@@ -36,32 +35,32 @@ type parser struct {
 	each       bool
 	tenure     bool
 	who        bool            // people are asked for
-	aged       bool            // by when they began to be: oldest, youngest
-	busy       bool            // by how much happened there
-	conflict   bool            // two ends are asked for
+	aged       bool            // ranked by age: oldest, youngest
+	busy       bool            // ranked by how much happened: busiest
+	conflict   bool            // both ends are asked for
 	named      map[*table]bool // tables that nouns of the question name
 	ratio      bool            // the average of a number of rows
-	second     string          // a second aggregate, for which there is no place
+	second     string          // a second aggregate, which has no place in the plan
 	aggs       []aggAt         // all aggregates, where they stand
-	extremes   bool            // highest and lowest are figures, and rank nothing
-	roleNotes  []string        // which of twin references is meant
+	extremes   bool            // highest and lowest are figures and do not rank
+	roleNotes  []string        // which of several references is meant
 	often      bool            // how many times something was done
 	growth     bool            // the change from period to period, in percent
 	running    bool            // the sum of all periods so far
 	sold       bool            // ranked by the pieces sold
 	best       bool            // ranked by “best”, which needs a figure
 	negAt      []int
-	moved      bool // the change from one period to another is asked for
-	moveAt     int  // where the word for it stands, or -1
+	moved      bool // asks for the change from one period to another
+	moveAt     int  // position of the word for it, or -1
 	moveDir    int  // -1 fell, 1 rose
 	excludeNil bool
 }
 
-// declined is why a question is not answered.
+// declined says why a question is not answered.
 type declined struct {
 	reason string
 	words  []string // the words that were not understood
-	offer  string   // what could be said in their place
+	offer  string   // what the user could say instead
 }
 
 func newParser(p *profile, text string) *parser {
@@ -79,7 +78,7 @@ func (ps *parser) at(i int) string {
 	return ps.ws[i].low
 }
 
-// phrase reports whether words stand at i, not yet used.
+// phrase reports whether these words are at i and not yet used.
 func (ps *parser) phrase(i int, text string) int {
 	n := 0
 	for w := range strings.FieldsSeq(text) {
@@ -91,7 +90,7 @@ func (ps *parser) phrase(i int, text string) int {
 	return n
 }
 
-// compoundNouns are pairs that mean no more than their second word.
+// compoundNouns are pairs of words that mean only the second.
 var compoundNouns = map[string]string{
 	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order",
 	"product item":  "product",
@@ -99,8 +98,7 @@ var compoundNouns = map[string]string{
 	"customer account": "account",
 }
 
-// compounds splits and joins words the way the schema writes them: "signed up" is
-// signup, "unpaid" is not paid.
+// compounds splits and joins words as the schema writes them: "signed up" is signup, "unpaid" is not paid.
 func (p *profile) compounds(ws []word) []word {
 	var out []word
 	for i := 0; i < len(ws); i++ {
@@ -143,8 +141,7 @@ func (p *profile) compounds(ws []word) []word {
 	return out
 }
 
-// closing is the word for what is open until it was done, where "open" can only mean that:
-// closed, resolved.
+// closing returns the word for what ends the state "open", if "open" can only mean that: closed, resolved.
 func (p *profile) closing() string {
 	one := func(v *value) bool { return len(v.words) == 1 }
 	if p.words["open"] || slices.ContainsFunc(p.values["open"], one) {
@@ -166,10 +163,10 @@ func (p *profile) closing() string {
 	return found
 }
 
-// doneWords say of a date that with it something was over.
+// doneWords are words in date columns that mean something ended.
 var doneWords = set("closed resolved solved completed finished settled")
 
-// negative takes "unpaid" apart where the data knows "paid" only.
+// negative splits "unpaid" if the data only knows "paid".
 func (p *profile) negative(w word) (word, bool) {
 	for _, prefix := range []string{"un", "non", "in"} {
 		rest, ok := strings.CutPrefix(w.low, prefix)
@@ -196,7 +193,7 @@ func (p *profile) negative(w word) (word, bool) {
 	return word{}, false
 }
 
-// hasFlag reports whether a word names a column of yes and no.
+// hasFlag reports whether a word names a yes/no column.
 func (p *profile) hasFlag(w word) bool {
 	for _, t := range p.tables {
 		for _, c := range t.cols {
@@ -209,8 +206,7 @@ func (p *profile) hasFlag(w word) bool {
 	return false
 }
 
-// correct replaces words that nothing knows by the one known word they are a
-// typo of, where there is exactly one.
+// correct replaces unknown words by the known word they are a typo of, if there is exactly one.
 func (ps *parser) correct() {
 	for i, w := range ps.ws {
 		if w.low == "hwo" || w.low == "hw" || w.low == "ohw" {
@@ -253,8 +249,7 @@ func knownWords(w word) bool {
 		moveWord(w)
 }
 
-// source reports whether the word at i is the name of the source, as in "the members of
-// the library", and nothing in it.
+// source reports whether the word at i is only the name of the source, as in "the members of the library".
 func (ps *parser) source(i int) bool {
 	w := ps.ws[i]
 	if !slices.Contains(splitName(ps.p.source), w.sing) || ps.p.words[w.sing] || ps.p.words[w.low] {
@@ -264,7 +259,7 @@ func (ps *parser) source(i int) bool {
 	return before == "the" || before == "our" || before == "this" || before == "in" || before == "of" || before == "my"
 }
 
-// nearest is the only known word within reach of a typo.
+// nearest returns the only known word within reach of a typo.
 func (ps *parser) nearest(w word) string {
 	limit := 1
 	if len(w.low) >= 8 {
@@ -328,14 +323,14 @@ var keywords = set(`average median total count number many much list show which 
 	year how what
 	value values cheapest expensive longest oldest newest earliest latest first last`)
 
-// operations are words for what can be done with figures; a typo of another word is none of them.
+// operations are words for what can be done with figures. A typo of another word is never read as one of them.
 var operations = set(
 	`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation
 	increase decrease change
 	growth reduction gain loss product quotient multiply divide subtract rank ranking rate mode maximum minimum
 	percentile quartile estimate trend`)
 
-// noTypo are words of business that must never be taken for a typo of a column.
+// noTypo are business words that must never be read as a typo of a column.
 var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign
 	complaint refund
 	tax age owner store user member employee student teacher room guest price cost sale order item brand color colour
@@ -363,7 +358,7 @@ func (ps *parser) parse() (*plan, *declined) {
 	return pl, d
 }
 
-// unknown are the words that mean nothing here.
+// unknown returns the words that mean nothing to the planner.
 func (ps *parser) unknown() []string {
 	var out []string
 	for k, w := range ps.ws {
@@ -375,7 +370,7 @@ func (ps *parser) unknown() []string {
 	return out
 }
 
-// dates finds the periods.
+// dates finds the periods in the question.
 func (ps *parser) dates() {
 	for i := 0; i < len(ps.ws); {
 		if ps.used[i] {
@@ -418,7 +413,7 @@ func (ps *parser) dates() {
 	}
 }
 
-// lastOne reads the second half of "this month with last" at i, and says how many words it is.
+// lastOne reads the second half of "this month with last" at i, and returns its number of words.
 func (ps *parser) lastOne(this period, i int) int {
 	if this.relative != "this" || !set("with to and against vs versus than")[ps.at(i)] {
 		return 0
@@ -442,7 +437,7 @@ func (ps *parser) lastOne(this period, i int) int {
 	return k + 1 - i
 }
 
-// hasColumn reports whether a column is called by a year, such as 2023.
+// hasColumn reports whether a column is named like a year, such as 2023.
 func (p *profile) hasColumn(year string) bool {
 	if !startsDigit(year) {
 		return false
@@ -457,7 +452,7 @@ func (p *profile) hasColumn(year string) bool {
 	return false
 }
 
-// monthlyColumn keeps numbers that are compared with from being read as years.
+// monthlyColumn reports whether a number is compared with, rather than a year.
 func (ps *parser) monthlyColumn(i, n int) bool {
 	if n != 1 {
 		return false
@@ -472,7 +467,7 @@ func (ps *parser) monthlyColumn(i, n int) bool {
 	return false
 }
 
-// rule is a phrase and what it says.
+// rule is a phrase and its meaning.
 type rule struct {
 	text string
 	do   func(ps *parser, i int)
@@ -490,7 +485,7 @@ func setAgg(a string) func(*parser, int) {
 	}
 }
 
-// means are the aggregates of which a question has one.
+// means are the aggregates of which a question can have only one.
 var means = map[string]bool{aggAvg: true, aggMedian: true, aggMin: true, aggMax: true}
 
 func often(ps *parser, i int) {
@@ -519,8 +514,7 @@ func rank(dir int) func(*parser, int) {
 	}
 }
 
-// percentSign asks for shares, unless it is the unit of a number that something is
-// compared with: "a refund over 3%".
+// percentSign asks for shares, unless it is the unit of a number in a comparison: "a refund over 3%".
 func percentSign(ps *parser, i int) {
 	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") &&
 		set("of over above under below than least most to exactly exceeding exceeds exceed equals and > < >= " +
@@ -528,7 +522,7 @@ func percentSign(ps *parser, i int) {
 	ps.share = ps.share || !compared
 }
 
-// rules, longest first where one begins another.
+// rules, with longer ones before their prefixes.
 var rules = []rule{
 	{
 		"how many", count,
@@ -722,7 +716,7 @@ func best(dir int) func(*parser, int) {
 	}
 }
 
-// selling ranks by the pieces that were sold.
+// selling ranks by the number of pieces sold.
 func selling(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		ps.sold = true
@@ -734,7 +728,7 @@ func list(ps *parser, _ int) { ps.list = true }
 
 func chart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
 
-// negationWords take away what follows them.
+// negationWords negate what follows them.
 var negationWords = set(
 	"not excluding exclude excludes except without no ignoring non than from out missing lacking lack lacks")
 

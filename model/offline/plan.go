@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// What a plan gives.
+// The kinds of plans.
 const (
 	kindAggregate = iota
 	kindList
@@ -23,8 +23,7 @@ const (
 	aggMargin   = "margin"
 )
 
-// plan is a question as the planner understood it: a small algebra that every
-// dialect can be written from.
+// plan is a question as the planner understood it: a small algebra that can be written in every dialect.
 type plan struct {
 	p        *profile
 	kind     int
@@ -35,7 +34,7 @@ type plan struct {
 	filters  []filter
 	having   *filter
 	share    bool
-	shareOf  []filter // the part that a single share is of the rest
+	shareOf  []filter // the part whose share is asked for
 	show     []*column
 	rankBy   *column // a list's order
 	order    int     // -1 descending, 1 ascending, 0 the default
@@ -43,12 +42,12 @@ type plan struct {
 	chart    string // "line", "bar", "pie" when asked for, "none" when not wanted
 	change   *change
 	compare  bool
-	growth   bool     // from period to period, in percent
-	running  bool     // the sum of the periods so far
-	bare     bool     // only the figure that is ranked by
+	growth   bool     // change from period to period, in percent
+	running  bool     // running total
+	bare     bool     // only the figure it is ranked by
 	narrow   bool     // a list shows only what was asked for
-	single   bool     // one item is asked for by "which"
-	notes    []string // readings to mention
+	single   bool     // "which" asks for a single item
+	notes    []string // notes for the reading
 	ignores  bool     // a verb of the question sets no condition
 }
 
@@ -62,8 +61,8 @@ type measure struct {
 	entity  *table  // counted: rows of this table, each once
 	per     *table  // averaged over rows of this table
 	name    string  // in words
-	guessed bool    // its column is only the likeliest
-	as      string  // the column of the result
+	guessed bool    // its column is only the most likely one
+	as      string  // name of the result's column
 }
 
 // dim is what results are grouped by: a column, a period of a date, an entity.
@@ -71,7 +70,7 @@ type dim struct {
 	col     *column
 	entity  *table
 	bucket  string
-	periods []period // named ones to tell apart, instead of calendar buckets
+	periods []period // named periods to compare, instead of calendar buckets
 	as      string
 	name    string
 }
@@ -101,13 +100,12 @@ type filter struct {
 	period    period
 	periods   []period
 	never     *table
-	inner     []filter // of never: what the other table's rows are like
+	inner     []filter // of never: conditions on the other table's rows
 	words     string   // as the reading says it
 }
 
-// path is the way from t to another table along references, each from a row to the one
-// row it refers to; nil when there is none. It is the shortest, but a longer one comes
-// before one with a reference that has a twin.
+// path returns the references from t to another table, each from a row to the one row it refers to, or nil if there is
+// none. It returns the shortest path, but prefers a longer one to one with an ambiguous reference (a twin).
 func (t *table) path(to *table) []edge {
 	if path := t.walk(to, true); path != nil {
 		return path
@@ -115,7 +113,7 @@ func (t *table) path(to *table) []edge {
 	return t.walk(to, false)
 }
 
-// walk looks for a path, through twin references or not.
+// walk finds a path; with single, it avoids twin references.
 func (t *table) walk(to *table, single bool) []edge {
 	type step struct {
 		t    *table
@@ -145,8 +143,8 @@ func (t *table) walk(to *table, single bool) []edge {
 // reaches reports whether each row of t has at most one row of to.
 func (t *table) reaches(to *table) bool { return t == to || t.path(to) != nil }
 
-// refTo is the column of t, or of a table on the way, that holds the key of an
-// entity; the key itself when that has to be joined.
+// refTo returns the column of t, or of a table on the way, that holds the key of an entity, or the key itself if that
+// has to be joined.
 func (t *table) refTo(entity *table) *column {
 	path := t.path(entity)
 	if len(path) == 1 {
@@ -155,8 +153,8 @@ func (t *table) refTo(entity *table) *column {
 	return entity.key
 }
 
-// keepsUnmatched reports whether rows without a counterpart stay in the result: a
-// filter on a joined table drops them anyway.
+// keepsUnmatched reports whether rows without a counterpart stay in the result. A filter on a joined table drops them
+// anyway.
 func (pl *plan) keepsUnmatched() bool { return len(pl.dims) > 0 && pl.share }
 
 // clone copies what a follow-up may change.
@@ -171,7 +169,7 @@ func (pl *plan) clone() *plan {
 	return &c
 }
 
-// columns are those that take part in the plan.
+// columns returns the columns that the plan uses.
 func (pl *plan) columns() []*column {
 	var out []*column
 	add := func(cs ...*column) {

@@ -14,9 +14,9 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Bounds of a profile: it is a look at the data, not a scan of it.
+// Limits of a profile, which samples the data and does not scan it.
 const (
-	profileTime    = 8 * time.Second // for all of a source
+	profileTime    = 8 * time.Second // for a whole source
 	columnTime     = 1500 * time.Millisecond
 	profileTables  = 60
 	profileColumns = 200
@@ -25,21 +25,21 @@ const (
 	sampleRows     = 20_000
 )
 
-// profile is what the planner knows of a source: its schema, how its tables hang
-// together, and which values its text columns hold.
+// profile is what the planner knows about a source: its schema, the references between its tables, and the values of
+// its text columns.
 type profile struct {
 	source  string
 	dialect *source.Dialect
 	version string
 	tables  []*table
 	values  map[string][]*value // by the stem of their first word
-	partOf  map[string]*value   // by a word that is a part of one name only; nil where of several
+	partOf  map[string]*value   // by a word that is part of only one name; nil if of several
 	words   map[string]bool     // every word of the schema, for typos
-	said    map[string]bool     // every word of the values, likewise
+	said    map[string]bool     // every word of the values, for typos
 
-	roles      map[string]string // of twin references the named ones: what each leads to
-	cut        bool              // of twin references only the named ones are left
-	tablesOnly *profile          // without the views; nil where there are only views, or none
+	roles      map[string]string // the named ones of twin references, and what each leads to
+	cut        bool              // twin references that are not named were removed
+	tablesOnly *profile          // without the views; nil if there are only views, or none
 }
 
 type table struct {
@@ -47,7 +47,7 @@ type table struct {
 	schema  source.Table
 	name    string
 	words   []string // of its name, in the singular, spelled out
-	nouns   []string // what else its rows are called, where it is the only table
+	nouns   []string // other names of its rows, if it is the only table
 	cols    []*column
 	key     *column   // single-column primary key
 	label   []*column // what names a row
@@ -55,7 +55,7 @@ type table struct {
 	rows    int64
 }
 
-// edge leads from a table to the row of another that its rows refer to.
+// edge is a reference from a table to a row of another table.
 type edge struct {
 	from *column
 	to   *column
@@ -74,16 +74,16 @@ const (
 type column struct {
 	t          *table
 	name, kind string
-	core       string // the name without what it says by the way: (EUR), Y/N
+	core       string // the name without additions such as (EUR) or Y/N
 	role       int
 	words      []string // core words
 	optional   []string
 	distinct   int64
 	nonNull    int64
 	nullable   bool
-	declared   bool   // nullable, as the schema has it
+	declared   bool   // nullable, according to the schema
 	min, max   string // of a date column: days
-	unseen     bool   // max is today, because the days are not known
+	unseen     bool   // max is today, because the days are unknown
 	stamp      bool   // a date column with a time of day
 	values     []string
 	epoch      int64 // a date kept as a count since 1970: 1 of seconds, 1000 of milliseconds
@@ -116,12 +116,11 @@ type profiles struct {
 }
 
 type profileEntry struct {
-	mu    sync.Mutex // held while a profile is made, so that it is made once
+	mu    sync.Mutex // held while a profile is made, so that it is made only once
 	known []*profile // the last one used comes first
 }
 
-// keptProfiles is how many a source has: where rows are not the same for everybody,
-// those who ask in turns have profiles of their own.
+// keptProfiles is how many profiles a source keeps. If users see different rows, each of them needs a profile.
 const keptProfiles = 8
 
 func (c *profiles) get(ctx context.Context, name string, src source.Source) (*profile, error) {
@@ -194,7 +193,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	return p, nil
 }
 
-// leaveViews makes the profile that questions are read by which name no view.
+// leaveViews creates the profile without views, for questions that name no view.
 func (p *profile) leaveViews() {
 	var tables []*table
 	for _, t := range p.tables {
@@ -233,8 +232,8 @@ func newTable(p *profile, st source.Table) *table {
 	return t
 }
 
-// scan counts what is in a table's columns. What cannot be counted in time stays
-// unknown; the planner then knows less and declines more.
+// scan counts the values in a table's columns. Whatever cannot be counted in time stays unknown; the planner then knows
+// less and declines more.
 func (t *table) scan(ctx context.Context, src source.Source) error {
 	sample := "(SELECT * FROM " + t.from() + t.p.dialect.First(sampleRows) + ") AS " + t.p.dialect.Quote("sample")
 	if t.rows <= 1_000_000 {
@@ -259,14 +258,14 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 	return t.scanValues(ctx, src, sample)
 }
 
-// unread reports that the source could not be read, where other errors are of one
-// statement. What was learned of a source that went away meanwhile must not be kept.
+// unread reports an error that means the source could not be read, rather than a wrong statement. A profile of a source
+// that became unavailable meanwhile must not be kept.
 func unread(ctx context.Context, err error) bool {
 	var statement *source.Error
 	return err != nil && ctx.Err() == nil && !errors.As(err, &statement)
 }
 
-// extent reads the exact bounds of a date column, where that is quick.
+// extent reads the exact range of a date column, if that is fast.
 func (c *column) extent(ctx context.Context, src source.Source) {
 	q := c.t.p.dialect.Quote(c.name)
 	res, _, err := source.Collect(ctx, src, source.Query{
@@ -278,7 +277,7 @@ func (c *column) extent(ctx context.Context, src source.Source) {
 	}
 }
 
-// scanColumns counts in all rows, or in a sample of them.
+// scanColumns counts all rows, or a sample of them.
 func (t *table) scanColumns(ctx context.Context, src source.Source, from string, all bool) error {
 	const width = 40 // columns of one statement
 	for lo := 0; lo < len(t.cols); lo += width {
@@ -313,7 +312,7 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 	return nil
 }
 
-// ordered reports whether the least and the greatest value are worth knowing.
+// ordered reports whether the smallest and the largest value are worth knowing.
 func (c *column) ordered() bool {
 	switch c.kind {
 	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindUnknown, footnote.KindInteger:
@@ -322,7 +321,7 @@ func (c *column) ordered() bool {
 	return false
 }
 
-// setDate finds out whether a column holds dates.
+// setDate determines whether a column holds dates.
 func (c *column) setDate(lo, hi any) {
 	a, ok1 := lo.(string)
 	b, ok2 := hi.(string)
@@ -334,7 +333,7 @@ func (c *column) setDate(lo, hi any) {
 	c.setInteger(lo, hi)
 }
 
-// setInteger finds out whether whole numbers are years, or only ever 0 and 1.
+// setInteger determines whether whole numbers are years, or only 0 and 1.
 func (c *column) setInteger(lo, hi any) {
 	n, ok1 := lo.(int64)
 	m, ok2 := hi.(int64)
@@ -349,12 +348,12 @@ func (c *column) setInteger(lo, hi any) {
 	}
 }
 
-// yearNames are what columns of years are called.
+// yearNames are names of columns that hold years.
 var yearNames = set(
 	"year yr born birth founded built opened published established released jahr baujahr annee ano season since")
 
-// setEpoch takes whole numbers for dates where the name says so and every one of them
-// is a second, or a millisecond, from 1990 to 2100.
+// setEpoch treats whole numbers as dates if the name says so and every one is a second or millisecond between 1990 and
+// 2100.
 func (c *column) setEpoch(lo, hi any) {
 	a, ok1 := lo.(int64)
 	b, ok2 := hi.(int64)
@@ -421,8 +420,7 @@ func asInt(v any) int64 {
 	return 0
 }
 
-// link finds the edges between tables: the declared foreign keys, and where a
-// column is called as another table's key is.
+// link finds the references between tables: declared foreign keys, and columns named like another table's key.
 func (p *profile) link() {
 	for _, t := range p.tables {
 		if len(t.schema.PrimaryKey) == 1 {
@@ -481,7 +479,7 @@ func (p *profile) declare(t *table, fk source.ForeignKey) {
 	}
 }
 
-// infer takes customer_id for a reference to the table of customers.
+// infer treats customer_id as a reference to the table of customers.
 func (p *profile) infer(t *table, c *column) {
 	ws := splitName(c.name)
 	if len(ws) < 2 || ws[len(ws)-1] != "id" {
@@ -510,7 +508,7 @@ func (p *profile) infer(t *table, c *column) {
 	}
 }
 
-// assignRoles says of each column what a question can do with it.
+// assignRoles decides for each column what a question can do with it.
 func (t *table) assignRoles() {
 	for _, c := range t.cols {
 		ws := splitName(c.core)
@@ -546,7 +544,7 @@ func (t *table) assignRoles() {
 	t.findLabel()
 }
 
-// flag reports whether 0 and 1 are no and yes by the name of a column.
+// flag reports whether a column's name suggests that 0 and 1 mean no and yes.
 func (c *column) flag(ws []string) bool {
 	if ws[0] == "is" || ws[0] == "has" || ws[0] == "was" {
 		return true
@@ -575,8 +573,8 @@ func (c *column) yesNo() bool {
 	return false
 }
 
-// findNouns finds what the rows of the only table are called by its own columns: those
-// with a contract number are contracts, those with a delivery date deliveries.
+// findNouns finds names for the rows of the only table from its columns: those with a contract number are contracts,
+// those with a delivery date deliveries.
 func (t *table) findNouns() {
 	for _, c := range t.cols {
 		ws := splitName(c.name)
@@ -597,12 +595,12 @@ func (t *table) findNouns() {
 
 var numberNames = set("id number code nr ref reference key nummer numero")
 
-// notRows stand before "date" or "number" without saying what a row is.
+// notRows are words before "date" or "number" that do not name rows.
 var notRows = set(`start end due created updated modified birth paid closed expiry return returned hire issue first
 	last joined from to
 	phone house serial account customer client employee row line opened received check begin effective posting`)
 
-// findLabel chooses what names a row: a name, first and last name, a title.
+// findLabel chooses the columns that name a row: a name, first and last name, a title.
 func (t *table) findLabel() {
 	var first, last, named, titled, own *column
 	for _, c := range t.cols {

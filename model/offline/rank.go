@@ -8,7 +8,7 @@ import (
 // Rankings: the cheapest plan, the latest order, the doctors with the most appointments, the
 // busiest branch.
 
-// rankedList is "the cheapest plan", "the heaviest product".
+// rankedList reads "the cheapest plan" and "the heaviest product".
 func (ps *parser) rankedList(pl *plan, t *table) *declined {
 	for _, it := range ps.nouns(itTable) {
 		t = it.table()
@@ -38,7 +38,7 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 	return nil
 }
 
-// valueTable is the table that all values of the question are of.
+// valueTable returns the table that all values of the question belong to.
 func (ps *parser) valueTable() *table {
 	var t *table
 	for _, it := range ps.nouns(itValue) {
@@ -52,7 +52,7 @@ func (ps *parser) valueTable() *table {
 	return t
 }
 
-// rankColumn is the only column of a table that fits one of the words.
+// rankColumn returns the only column of a table that matches one of the words.
 func (t *table) rankColumn(names []string) *column {
 	for _, name := range names {
 		if name == "@date" {
@@ -77,8 +77,7 @@ func (t *table) rankColumn(names []string) *column {
 	return nil
 }
 
-// dateExtreme is "when was the first appointment", "the most recent signup date",
-// "the latest 5 orders".
+// dateExtreme reads "when was the first appointment", "the most recent signup date", "the latest 5 orders".
 func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	if len(ps.rankCols) != 1 || ps.rankCols[0] != "@date" {
 		return nil, false
@@ -142,7 +141,7 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	return nil, true
 }
 
-// adjective is the figure of a table that an adjective ranks by, if there is one.
+// adjective returns the figure of a table that an adjective ranks by, if there is one.
 func (t *table) adjective(names []string) *column {
 	if t == nil || slices.Contains(names, "@date") {
 		return nil
@@ -150,7 +149,7 @@ func (t *table) adjective(names []string) *column {
 	return t.rankColumn(names)
 }
 
-// ages is the column of years of age, if there is one.
+// ages returns the column of ages in years, if there is one.
 func (t *table) ages() *column {
 	if t == nil {
 		return nil
@@ -158,7 +157,7 @@ func (t *table) ages() *column {
 	return t.rankColumn([]string{"age"})
 }
 
-// begun is the date or year from which a thing's age counts.
+// begun returns the date or year from which a thing's age counts.
 func (t *table) begun() *column {
 	for _, name := range []string{
 		"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr",
@@ -178,8 +177,8 @@ func (t *table) begun() *column {
 	return nil
 }
 
-// rankedCount is "the doctors with the most appointments", "the 5 largest
-// invoices", "top 3" after another question.
+// rankedCount reads "the doctors with the most appointments", "the 5 largest invoices", and "top 3" after another
+// question.
 func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	var counted *item
 	for _, it := range tables {
@@ -259,8 +258,8 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	return nil
 }
 
-// byRevenue ranks "the best month" and "top products" by what they brought in, and says so;
-// where there is no revenue, it declines in the words given.
+// byRevenue ranks "the best month" and "top products" by revenue, and says so. Without revenue, it declines with the
+// given words.
 func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
 	m, ok := ps.p.revenue(ps.needs())
 	named := ps.bucket != "" || len(ps.nouns(itTable)) > 0 ||
@@ -275,8 +274,8 @@ func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
 	return nil
 }
 
-// rankedByParent is "the club that plays in the largest stadium": rows of one table by a
-// size of what they refer to.
+// rankedByParent reads "the club that plays in the largest stadium": rows of one table, ranked by a size of what they
+// refer to.
 func (ps *parser) rankedByParent(pl *plan, tables []*item) (*declined, bool) {
 	adjective := ps.at(ps.orderAt)
 	if adjective == "most" || adjective == "least" || adjective == "fewest" || adjective == "top" || len(tables) < 2 {
@@ -304,7 +303,7 @@ func (ps *parser) rankedByParent(pl *plan, tables []*item) (*declined, bool) {
 	return nil, false
 }
 
-// rankedColumn is the only column that stands as a noun after the ranking word.
+// rankedColumn returns the only column that is a noun after the ranking word.
 func (ps *parser) rankedColumn() *column {
 	its := ps.nouns(itColumn)
 	if len(its) != 1 || len(its[0].cols) != 1 || its[0].lo < ps.orderAt || its[0].col().role != roleDimension {
@@ -313,8 +312,8 @@ func (ps *parser) rankedColumn() *column {
 	return its[0].col()
 }
 
-// busiest ranks by how often something happened: the rows that refer to what is ranked,
-// or the rows themselves by a column or a period of theirs.
+// busiest ranks by how often something happened: by the rows that refer to what is ranked, or by the rows themselves,
+// grouped by a column or a period.
 func (ps *parser) busiest(pl *plan, t *table) (*declined, bool) {
 	if c := ps.columnRanked(t); ps.bucket != "" || c {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
@@ -328,7 +327,7 @@ func (ps *parser) busiest(pl *plan, t *table) (*declined, bool) {
 	return nil, true
 }
 
-// columnRanked reports whether a column of t is what is ranked: "the most common genre".
+// columnRanked reports whether a column of t is ranked: "the most common genre".
 func (ps *parser) columnRanked(t *table) bool {
 	for _, it := range ps.nouns(itColumn) {
 		if it.lo > ps.orderAt && len(columnsOf(it.cols, []*table{t})) > 0 && it.col().role == roleDimension {
@@ -338,8 +337,8 @@ func (ps *parser) columnRanked(t *table) bool {
 	return false
 }
 
-// bestSelling ranks what is sold by its pieces; where the question names nothing that is
-// sold, the only thing that the lines of sales refer to.
+// bestSelling ranks what is sold by the number of pieces. If the question names nothing that is sold, it ranks the only
+// thing that the lines of sales refer to.
 func (ps *parser) bestSelling(pl *plan) *declined {
 	for _, t := range ps.p.tables {
 		m, ok := t.product()
@@ -365,7 +364,7 @@ func (ps *parser) bestSelling(pl *plan) *declined {
 	return decline("Best selling by what? There is no number of pieces in the data; name the figure to rank by.")
 }
 
-// otherNoun reports whether something else than it could be ranked.
+// otherNoun reports whether something other than it could be ranked.
 func (ps *parser) otherNoun(it *item) bool {
 	for k := range ps.items {
 		o := &ps.items[k]
@@ -374,14 +373,14 @@ func (ps *parser) otherNoun(it *item) bool {
 			return true
 		}
 	}
-	if d, ok := ps.whoDim(&plan{base: it.table()}); ok && (d.entity != nil || d.col != nil) {
+	if d, ok := ps.personDim(&plan{base: it.table()}); ok && (d.entity != nil || d.col != nil) {
 		return true
 	}
 	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(x item) bool { return x.dim })
 }
 
-// rankedRows turns "the biggest subscriptions by seats" into a list: what is ranked
-// are the rows that have the measure themselves.
+// rankedRows turns "the biggest subscriptions by seats" into a list: the rows that have the measure are ranked
+// themselves.
 func (ps *parser) rankedRows(pl *plan) bool {
 	var rows *item
 	for k := range ps.items {
@@ -405,8 +404,7 @@ func (ps *parser) rankedRows(pl *plan) bool {
 	return true
 }
 
-// measuredBy reports whether a measure stands after "by" with nothing that says
-// what to do by it: "plans by price".
+// measuredBy reports whether a measure follows "by" without an aggregate: "plans by price".
 func (ps *parser) measuredBy(pl *plan) bool {
 	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" ||
 		len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {

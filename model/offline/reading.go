@@ -23,7 +23,7 @@ func (w *Writer) reading(r *reading) {
 	}
 }
 
-// words is the reading of a plan in one line.
+// words returns the reading of a plan in one line.
 func (r *reading) words() string {
 	if r.plan == nil || r.plan.kind == kindRaw {
 		return "the SQL as you typed it"
@@ -99,7 +99,7 @@ func (p *profile) namesakes(c *column) bool {
 	})
 }
 
-// reading is a measure with the columns it rests on.
+// reading returns a measure with the columns it uses.
 func (m measure) reading(pl *plan) string {
 	s := m.name
 	switch {
@@ -128,7 +128,7 @@ func (f filter) compared() string {
 	return f.sign + " " + formatNumber(f.num)
 }
 
-// reading is a filter as the reading shows it.
+// reading returns a filter as the reading shows it.
 func (f filter) reading() string {
 	switch f.op {
 	case opPeriod:
@@ -139,7 +139,7 @@ func (f filter) reading() string {
 	return f.describe()
 }
 
-// describe is a filter in words.
+// describe returns a filter in words.
 func (f filter) describe() string {
 	not := ""
 	if f.not {
@@ -168,7 +168,7 @@ func (f filter) describe() string {
 	return f.words
 }
 
-// flagWords are the words of a yes or no as the data has them: paid, not pay.
+// flagWords returns the words of a yes/no column as the data has them: paid, not pay.
 func (c *column) flagWords() string {
 	ws := slices.DeleteFunc(spellName(c.core, false), func(w string) bool { return optionalWords[w] })
 	if len(ws) == 0 {
@@ -177,5 +177,5 @@ func (c *column) flagWords() string {
 	return strings.Join(ws, " ")
 }
 
-// thought says in one line why the query is run.
+// thought says in one line why the query runs.
 func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }

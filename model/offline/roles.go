@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Two references may lead from one table to another: a match has a home club and an away
-// club, a flight comes from one airport and goes to another. The question has to name the
-// one it means; where it names none, a way around both is taken, or none.
+// Several references can lead from one table to another: a match has a home club and an away club, a flight has two
+// airports. These are twins. The question must name the one it means. If it names none, the planner takes a path around
+// them, or declines.
 
-// twin reports whether an edge has another beside it that leads to the same table.
+// twin reports whether another reference leads to the same table.
 func (e edge) twin() bool {
 	n := 0
 	for _, o := range e.from.t.parents {
@@ -20,7 +20,7 @@ func (e edge) twin() bool {
 	return n > 1
 }
 
-// roles are the words that tell an edge from its twins: home, away.
+// roles are the words that distinguish a reference from its twins: home, away.
 func (e edge) roles() []string {
 	var out []string
 	for _, w := range splitName(e.from.name) {
@@ -31,8 +31,8 @@ func (e edge) roles() []string {
 	return out
 }
 
-// inRoles is the profile with only those of the twin references left that the words of a
-// question name. The profile itself where none is named.
+// inRoles returns the profile with only those twin references that the question names, or the profile itself if it
+// names none.
 func (p *profile) inRoles(ws []word) *profile {
 	drop := map[*column]bool{}
 	said := map[string]string{}
@@ -56,7 +56,7 @@ func (p *profile) inRoles(ws []word) *profile {
 	return q
 }
 
-// role reports whether a word names the reference that was kept, and to what.
+// role reports whether a word names the kept reference, and what it leads to.
 func (p *profile) role(w word) (string, bool) {
 	for role, to := range p.roles {
 		if matchWord(w, role) > 1 {
@@ -72,7 +72,7 @@ func (e edge) named(ws []word) bool {
 	})
 }
 
-// useRoles uses up the words that have settled which reference is meant.
+// useRoles marks the words as used that chose a reference.
 func (ps *parser) useRoles() {
 	for k, w := range ps.ws {
 		if to, ok := ps.p.role(w); ok && !ps.used[k] {
@@ -118,8 +118,7 @@ func (p *profile) clone(drop map[*column]bool) *profile {
 	return &q
 }
 
-// unnamedRole declines a plan that would take one of twin references without being told
-// which; it mentions the one that was named.
+// unnamedRole declines a plan that would have to guess between twin references. It mentions the one that was named.
 func (ps *parser) unnamedRole(pl *plan) *declined {
 	w := &sqlWriter{pl: pl, dialect: ps.p.dialect}
 	tables := w.tables()

@@ -25,8 +25,8 @@ func (w *Writer) Text(s string) { w.b.WriteString(s) }
 // Answer returns what has been written.
 func (w *Writer) Answer() Answer { return Answer{Text: w.b.String(), Cites: w.cites} }
 
-// label writes the name of a column or a figure. One with a digit in it stands as code:
-// the 2 of umsatz_2 is no figure.
+// label writes the name of a column or a figure. A name with a digit is written as code: the 2 of umsatz_2 is not a
+// figure.
 func (w *Writer) label(s string) {
 	if strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "`") {
 		s = "`" + s + "`"
@@ -42,11 +42,10 @@ func (w *Writer) Cite(text string, c footnote.Cite) {
 	w.cites = append(w.cites, c)
 }
 
-// spelled finds numbers that are written as words.
+// spelled matches numbers written as words.
 var spelled = regexp.MustCompile(`\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
 
-// echo writes words of the question or its reading; each numeral in them is
-// footnoted as such.
+// echo writes words of the question or its reading. Each numeral in them gets a footnote that says so.
 func (w *Writer) echo(s string) {
 	for s != "" {
 		i := strings.IndexAny(s, "0123456789")
@@ -116,7 +115,7 @@ func Number(v any) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// Exact returns a cell as it came.
+// Exact returns a cell unchanged.
 func Exact(v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -165,8 +164,7 @@ func Figure(f float64) string {
 	return b.String()
 }
 
-// fractional reports whether a column has figures such as 12.50, so that all of
-// them are shown with two decimals.
+// fractional reports whether a column has figures such as 12.50, so that all are shown with two decimals.
 func fractional(res Result, col int) bool {
 	cents := false
 	for _, row := range res.Rows {
@@ -191,8 +189,7 @@ func Figure2(f float64) string {
 	return s
 }
 
-// Cell writes one cell with its footnote. Measures are formatted; labels stand as
-// they are.
+// Cell writes one cell with its footnote. Measures are formatted; labels are not.
 func (w *Writer) Cell(res Result, row, col int, measure, percent bool) {
 	v := res.Rows[row][col]
 	text := Clip(Exact(v))
@@ -224,7 +221,7 @@ const badge = "_Offline planner: no AI model is connected, so simple questions a
 	"To connect one: `export ANTHROPIC_API_KEY=…`, or a local one: " +
 	"`export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model`_"
 
-// badge says once in a conversation who speaks.
+// badge says, once per conversation, that the planner answers.
 func (w *Writer) badge() {
 	if w.b.Len() > 0 {
 		w.Text("\n\n")
@@ -294,7 +291,7 @@ func (w *Writer) rowCount(res Result) {
 	w.Text(unit)
 }
 
-// single words an answer of one number.
+// single writes an answer of one number.
 func (w *Writer) single(pl *plan, res Result) {
 	m := pl.measures[0]
 	if len(res.Rows[0]) == 0 || res.Rows[0][0] == nil {
@@ -399,7 +396,7 @@ func plural(s string, n float64) string {
 	return s + "s"
 }
 
-// extremes are the rows with the highest and the lowest figure in column c.
+// extremes writes the rows with the highest and the lowest figure in column c.
 func extremes(res Result, c int) (hi, lo int) {
 	hi, lo = -1, -1
 	var hv, lv float64
@@ -436,7 +433,7 @@ func (w *Writer) labels(pl *plan, res Result, row int) {
 	}
 }
 
-// nameless reports whether a group is that of the rows without a value.
+// nameless reports whether a group consists of the rows without a value.
 func nameless(pl *plan, res Result, row int) bool {
 	return len(pl.dims) == 1 && res.Rows[row][0] == nil
 }
@@ -445,8 +442,7 @@ func (w *Writer) measured(pl *plan, res Result, row int) {
 	w.Cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
 }
 
-// figureColumn is the column of a result that its words are about: that of the first
-// measure.
+// figureColumn returns the result's column that the text is about: that of the first measure.
 func (pl *plan) figureColumn(res Result) int {
 	if len(pl.measures) > 1 {
 		return len(pl.dims)
@@ -454,7 +450,7 @@ func (pl *plan) figureColumn(res Result) int {
 	return len(res.Columns) - 1
 }
 
-// periods words a development over time.
+// periods describes a development over time.
 func (w *Writer) periods(pl *plan, res Result) {
 	d := pl.dims[0]
 	w.label(UpperFirst(pl.measures[0].name))
@@ -488,7 +484,7 @@ func (w *Writer) periods(pl *plan, res Result) {
 	w.table(res, pl, true)
 }
 
-// at is the preposition before a period.
+// at returns the preposition before a period.
 func at(bucket string) string {
 	switch bucket {
 	case "weekday", "day":
@@ -499,7 +495,7 @@ func at(bucket string) string {
 	return "in "
 }
 
-// tied names the periods that have the same figure as one row, with the figure.
+// tied names the periods with the same figure as one row.
 func (w *Writer) tied(pl *plan, res Result, row int) {
 	same := equals(res, pl.figureColumn(res), row)
 	for i, r := range same[:min(3, len(same))] {
@@ -516,8 +512,7 @@ func (w *Writer) tied(pl *plan, res Result, row int) {
 	w.Text("**")
 }
 
-// gaps reports whether a period between the first and the last of a result has no
-// row in it.
+// gaps reports whether a period between the first and the last of a result has no row.
 func gaps(res Result, bucket string) bool {
 	at := func(row []any) (int, bool) {
 		s := Exact(row[0])
@@ -553,7 +548,7 @@ func gaps(res Result, bucket string) bool {
 	return false
 }
 
-// groups words a comparison of groups.
+// groups describes a comparison of groups.
 func (w *Writer) groups(pl *plan, res Result) {
 	what := pl.measures[0].name
 	if pl.share {
@@ -621,7 +616,7 @@ func (w *Writer) topped(pl *plan, res Result, row int, word, what string) {
 	w.Text(".")
 }
 
-// extreme is what the first group of a ranking is.
+// extreme says what the first group of a ranking is.
 func extreme(pl *plan) string {
 	if pl.order > 0 {
 		return "lowest"
@@ -629,7 +624,7 @@ func extreme(pl *plan) string {
 	return "highest"
 }
 
-// equals are the rows with the same figure as one row.
+// equals returns the rows with the same figure as one row.
 func equals(res Result, col, row int) []int {
 	f, _ := Number(res.Rows[row][col])
 	var same []int
@@ -668,7 +663,7 @@ func have(pl *plan, res Result, rows []int) string {
 	return " has "
 }
 
-// figureOf is the figure that rows share.
+// figureOf returns the figure that rows share.
 func (w *Writer) figureOf(pl *plan, res Result, rows []int) {
 	w.Text(", **")
 	w.measured(pl, res, rows[0])
@@ -678,7 +673,7 @@ func (w *Writer) figureOf(pl *plan, res Result, rows []int) {
 	}
 }
 
-// allEqual reports whether every row has the same figure: none is the highest.
+// allEqual reports whether every row has the same figure, so that none is the highest.
 func allEqual(res Result, col int) bool {
 	first, ok := Number(res.Rows[0][col])
 	for _, row := range res.Rows {
@@ -689,7 +684,7 @@ func allEqual(res Result, col int) bool {
 	return true
 }
 
-// chartFor is the chart that fits a result: a line for periods, bars for groups.
+// chartFor returns the chart that suits a result: a line for periods, bars for groups.
 func chartFor(pl *plan, res Result) (map[string]any, bool) {
 	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 ||
 		pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {

@@ -11,14 +11,12 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// Searches: "search for boiler in notes" and "find documents about boilers" call
-// search_database where it is offered. Anything else that begins so, as "search for
-// customers in Japan", is a question like any other.
+// Searches: "search for boiler in notes" and "find documents about boilers" call search_database if it is offered. Any
+// other question that begins like this, such as "search for customers in Japan", is an ordinary question.
 
 const searchTool = "search_database"
 
-// The shapes of searches, tried in turn. Documents may be any word for them where one
-// table can be searched.
+// The patterns of searches, tried in turn. If only one table can be searched, any word stands for it.
 var searchShapes = []struct {
 	re          *regexp.Regexp
 	words, from int // groups
@@ -42,13 +40,13 @@ var searchShapes = []struct {
 
 var documentWords = set("document doc text article note page entry entrie record row file message post report")
 
-// search is a question that asks for rows by what is written in them.
+// search is a question that asks for rows by their text.
 type search struct {
 	words, table string
 	tables       []string // there are several, and none is named
 }
 
-// readSearch reads such a question. Tables are those that can be searched.
+// readSearch reads a search. tables are those that can be searched.
 func readSearch(q string, tables []string) *search {
 	if len(tables) == 0 || len(q) > 500 {
 		return nil
@@ -83,13 +81,13 @@ func readSearch(q string, tables []string) *search {
 	return nil
 }
 
-// nounOf is a table's name as people may say it: without case, signs and plural.
+// nounOf returns a table's name as people may say it: without case, punctuation and plural.
 func nounOf(name string) string {
 	name = strings.Join(strings.FieldsFunc(fold(name), func(r rune) bool { return !wordRune(r) }), " ")
 	return strings.TrimSuffix(strings.TrimPrefix(name, "the "), "s")
 }
 
-// searchable are the tables of search_database, as its schema names them.
+// searchable returns the tables of search_database, as listed in its schema.
 func searchable(tools json.RawMessage) []string {
 	var list []struct {
 		Name  string `json:"name"`
@@ -112,8 +110,7 @@ func searchable(tools json.RawMessage) []string {
 	return nil
 }
 
-// search answers a question for rows by their words; ok is false for any other. What
-// is no search of the questions before is left in h.
+// search answers a search; ok is false for any other question. Earlier questions that are not searches stay in h.
 func (h *History) search(req model.Request) (a Answer, ok bool) {
 	tables := searchable(req.Tools)
 	s := readSearch(h.Last(), tables)
@@ -151,8 +148,8 @@ func (h *History) search(req model.Request) (a Answer, ok bool) {
 	return Answer{Text: w.b.String(), Cites: w.cites}, true
 }
 
-// mostFound is how many rows of a search are told.
-const mostFound = 10
+// maxFound limits how many rows of a search an answer shows.
+const maxFound = 10
 
 // found puts the rows of a search into words.
 func (w *Writer) found(s *search, c *Call) {
@@ -179,7 +176,7 @@ func (w *Writer) found(s *search, c *Call) {
 	w.Cite(all, footnote.Cite{Result: res.ID, Row: new(0), Column: res.Columns[matches], Value: all})
 	w.Text(map[bool]string{true: " row", false: " rows"}[all == "1"])
 	quoted()
-	shown := min(len(res.Rows), mostFound)
+	shown := min(len(res.Rows), maxFound)
 	if fmt.Sprint(shown) != all {
 		w.Text("; these fit best")
 	}
@@ -206,7 +203,7 @@ func (w *Writer) found(s *search, c *Call) {
 	}
 }
 
-// excerpt writes a snippet, which is longer than other cells may be.
+// excerpt writes a snippet, which may be longer than other cells.
 func (w *Writer) excerpt(res Result, row, col int) {
 	value := Exact(res.Rows[row][col])
 	text := strings.Join(strings.Fields(plainLine(value)), " ")

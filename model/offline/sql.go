@@ -16,9 +16,9 @@ func (t *table) from() string { return t.p.dialect.Table(t.schema) }
 type sqlWriter struct {
 	pl      *plan
 	dialect *source.Dialect
-	wrapped bool // what is ordered are the columns of an inner statement
-	multi   bool // several tables: columns are written with their table
-	bare    bool // neither order nor limit: the statement stands within another
+	wrapped bool // the ordered columns are those of an inner statement
+	multi   bool // several tables, so columns are qualified
+	bare    bool // no order or limit, because the statement is part of another
 	joins   []string
 	joined  map[*table]bool
 }
@@ -45,7 +45,7 @@ func (w *sqlWriter) label(t *table) string {
 	return strings.Join(parts, " || ' ' || ")
 }
 
-// bucket is the period a date falls into: 2024, 2024-Q1, 2024-01, 2024-01-31.
+// bucket returns the period of a date: 2024, 2024-Q1, 2024-01, 2024-01-31.
 func (w *sqlWriter) bucket(c *column, size string) string {
 	if c.year {
 		return w.col(c)
@@ -56,7 +56,7 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 	return w.dialect.Periods[size].Of(w.moment(c))
 }
 
-// moment is a date column as something that functions of dates take.
+// moment returns a date column as date functions take it.
 func (w *sqlWriter) moment(c *column) string {
 	if c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
 		return w.col(c)
@@ -66,7 +66,7 @@ func (w *sqlWriter) moment(c *column) string {
 
 func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// condition is one filter as SQL.
+// condition returns one filter as SQL.
 func (w *sqlWriter) condition(f filter) string {
 	var s string
 	switch f.op {
@@ -176,7 +176,7 @@ func (w *sqlWriter) period(f filter) string {
 	return strings.Join(parts, " AND ")
 }
 
-// yearBounds is a period as a condition on a column of years.
+// yearBounds returns a period as a condition on a column of years.
 func yearBounds(q string, p period) string {
 	var parts []string
 	if len(p.from) > 4 {
@@ -210,7 +210,7 @@ func (w *sqlWriter) never(f filter) string {
 	return sql
 }
 
-// alias names a table of another schema by its own name.
+// alias gives a table of another schema its own name.
 func alias(dialect *source.Dialect, t *table) string {
 	if t.schema.Schema == "" {
 		return ""
@@ -248,7 +248,7 @@ func (w *sqlWriter) joinedLeft(t *table) bool {
 	return false
 }
 
-// value is the expression of a measure without its aggregate.
+// value returns the expression of a measure without its aggregate.
 func (w *sqlWriter) value(m measure) string {
 	switch {
 	case m.times != nil && m.less != nil:
@@ -264,7 +264,7 @@ func (w *sqlWriter) value(m measure) string {
 	return w.col(m.col)
 }
 
-// measure is an aggregate as SQL.
+// measure returns an aggregate as SQL.
 func (w *sqlWriter) measure(m measure) string {
 	switch {
 	case m.agg == aggCount && m.entity != nil && w.pl.base.refTo(m.entity) != nil:
@@ -319,7 +319,7 @@ func (w *sqlWriter) tables() []*table {
 	return ts
 }
 
-// sql is the statement of a plan.
+// sql returns the statement of a plan.
 func (pl *plan) sql(dialect *source.Dialect) string {
 	w := &sqlWriter{pl: pl, dialect: dialect, joined: map[*table]bool{}}
 	tables := w.tables()
@@ -358,8 +358,8 @@ func (pl *plan) firstRow() bool {
 		(len(pl.base.label) > 1 || slices.ContainsFunc(pl.show, func(c *column) bool { return c != pl.rankBy }))
 }
 
-// withEquals selects the highest or the lowest group and those that equal it: LIMIT 1
-// would pass one of them off as the only one.
+// withEquals selects the highest or the lowest group and all equal ones. LIMIT 1 would present one of them as the only
+// one.
 func (w *sqlWriter) withEquals() string {
 	w.bare = true
 	inner, figure, best := w.groups(), w.dialect.Quote(w.pl.measures[0].as), "MAX"
@@ -379,7 +379,7 @@ func (w *sqlWriter) withEquals() string {
 	return sql
 }
 
-// groups selects figures, of groups where there are any.
+// groups selects figures, by group if there are any.
 func (w *sqlWriter) groups() string {
 	ms := w.pl.measures
 	switch {
@@ -406,7 +406,7 @@ func (w *sqlWriter) source() string {
 	return " FROM " + w.pl.base.from() + alias(w.dialect, w.pl.base) + strings.Join(w.joins, "")
 }
 
-// dims gives the expressions to select and to group by.
+// dims returns the expressions to select and to group by.
 func (w *sqlWriter) dims() (sel, group []string) {
 	for _, d := range w.pl.dims {
 		as := " AS " + w.dialect.Quote(d.as)
@@ -460,7 +460,7 @@ func (w *sqlWriter) aggregate() string {
 	return sql
 }
 
-// share is the measure itself or, where shares are asked for, its percentage.
+// share returns the measure or, if shares are asked for, its percentage.
 func (w *sqlWriter) share(m measure) string {
 	if !w.pl.share {
 		return w.measure(m)
@@ -579,7 +579,7 @@ func (w *sqlWriter) list() string {
 	return sql + w.limit(1000)
 }
 
-// best is the highest or the lowest value of what rows are ranked by.
+// best returns the highest or the lowest value that rows are ranked by.
 func (w *sqlWriter) best() string {
 	agg := "MAX"
 	if w.pl.order >= 0 {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// The subject of a question may be no noun of the schema: "who", "people", or what a
-// verb stands for ("the most borrowed books" are books by their loans).
+// The subject of a question may not be a noun of the schema: "who", "people", or what a verb stands for ("the most
+// borrowed books" are books by their loans).
 
-// person is the table of people nearest to a base: "who" asks for its rows. Two equally
-// near ones are nobody's choice.
+// person returns the table of people nearest to a base: "who" asks for its rows. If two are equally near, it returns
+// none.
 func (p *profile) person(base *table) *table {
 	var best *table
 	dist, tie := 99, false
@@ -67,15 +67,15 @@ func (t *table) described() string {
 	return who
 }
 
-// tallies are what measures of how many there are are called.
+// tallies are words in names of columns that count something.
 var tallies = set("count population number people person inhabitant case death total quantity headcount member " +
 	"visitor frequency")
 
-// personTraits are what only people have.
+// personTraits are words in names of columns that only people have.
 var personTraits = set(
 	"age sex gender birth birthday salary occupation geschlecht gehalt alter sexe sexo salaire salario")
 
-// personColumn is the only column of a table that names people: the driver, the customer.
+// personColumn returns the only column of a table that names people: the driver, the customer.
 func (t *table) personColumn() *column {
 	var found *column
 	for _, c := range t.cols {
@@ -140,8 +140,8 @@ func (ps *parser) agedBy(base *table, it *item) *column {
 	return nil
 }
 
-// whoDim groups by the people that "who" asks for.
-func (ps *parser) whoDim(pl *plan) (dim, bool) {
+// personDim groups by the people that "who" asks for.
+func (ps *parser) personDim(pl *plan) (dim, bool) {
 	if !ps.who || pl.base == nil {
 		return dim{}, false
 	}

@@ -16,8 +16,8 @@ var tablesAsked = regexp.MustCompile(
 func asksForTables(q string) bool { return tablesAsked.MatchString(q) }
 
 const (
-	mostTables  = 30 // of a source, that an answer names
-	mostColumns = 12 // of a table
+	maxTables  = 30 // of a source, that an answer names
+	maxColumns = 12 // of a table
 )
 
 // tables says what the sources hold. It needs no query: the schema is known.
@@ -45,10 +45,10 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 				w.Text("\n")
 			}
 			w.echo(Clip(p.source) + " has these tables:\n")
-			for _, t := range p.tables[:min(mostTables, len(p.tables))] {
+			for _, t := range p.tables[:min(maxTables, len(p.tables))] {
 				w.echo("- " + t.summary() + "\n")
 			}
-			if len(p.tables) > mostTables {
+			if len(p.tables) > maxTables {
 				w.Text("- and more\n")
 			}
 		}
@@ -61,10 +61,10 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 // summary is a table's name and columns.
 func (t *table) summary() string {
 	var names []string
-	for _, c := range t.cols[:min(mostColumns, len(t.cols))] {
+	for _, c := range t.cols[:min(maxColumns, len(t.cols))] {
 		names = append(names, Clip(c.name))
 	}
-	if len(t.cols) > mostColumns {
+	if len(t.cols) > maxColumns {
 		names = append(names, "…")
 	}
 	return Clip(t.name) + ": " + strings.Join(names, ", ")
