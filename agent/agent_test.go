@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/history"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
@@ -320,7 +321,7 @@ func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
 			t.Errorf("last = %+v, %d terminals", last, r.terminals(first.Conversation))
 		}
 		m := model.Requests()[1].Messages
-		if got := string(m[2].Content); !strings.Contains(got, agent.NotAnswered) ||
+		if got := string(m[2].Content); !strings.Contains(got, history.Unanswered) ||
 			!strings.Contains(got, "never mind") {
 			t.Errorf("sent %s", got)
 		}

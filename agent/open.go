@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/model/history"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -91,9 +90,6 @@ func title(text string) string {
 	}
 	return out
 }
-
-// NotAnswered is what the model reads of a call whose user went on without it.
-const NotAnswered = history.Unanswered
 
 // Freeze gives the definitions of the tools a policy offers, as the model is sent
 // them for the whole life of a conversation.

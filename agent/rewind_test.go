@@ -121,7 +121,7 @@ func TestRewindingWhileItRunsOrWaits(t *testing.T) {
 		synctest.Wait()
 		r.must(ticket.Conversation, agent.Turn{Regenerate: true})
 		res := bodies[footnote.ToolResult](r, ticket.Conversation)
-		if len(res) != 1 || res[0].Content != agent.NotAnswered || r.terminals(ticket.Conversation) != 2 {
+		if len(res) != 1 || res[0].Content != history.Unanswered || r.terminals(ticket.Conversation) != 2 {
 			t.Errorf("results %+v, %s", res, r.kinds(ticket.Conversation, 0))
 		}
 		r.refused("an answer to what was taken back", ticket.Conversation, footnote.CallClosed, answer("a", "drawn"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model/history"
 )
 
 // Submit takes a turn and returns once its run is under way; its first events may
@@ -360,5 +361,5 @@ func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 
 // supersede closes the open calls of a parked run, because its user went on.
 func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
-	return e.closeRun(ctx, head, s, NotAnswered, footnote.RunStopped{By: "user"})
+	return e.closeRun(ctx, head, s, history.Unanswered, footnote.RunStopped{By: "user"})
 }

@@ -80,7 +80,7 @@ func New(o Options) *Ledger {
 		o.Allow = func(footnote.Principal) Allowance { return Allowance{} }
 	}
 	if o.Counter == nil {
-		o.Counter = NewMemory()
+		o.Counter = newMemory()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -175,7 +175,7 @@ func (l *Ledger) running(ctx context.Context, who person) (int64, error) {
 // Reserve implements agent.Budget. Without a limit nothing is reserved: what is spent
 // is counted all the same.
 func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Reservation, error) {
-	h := &hold{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Max}
+	h := &reservation{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Max}
 	ceilings := l.opts.Allow(p).ceilings(c.Conversation)
 	if len(ceilings) == 0 || c.Max.MicroUSD <= 0 && c.Max.Tokens <= 0 {
 		return h, nil
@@ -362,8 +362,8 @@ var whose = map[string]string{
 	"usd_per_day": "a day for this server",
 }
 
-// hold implements agent.Reservation.
-type hold struct {
+// reservation implements agent.Reservation.
+type reservation struct {
 	l      *Ledger
 	id     string // of the reservation; empty: there is none
 	p      footnote.Principal
@@ -372,11 +372,11 @@ type hold struct {
 	amount footnote.Amount // tokens each counted once
 }
 
-func (h *hold) Amount() footnote.Amount { return h.amount }
+func (h *reservation) Amount() footnote.Amount { return h.amount }
 
-func (h *hold) Reserved() bool { return h.id != "" }
+func (h *reservation) Reserved() bool { return h.id != "" }
 
-func (h *hold) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.Settle {
+func (h *reservation) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.Settle {
 	spent := footnote.Amount{MicroUSD: max(0, c.MicroUSD), Tokens: max(0, u.Prompt()+u.Output) * h.weight}
 	if h.id == "" && spent == (footnote.Amount{}) {
 		return nil
@@ -386,7 +386,7 @@ func (h *hold) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.S
 	}
 }
 
-func (h *hold) Freed() {
+func (h *reservation) Freed() {
 	if h.id != "" {
 		h.l.wakeFirst()
 	}
@@ -395,7 +395,7 @@ func (h *hold) Freed() {
 // dropTime bounds giving back a reservation.
 const dropTime = 5 * time.Second
 
-func (h *hold) Drop() {
+func (h *reservation) Drop() {
 	if h.id == "" {
 		return
 	}

@@ -48,8 +48,8 @@ func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 	return nil
 }
 
-// Memory is a Counter of this process.
-type Memory struct {
+// memory is a Counter of this process.
+type memory struct {
 	now   func() time.Time
 	share int64 // of a limit: one part of so many
 
@@ -58,13 +58,13 @@ type Memory struct {
 	full int // size at which what is over is thrown out
 }
 
-// NewMemory makes a counter.
-func NewMemory() *Memory { return NewShare(1) }
+// newMemory makes a counter.
+func newMemory() *memory { return NewShare(1) }
 
 // NewShare makes the counter of one of several servers, which each let through their
 // part of a limit.
-func NewShare(servers int) *Memory {
-	return &Memory{now: time.Now, share: int64(max(1, servers)), next: map[string]time.Time{}}
+func NewShare(servers int) *memory {
+	return &memory{now: time.Now, share: int64(max(1, servers)), next: map[string]time.Time{}}
 }
 
 // sweepAt is the smallest number of keys that is swept.
@@ -72,7 +72,7 @@ const sweepAt = 10_000
 
 // Take implements Counter, by the cell rate algorithm: what may come in a minute may
 // come at once, and then one after the other.
-func (m *Memory) Take(_ context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
+func (m *memory) Take(_ context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
 	most = max(1, int64(math.Ceil(float64(most)/float64(m.share))))
 	each := time.Minute / time.Duration(most)
 	m.mu.Lock()
@@ -92,7 +92,7 @@ func (m *Memory) Take(_ context.Context, key string, most int64) (left int64, wa
 
 // sweep throws out the keys that nobody has used for a minute, each time there are
 // twice as many. m.mu must be held.
-func (m *Memory) sweep(now time.Time) {
+func (m *memory) sweep(now time.Time) {
 	if len(m.next) < max(m.full, sweepAt) {
 		return
 	}

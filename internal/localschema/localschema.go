@@ -13,8 +13,8 @@ import (
 
 // Limits of a schema.
 const (
-	MostTables   = 100
-	MostColumns  = 2_000 // in all tables
+	maxTables    = 100
+	maxColumns   = 2_000 // in all tables
 	maxNameBytes = 200   // bytes of a name or a type
 )
 
@@ -49,9 +49,9 @@ func (s Schema) Check() error {
 			return err
 		}
 	}
-	if len(s.Tables) > MostTables || columns > MostColumns {
-		return footnote.Errorf(footnote.TooLarge, "A schema has at most %d tables and %d columns.", MostTables,
-			MostColumns)
+	if len(s.Tables) > maxTables || columns > maxColumns {
+		return footnote.Errorf(footnote.TooLarge, "A schema has at most %d tables and %d columns.", maxTables,
+			maxColumns)
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func plain(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
-// Intro is the first line of a schema's text.
-const Intro = "The user's files are these DuckDB tables (names and types; the rows stay in the browser):"
+// intro is the first line of a schema's text.
+const intro = "The user's files are these DuckDB tables (names and types; the rows stay in the browser):"
 
 // Text returns the schema as a model reads it.
-func (s Schema) Text() string { return Intro + s.statements() }
+func (s Schema) Text() string { return intro + s.statements() }
 
 // Statements returns the tables as CREATE TABLE statements.
 func (s Schema) Statements() string { return strings.TrimPrefix(s.statements(), "\n") }
@@ -116,13 +116,13 @@ var (
 
 // Parse finds the last schema that Text wrote in a text, possibly among other lines.
 func Parse(text string) (Schema, bool) {
-	at := strings.LastIndex(text, Intro)
+	at := strings.LastIndex(text, intro)
 	if at < 0 {
 		return Schema{}, false
 	}
 	var s Schema
-	for line := range strings.SplitSeq(text[at+len(Intro):], "\n") {
-		if m := tableLine.FindStringSubmatch(line); m != nil && len(s.Tables) < MostTables {
+	for line := range strings.SplitSeq(text[at+len(intro):], "\n") {
+		if m := tableLine.FindStringSubmatch(line); m != nil && len(s.Tables) < maxTables {
 			t := Table{Name: unquote(m[1])}
 			if n, err := strconv.ParseInt(m[2], 10, 64); err == nil {
 				t.Rows = &n

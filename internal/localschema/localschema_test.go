@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	many := Schema{}
-	for range MostTables + 1 {
+	for range maxTables + 1 {
 		many.Tables = append(many.Tables, Table{Name: "t", Columns: []Column{{"a", "DATE"}}})
 	}
 	for name, c := range map[string]struct {

@@ -14,8 +14,8 @@ const (
 	TableBytes = 50_000
 )
 
-// CellShown is how many bytes of one text cell the model reads. The stored result has the whole cell.
-const CellShown = 2000
+// maxCell is how many bytes of one text cell the model reads. The stored result has the whole cell.
+const maxCell = 2000
 
 // Table is a stored result as the model reads it.
 type Table struct {
@@ -39,7 +39,7 @@ func (t Table) JSON() string {
 	}
 	columns := make([]string, len(t.Result.Columns))
 	for i, c := range t.Result.Columns {
-		columns[i], _ = Clip(c.Name, CellShown)
+		columns[i], _ = Clip(c.Name, maxCell)
 	}
 	head := JSON(columns)
 	var notes []string
@@ -50,7 +50,7 @@ func (t Table) JSON() string {
 			fmt.Sprintf("Only the first %d of %d columns are shown; select fewer.", len(columns),
 				len(t.Result.Columns)))
 	}
-	rows, shown, cut := Head(firstCells(t.Result.Rows, len(columns), t.Rows), t.Rows, t.Bytes-len(head), CellShown)
+	rows, shown, cut := Head(firstCells(t.Result.Rows, len(columns), t.Rows), t.Rows, t.Bytes-len(head), maxCell)
 	n := len(t.Result.Rows)
 	all := max(n, t.Count)
 	switch {
@@ -70,7 +70,7 @@ func (t Table) JSON() string {
 		notes = append(notes, t.Cut)
 	}
 	if cut {
-		notes = append(notes, fmt.Sprintf("Cells longer than %d bytes are cut here.", CellShown))
+		notes = append(notes, fmt.Sprintf("Cells longer than %d bytes are cut here.", maxCell))
 	}
 	if all == 0 {
 		notes = append(notes, "The query gave no rows.")

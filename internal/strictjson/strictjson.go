@@ -16,8 +16,8 @@ import (
 	"github.com/footnotehq/footnote/internal/unescaped"
 )
 
-// MaxDepth is how deeply arrays and objects may be nested.
-const MaxDepth = 100
+// maxDepth is how deeply arrays and objects may be nested.
+const maxDepth = 100
 
 // Kind is the type of a value.
 type Kind uint8
@@ -77,12 +77,6 @@ func Parse(data []byte) (Value, error) {
 		return Value{}, p.fail("something follows the value")
 	}
 	return v, nil
-}
-
-// Check returns the error that Parse would return.
-func Check(data []byte) error {
-	_, err := Parse(data)
-	return err
 }
 
 // Kind returns the type of v.
@@ -201,8 +195,8 @@ func (p *parser) literal(word string, kind Kind) (Value, error) {
 }
 
 func (p *parser) array(depth int) (Value, error) {
-	if depth > MaxDepth {
-		return Value{}, p.fail("it is nested more than %d deep", MaxDepth)
+	if depth > maxDepth {
+		return Value{}, p.fail("it is nested more than %d deep", maxDepth)
 	}
 	v := Value{kind: Array}
 	start := p.at
@@ -229,8 +223,8 @@ func (p *parser) array(depth int) (Value, error) {
 }
 
 func (p *parser) object(depth int) (Value, error) {
-	if depth > MaxDepth {
-		return Value{}, p.fail("it is nested more than %d deep", MaxDepth)
+	if depth > maxDepth {
+		return Value{}, p.fail("it is nested more than %d deep", maxDepth)
 	}
 	v := Value{kind: Object}
 	var seen names

@@ -57,13 +57,13 @@ func TestRefused(t *testing.T) {
 		"9000 deep, ignored":  `{"model":"m","x":` + deep(9000) + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := strictjson.Check([]byte(doc))
+			_, err := strictjson.Parse([]byte(doc))
 			if _, ok := errors.AsType[*strictjson.SyntaxError](err); !ok {
 				t.Errorf("Check(%.60q) = %v, want a *SyntaxError", doc, err)
 			}
 		})
 	}
-	if err := strictjson.Check([]byte(deep(100))); err != nil {
+	if _, err := strictjson.Parse([]byte(deep(100))); err != nil {
 		t.Errorf("100 deep: %v", err)
 	}
 }

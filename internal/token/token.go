@@ -18,8 +18,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Leeway is the largest clock difference allowed between the issuer and this server.
-const Leeway = 60 * time.Second
+// leeway is the largest clock difference allowed between the issuer and this server.
+const leeway = 60 * time.Second
 
 // Limits on a token.
 const (
@@ -138,7 +138,7 @@ func (v *Verifier) valid(c jwt.Claims) error {
 		Issuer:      v.opts.Issuer,
 		AnyAudience: jwt.Audience{v.opts.Audience},
 		Time:        v.opts.Now(),
-	}, Leeway)
+	}, leeway)
 	switch {
 	case err == nil:
 		return nil

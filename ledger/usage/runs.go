@@ -28,8 +28,8 @@ func (c Counts) Add(o Counts) Counts {
 	}
 }
 
-// CountsOf returns the counts of one event.
-func CountsOf(b footnote.Body) Counts {
+// countsOf returns the counts of one event.
+func countsOf(b footnote.Body) Counts {
 	switch b := b.(type) {
 	case footnote.UserMessage:
 		if b.Text != "" {

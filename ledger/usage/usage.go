@@ -204,7 +204,7 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 		t.remember(ev.Stream, o.Tier)
 	}
 	u, c := footnote.UsedBy(ev.Body)
-	n := CountsOf(ev.Body)
+	n := countsOf(ev.Body)
 	if u == (footnote.Usage{}) && c == (footnote.Cost{}) && n == (Counts{}) {
 		t.follow(ev)
 		return nil
