@@ -6,8 +6,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Access says what people may use. What somebody may not use is to them as if it were
-// not there.
+// Access decides what people may use. What a principal may not use behaves as if it did not exist.
 type Access interface {
 	Assistant(p footnote.Principal, name string) bool
 	Source(p footnote.Principal, name string) bool
@@ -61,8 +60,7 @@ func (e *Engine) maySee(p footnote.Principal, head footnote.Stream, log []footno
 	return nil
 }
 
-// mayGoOn refuses to go on with a conversation whose principal may no longer use what
-// it is held with.
+// mayGoOn returns an error if the principal may no longer use what the conversation was opened with.
 func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {
 	o := s.opened
 	if !MaySee(e.opts.Access, p, o, s.openingUnreadable) {

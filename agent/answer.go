@@ -48,7 +48,7 @@ func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 	return a
 }
 
-// resolve finds the footnotes. An answer is not lost because they are.
+// resolve finds the footnotes. If that fails, the answer has none.
 func (r *run) resolve(text, question string,
 	hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
 	defer func() {
@@ -61,9 +61,8 @@ func (r *run) resolve(text, question string,
 	return r.e.opts.Resolve(text, question, r.tables(), hints)
 }
 
-// tables are the newest results of the conversation with their rows, oldest first.
-// A result whose rows cannot be read is left out: the numerals that rest on it
-// then stay unresolved, which is what they are.
+// tables returns the newest results of the conversation with their rows, oldest first. It leaves out a result
+// whose rows cannot be read: the numbers from it stay unresolved.
 func (r *run) tables() []Table {
 	r.mu.Lock()
 	stored := r.s.stored[:len(r.s.stored):len(r.s.stored)]

@@ -17,7 +17,7 @@ const (
 	raceTries      = 5
 )
 
-// errStale is why a title of ours is not written: somebody has chosen one.
+// errStale is returned when a person has already chosen a title.
 var errStale = errors.New("the conversation has a title that somebody chose")
 
 // Note adds a fact to a conversation that is no turn, also while a run goes on: a
@@ -40,7 +40,7 @@ func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation st
 	return e.appendTo(ctx, p, conversation, addition{body: body, rows: rows})
 }
 
-// addition is what Note is asked to write.
+// addition is an event to append to a conversation, outside of its runs.
 type addition struct {
 	body   footnote.Body
 	rows   *footnote.Result
@@ -83,8 +83,8 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 	return 0, nil, err
 }
 
-// appendBeside writes a note between the events of a running run. It is not done when the
-// run is about to end.
+// appendBeside appends an event between the events of a running run. It is not done when the run is about to
+// end.
 func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
 	n addition) (seq int64, body footnote.Body, done bool, err error) {
 	if err := r.w.trouble(); err != nil {
@@ -108,7 +108,7 @@ func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
 	return seq, body, true, r.w.stored(ctx)
 }
 
-// appendIdle writes a note in a conversation that nothing is running in.
+// appendIdle appends an event to a conversation in which nothing is running.
 func (e *Engine) appendIdle(ctx context.Context, p footnote.Principal, conversation string,
 	n addition) (int64, footnote.Body, error) {
 	unlock, err := e.lock(ctx, conversation)
@@ -134,9 +134,8 @@ func (e *Engine) appendIdle(ctx context.Context, p footnote.Principal, conversat
 	return head.Last + 1, body, err
 }
 
-// appendAfter appends an event to a conversation of which the newest event is last and in
-// which nothing is running. Nothing is read for it; the error's code is Conflict when
-// the conversation is not like that any more.
+// appendAfter appends an event to a conversation whose newest event is last and in which nothing is running. It
+// reads nothing; the error's code is Conflict if the conversation has changed.
 func (e *Engine) appendAfter(ctx context.Context, conversation string, last int64, body footnote.Body,
 	settle []footnote.Settle) error {
 	unlock, err := e.lock(ctx, conversation)
@@ -152,8 +151,7 @@ func (e *Engine) appendAfter(ctx context.Context, conversation string, last int6
 	})
 }
 
-// appendAndShow writes an event that is not of a run, and shows it. The stream must be
-// locked.
+// appendAndShow appends an event that belongs to no run, and shows it. The conversation must be locked.
 func (e *Engine) appendAndShow(ctx context.Context, a footnote.Append) error {
 	events, err := e.opts.Log.Append(ctx, a)
 	if err != nil {
@@ -166,7 +164,7 @@ func (e *Engine) appendAndShow(ctx context.Context, a footnote.Append) error {
 	return nil
 }
 
-// completed checks a note and completes its body.
+// completed checks an addition and completes its event.
 func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[footnote.Digest][]byte, error) {
 	switch b := n.body.(type) {
 	case footnote.Titled:

@@ -219,7 +219,7 @@ func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
 	return list
 }
 
-// first is the assistant of who names none: the first that it may use, or nil.
+// first returns the first assistant that a principal may use, or nil.
 func (e *Engine) first(p footnote.Principal) *Assistant {
 	for _, a := range e.opts.Assistants {
 		if e.opts.Access.Assistant(p, a.Name) {
@@ -262,8 +262,8 @@ func (e *Engine) tiers(p footnote.Principal, a *Assistant) []Tier {
 	})
 }
 
-// tier is what a new conversation is held with: a tier that was asked for, or the
-// assistant's own model. Who may not use that gets the first tier that it may.
+// tier returns the tier of a new conversation: the one that was asked for, or the assistant's own model. A
+// principal that may not use that model gets the first tier that it may use.
 func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, error) {
 	tiers := e.tiers(p, a)
 	switch {
@@ -287,8 +287,8 @@ func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, er
 		strings.Join(names, ", "))
 }
 
-// cheapest is the tier that counts least of those that somebody may use. Without any it is
-// the model of the conversation.
+// cheapest returns the tier with the smallest multiplier among those that a principal may use, or the model of
+// the conversation if it has no tiers.
 func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
 	best := Tier{Model: own}
 	for i, t := range e.tiers(p, a) {

@@ -30,7 +30,7 @@ func newAvailability(leaseTTL time.Duration) *availability {
 	return &availability{slow: leaseTTL / 3, enough: enough, gap: -enough}
 }
 
-// record records that a look for unfinished runs has ended.
+// record records a look for unfinished runs.
 func (a *availability) record(begun time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,8 +47,8 @@ func (a *availability) record(begun time.Time, err error) {
 	}
 }
 
-// ownerless returns the streams without those whose engine may not have had the time to renew its
-// lease. They are all that the newest look has found.
+// ownerless returns those of the streams found by the newest look whose engine had the time to renew its lease,
+// and did not.
 func (a *availability) ownerless(found []footnote.Stream) (ownerless []footnote.Stream) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

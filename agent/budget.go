@@ -159,8 +159,8 @@ type budget struct {
 	maybeSpent int64      // the prices of calls that broke: they may have been made
 }
 
-// newReservation returns the id of a reservation outside the one of a run. Who retries draws it once: an attempt whose
-// answer was lost may have made the reservation.
+// newReservation returns the id of a reservation outside the one of a run. All retries use one id, because an
+// attempt whose response was lost may have made the reservation.
 func newReservation() string { return "res_" + rand.Text() }
 
 func reservationOf(run string) string { return "res_" + run }

@@ -150,8 +150,7 @@ func (r *run) plan(c openCall) plan {
 	return p
 }
 
-// refuseInvalid refuses a call whose input is not what the tool takes, or which the check of all calls of the step
-// refused.
+// refuseInvalid refuses a call whose input the tool does not take, or that checkCalls refused.
 func (r *run) refuseInvalid(p *plan) {
 	c := p.call
 	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
@@ -178,8 +177,7 @@ func declined(reason string) string {
 	return "The user declined this call."
 }
 
-// unattended is what the model reads of a call that somebody outside must act on, when
-// there is nobody.
+// unattended returns what the model reads of a call that a client or a person must act on, when there is none.
 func unattended(p plan) string {
 	switch {
 	case p.spec.Family == tool.Question:

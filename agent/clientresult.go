@@ -348,21 +348,20 @@ type clientResult struct {
 	tool.Answer
 }
 
-// answered are the answers of a turn that are a Checked tool's to take.
+// answered returns the results of a turn that Checked tools must accept.
 func (s *state) answered(a *Assistant, fresh Turn, stream string) []clientResult {
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool { return !an.IsError })
 }
 
-// denied are the answers of a turn, accepted or not, that say of a Checked tool's call that
-// it failed. An answer that said otherwise may have had its effect and never come into the
-// log, with the server that took it: what it has done does not count.
+// denied returns the results of a turn, accepted or not, that report a failed call of a Checked tool. An earlier
+// result may have had its effect and been lost with its server: that effect must be undone.
 func (s *state) denied(a *Assistant, fresh Turn, stream string) []clientResult {
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool {
 		return an.IsError || an.Accepted != nil && an.Accepted.IsError
 	})
 }
 
-// checked are those answers to open calls of Checked tools of which a function says so.
+// checked returns the wanted results for open calls of Checked tools.
 func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(tool.Answer) bool) (list []clientResult) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
@@ -399,7 +398,7 @@ func accepted(ctx context.Context, list []clientResult) (given map[string]tool.O
 	return given, nil
 }
 
-// have notes what tools made of the answers.
+// have stores what tools made of the results.
 func (t *Turn) have(given map[string]tool.Output) {
 	for i, a := range t.Answers {
 		if out, ok := given[a.CallID]; ok {
@@ -408,8 +407,8 @@ func (t *Turn) have(given map[string]tool.Output) {
 	}
 }
 
-// overruled are the answers of a turn to calls of which the log says an error: they came
-// too late, and what they may have done does not count.
+// overruled returns the results of a turn for calls to which the log gives an error: they came too late, and
+// what they did must be undone.
 func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientResult) {
 	late := map[string]tool.Answer{}
 	for _, an := range t.Answers {
@@ -442,8 +441,8 @@ func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientRes
 	return list
 }
 
-// abandoned are the calls of a Checked tool that wait, as if they had been answered: the
-// server that took the answer may have died before the log had it.
+// abandoned returns the waiting calls of Checked tools, as if they had been answered: the server that took a
+// result may have died before it was stored.
 func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []clientResult {
 	t := Turn{Principal: p}
 	for _, c := range s.waiting() {
@@ -452,7 +451,7 @@ func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []c
 	return s.answered(a, t, stream)
 }
 
-// withdraw takes back what answers have done that the log did not take.
+// withdraw undoes what results did that the log did not take.
 func (e *Engine) withdraw(list []clientResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), acceptTime)
 	defer cancel()

@@ -8,8 +8,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// conversation is the one owner of what this engine does with a conversation: the turn that changes it, the run that
-// drives it, and the messages that wait for it. It is born when somebody uses it, and dies when nobody does any more.
+// conversation is the one owner of what this engine does with a conversation: the turn that changes it, the run
+// that drives it, and the messages that wait for it. The first use creates it, and it is deleted when nothing
+// uses it any more.
 type conversation struct {
 	id       string
 	changing chan struct{} // has one value while a turn changes the conversation; see lock
@@ -29,7 +30,7 @@ type gaveUp struct {
 	err   error // why they can never be written; nil: the store was away
 }
 
-// owner returns the conversation with an id, which it makes if nobody uses it yet. e.mu must be held.
+// owner returns the conversation with an id, and creates it if it is not in use yet. e.mu must be held.
 func (e *Engine) owner(id string) *conversation {
 	c := e.conversations[id]
 	if c == nil {
@@ -39,7 +40,7 @@ func (e *Engine) owner(id string) *conversation {
 	return c
 }
 
-// unused forgets a conversation that nobody uses any more. e.mu must be held.
+// unused deletes a conversation that is not in use any more. e.mu must be held.
 func (e *Engine) unused(c *conversation) {
 	if c.users == 0 && c.run == nil && c.gaveUp == nil {
 		delete(e.conversations, c.id)
@@ -136,7 +137,7 @@ func (e *Engine) live() []*run {
 	return runs
 }
 
-// Drives reports whether a run of the conversation goes on in this engine.
+// Drives reports whether this engine drives a run of the conversation.
 func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
 
 // drive records which run drives a conversation, or opens the one with a client's name.
@@ -205,8 +206,8 @@ func (e *Engine) over(r *run, err error) {
 	e.left(r.stream, r, kept)
 }
 
-// refused reports whether the log will refuse the events of the run again after they could
-// not be written. A log that cannot be used until somebody mends it gets one more chance.
+// refused reports whether the log will refuse the events of the run again after they could not be written. A log
+// that needs repair gets one more chance.
 func (r *run) refused(err error) bool {
 	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
 }

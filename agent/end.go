@@ -21,8 +21,8 @@ func (r *run) overBudget() footnote.Body {
 	return r.outOfMoney()
 }
 
-// left is the money that the run may still spend. Calls lost with a process do not count here:
-// otherwise the run could not go on.
+// left returns the money that the run may still spend. It does not count calls that were lost with a process:
+// otherwise the run could not continue.
 func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lostCost.MicroUSD) }
 
 func (r *run) outOfMoney() footnote.Body {
@@ -41,8 +41,7 @@ func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote
 	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
 }
 
-// broken is the end of a run whose step failed. A run that was stopped because it had said all
-// that its client wants has its answer.
+// broken returns the end of a run whose step failed. A run that was stopped at a stop string has its answer.
 func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	if r.stoppedBy() == ByStopString && r.s.answer != "" {
 		return footnote.RunFinished{Reason: model.StopSequence}, r.answered(nil)
@@ -54,7 +53,7 @@ func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	return terminal, nil
 }
 
-// stoppedBy is who stopped the run, or empty.
+// stoppedBy returns the By of the stop, or empty.
 func (r *run) stoppedBy() string {
 	s, _ := errors.AsType[stopped](context.Cause(r.ctx))
 	return s.by

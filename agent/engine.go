@@ -34,14 +34,14 @@ var (
 	errRunTime  = errors.New("the run's time is over")
 )
 
-// ByStopString is who stops a run that has said what its client takes for the end.
+// ByStopString stops a run that has reached its client's stop string.
 // What it said until then is its answer.
 const ByStopString = "stop_string"
 
-// byRevoked is who stops a run whose API key was revoked.
+// byRevoked stops a run whose API key was revoked.
 const byRevoked = "revoked"
 
-// stopped is the cause of a run that somebody stopped.
+// stopped is the cause of a run that was stopped.
 type stopped struct{ by string }
 
 func (s stopped) Error() string { return "stopped by " + s.by }
@@ -57,7 +57,7 @@ type Options struct {
 	Validate func(name string, input []byte) error
 	// Budget is asked before each model call; nil: there is no limit.
 	Budget Budget
-	// Access says who may use what; nil: everybody everything.
+	// Access decides what principals may use; nil: everything.
 	Access Access
 	// Standing says whether a stored API key still stands: a run that came with one which
 	// does not, which is the error Unauthorized, ends within seconds. Nil: all stand.
@@ -65,14 +65,14 @@ type Options struct {
 	// Shared is the log's side of several engines; nil: no other engine uses the log.
 	Shared Shared
 	// Relay tells other engines what a reader of a run sees, until the run is over or
-	// ctx is done; attempt is how often the run went on. Nil: nobody is told.
+	// ctx is done; attempt is how often the run was resumed. Nil: there are no other engines to tell.
 	Relay func(ctx context.Context, run string, attempt int, rd *hub.Reader)
-	// Refused is told about a question that a limit refused before its run began; nil: nobody is told.
+	// Refused is called for a question that a limit refused before its run began; may be nil.
 	Refused  func(t Turn, err error)
 	Before   []BeforeTool
 	After    []AfterTool
 	Metrics  Metrics
-	Tracer   Tracer // nil: nobody follows runs
+	Tracer   Tracer // nil: runs are not traced
 	Logger   *slog.Logger
 	Owner    string        // of leases; default random
 	Recall   time.Duration // how long the events of an active conversation are kept in memory; 0: not at all
@@ -81,7 +81,7 @@ type Options struct {
 	Now      func() time.Time
 }
 
-// Metrics is told what happened.
+// Metrics counts and measures what the engine does.
 type Metrics interface {
 	RunEnded(assistant, outcome string, d time.Duration)
 	StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool)
@@ -92,8 +92,7 @@ type Metrics interface {
 	// ConversationGrew tells how long a conversation is when an answer has ended: the
 	// person's messages that count, and the events of its log.
 	ConversationGrew(questions int, events int64)
-	// HistoryRepaired tells of a log that was not as it should be: the model reads it with
-	// so many things made good.
+	// HistoryRepaired counts the repairs that make a damaged log readable for the model.
 	HistoryRepaired(repairs int)
 }
 

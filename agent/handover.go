@@ -10,13 +10,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Shared is what a log can do beyond Log when several engines use it. The engine
-// that drives a run has its lease; when it dies, another one takes the run over.
+// Shared is what a log can do beyond Log when several engines use it. The engine that drives a run has its
+// lease; when it dies, another one takes the run over.
 type Shared interface {
 	// AskStop asks whoever drives a run to stop it.
 	AskStop(ctx context.Context, stream, run, by string) error
-	// StopsAsked are the runs under leases of owner that somebody asked to stop; with
-	// an empty owner, those that nobody has a lease of.
+	// StopsAsked returns the runs under leases of owner that were asked to stop; with
+	// an empty owner, those without a lease.
 	StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error)
 	// Ping reports whether the log can be written.
 	Ping(ctx context.Context) error
@@ -36,18 +36,18 @@ const (
 	elsewhereIn = 10 * time.Second
 )
 
-// msgTakenOver is what readers are told of a run that another engine has taken over.
+// msgTakenOver is shown to readers of a run that another engine has taken over.
 const msgTakenOver = "Another server goes on with this answer. Load the conversation again to follow it."
 
-// isHandedOver reports whether a run that a shutdown ended is left to another engine, which
-// goes on with it, because somebody will still read it.
+// isHandedOver reports whether another engine will continue a run that a shutdown ended, because it still has
+// readers.
 func (r *run) isHandedOver(terminal footnote.Body) bool {
 	end, ok := terminal.(footnote.RunStopped)
 	return ok && end.By == byShutdown && r.e.opts.Shared != nil && r.s.started.OnDisconnect != Cancel
 }
 
-// handOver gives the lease back without an end: the next engine that looks goes on
-// from the log. When that fails, it does so once the lease has expired.
+// handOver releases the lease without ending the run: the next engine that looks continues from the log. If that
+// fails, it does so once the lease has expired.
 func (r *run) handOver() {
 	r.mu.Lock()
 	r.closed = true
@@ -56,7 +56,7 @@ func (r *run) handOver() {
 		return // nothing is ours any more, or the store is away
 	}
 	if r.budget.calling {
-		r.budget.reservation.Drop() // otherwise it is kept for who goes on
+		r.budget.reservation.Drop() // otherwise the next engine of the run needs it
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -81,7 +81,7 @@ func (e *Engine) keepLeases() {
 	}
 }
 
-// renew extends the leases of the running runs. One that is lost ends its run.
+// renew extends the leases of the running runs. A run whose lease was taken by another engine ends.
 func (e *Engine) renew() {
 	ctx, cancel := context.WithTimeout(e.ctx, e.opts.LeaseTTL)
 	defer cancel()
@@ -108,7 +108,7 @@ func (e *Engine) renew() {
 // renewals of many runs take longer than a lease lasts.
 const renewAtOnce = 8
 
-// watchStops stops the runs that somebody asked another engine to stop.
+// watchStops stops the runs that another engine was asked to stop, until the engine stops.
 func (e *Engine) watchStops() {
 	tick := time.NewTicker(stopsEvery)
 	defer tick.Stop()
@@ -138,8 +138,7 @@ func (e *Engine) followStops() {
 	}
 }
 
-// stopParked stops the runs that parked before their engine heeded that somebody
-// asked to stop them.
+// stopParked stops the runs that parked before their engine saw the request to stop them.
 func (e *Engine) stopParked(ctx context.Context) error {
 	asked, err := e.opts.Shared.StopsAsked(ctx, "")
 	for _, a := range asked {
@@ -148,7 +147,7 @@ func (e *Engine) stopParked(ctx context.Context) error {
 	return err
 }
 
-// elsewhere is the head of a stream whose run another engine drives, if it is so.
+// elsewhere returns the head of a stream, and whether another engine drives its run.
 func (e *Engine) elsewhere(ctx context.Context, stream string) (head footnote.Stream, yes bool, err error) {
 	if e.opts.Shared == nil || e.Drives(stream) {
 		return head, false, nil
@@ -188,7 +187,7 @@ func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience tim
 	}
 }
 
-// raced reports whether a write lost against that of another engine.
+// raced reports whether another engine wrote first.
 func (e *Engine) raced(err error) bool {
 	return e.opts.Shared != nil && footnote.CodeOf(err) == footnote.Conflict
 }

@@ -178,14 +178,13 @@ func withoutDate(context string) string {
 	return context
 }
 
-// mostAsides is how many of the user's own queries the model is told about, and
-// asideSQL how many bytes of each.
+// maxUserQueries is how many of the user's own queries the model reads, and userQuerySQL how many bytes of each.
 const (
 	maxUserQueries = 5
 	userQuerySQL   = 2_000
 )
 
-// describe tells the model of a query that the user ran.
+// describe returns what the model reads of a query that the user ran.
 func (a userQuery) describe() string {
 	sql := a.Result.SQL
 	if len(sql) > userQuerySQL {

@@ -43,8 +43,8 @@ func (r *run) park(kept bool) (mine []plan, parked bool, err error) {
 	return nil, true, nil
 }
 
-// waiting lists the open calls that somebody outside must still act on: those
-// without a result, but for the ones that have been decided and are ours to run.
+// waiting returns the open calls that a client or a person must act on: those without a result, except for calls
+// of ours that have been decided.
 func (s *state) waiting() []openCall {
 	var calls []openCall
 	for _, c := range s.open() {

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/model/history"
 )
 
-// recoverLoop looks for runs to recover until the engine stops.
+// recoverLoop recovers runs until the engine stops.
 func (e *Engine) recoverLoop() {
 	tick := time.NewTimer(e.recoverPause())
 	defer tick.Stop()
@@ -31,8 +31,8 @@ func (e *Engine) recoverLoop() {
 	}
 }
 
-// recoverPause is the time to the next look for runs to recover. Engines that share a log
-// look at different times, so that they rarely want the same run at once.
+// recoverPause returns the time to the next look for runs to recover. Engines that share a log look at different
+// times, so that they rarely want the same run at once.
 func (e *Engine) recoverPause() time.Duration {
 	if e.opts.Shared == nil {
 		return soleRecoverPause
@@ -40,9 +40,8 @@ func (e *Engine) recoverPause() time.Duration {
 	return minRecoverPause + mathrand.N(maxRecoverPause-minRecoverPause)
 }
 
-// Recover goes on with the runs whose owner has died, and with parked ones whose
-// deadline has passed. It is called once at the start; the engine then looks again
-// every few seconds. Of several engines that want the same run one gets it.
+// Recover resumes the runs whose engine has died, and the parked ones whose deadline has passed. Call it once at
+// the start; the engine then repeats it every few seconds. If several engines want the same run, one gets it.
 func (e *Engine) Recover(ctx context.Context) error {
 	begun := time.Now()
 	heads, err := e.opts.Log.Unfinished(ctx, e.opts.Now(), 1000)
@@ -63,7 +62,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return errors.Join(err, e.settleOverdue(ctx))
 }
 
-// recoverAll looks after runs that nothing drives.
+// recoverAll recovers runs that no engine drives.
 func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
 	for _, head := range heads {
 		err := e.recover(ctx, head.ID)
@@ -76,8 +75,7 @@ func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
 // maxRecoveries is how often a run may take its process down with it.
 const maxRecoveries = 3
 
-// recover goes on with one run, or ends it when nobody wants it any more. One that waits
-// goes on waiting.
+// recover resumes one run, or ends it when it has no readers any more. A run that waits keeps waiting.
 func (e *Engine) recover(ctx context.Context, stream string) error {
 	leave, err := e.enter()
 	if err != nil {
@@ -138,7 +136,7 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	return e.takeOver(ctx, head, a, s, true, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"})
 }
 
-// ownTurn is the turn of a run that goes on without one.
+// ownTurn returns the turn of a run that continues without a new one.
 func ownTurn(head footnote.Stream, s *state) Turn {
 	return Turn{
 		Principal: footnote.Principal{
@@ -148,7 +146,7 @@ func ownTurn(head footnote.Stream, s *state) Turn {
 	}
 }
 
-// interrupt ends a run whose owner is gone and whose reader has left.
+// interrupt ends a run whose engine has died and whose reader has left.
 func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 	s, err := e.load(ctx, head)
 	if err != nil {
@@ -158,11 +156,10 @@ func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 	return err
 }
 
-// late is what the model reads of a call whose time was over.
+// late is what the model reads of a call that was not answered in time.
 const late = "This call was not answered in time."
 
-// expire goes on with a parked run whose deadline has passed. The stream must be
-// locked.
+// expire resumes a parked run whose deadline has passed. The conversation must be locked.
 func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
 	var bodies []footnote.Body
 	for _, c := range s.waiting() {
@@ -180,9 +177,8 @@ func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant,
 	return err
 }
 
-// takeOver goes on with a run that nothing drives, with events of which the first
-// one takes its lease. The error's code is Conflict when another engine was
-// quicker. The stream must be locked.
+// takeOver resumes a run that no engine drives, with events of which the first takes its lease. The error's code
+// is Conflict when another engine was quicker. The conversation must be locked.
 func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool,
 	bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
@@ -206,8 +202,8 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 	return nil
 }
 
-// estimateLost returns the events, and their settlement, for the calls of a run whose process died.
-// What they used is estimated. With goesOn, the run keeps its reservation.
+// estimateLost returns events for the calls that were under way when a run's process died, and their settlement.
+// It estimates what they used. With goesOn, the run keeps its reservation.
 func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, goesOn bool) (
 	bodies []footnote.Body, settle []footnote.Settle, err error,
 ) {
@@ -273,9 +269,8 @@ func (e *Engine) givenUp(stream string) *gaveUp {
 	return nil
 }
 
-// settle continues a run that gave up because the store was away, and ends one whose
-// events the store has refused for another reason: the same steps would be refused again after
-// they were paid for again. The conversation must be locked.
+// settle continues a run that gave up because the store was away. It ends one whose events the store refused for
+// another reason: the same steps would be paid for, and refused, again. The conversation must be locked.
 func (e *Engine) settle(ctx context.Context, stream string) error {
 	g := e.givenUp(stream)
 	if g == nil {

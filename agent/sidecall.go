@@ -173,7 +173,7 @@ func sideCallError(ctx context.Context, err error) error {
 	}
 }
 
-// noLive is a Live that nobody listens to.
+// noLive is a Live without readers.
 type noLive struct{}
 
 func (noLive) Start(int, string, string, string)          {}

@@ -154,12 +154,11 @@ func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	}
 }
 
-// unknownStart is how a run began of which that cannot be read: nobody goes on with it who
-// does not know for whom, and with which rights.
+// unknownStart stands for a run_started event that cannot be read. Without its principal and rights the run
+// cannot be continued.
 var unknownStart = footnote.RunStarted{OnDisconnect: Cancel}
 
-// agree corrects the state of a log that cannot all be read by the head of its stream, which
-// says what goes on.
+// agree corrects the state of a log that cannot all be read: the head of the stream knows which run goes on.
 func (s *state) agree(head footnote.Stream) {
 	newest := int64(0)
 	if n := len(s.events); n > 0 {

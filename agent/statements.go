@@ -70,8 +70,8 @@ func possiblyRun(c openCall, outcome string) []footnote.Statement {
 	return list
 }
 
-// abandon returns the statements of an open call that nobody will answer any more. They get the outcome, except when
-// the log shows that the call was never made. A may be nil.
+// abandon returns the statements of an open call that will get no result. They get the outcome, except when the
+// log shows that the call was never made. A may be nil.
 func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Statement {
 	// A run parks only after its own calls have results, so one that is still open was approved while the run waited
 	// for others.

@@ -58,8 +58,8 @@ func (r *run) request(last bool) model.Request {
 	}
 }
 
-// history is what the model reads. When the log is torn, the operator is told once in a run;
-// the model still reads the rest of it, with words in place of what is missing.
+// history returns what the model reads. When the log is torn, it logs an error once per run; the model reads
+// words in place of what is missing.
 func (r *run) history() []history.Message {
 	messages, repairs := history.Repaired(r.events())
 	if repairs > 0 && !r.alerted {
@@ -118,7 +118,7 @@ func (s *modelCall) retry(err error, live *live) error {
 	return r.sleep(wait)
 }
 
-// call makes one model call. A model that panics has failed; the process goes on.
+// call makes one model call. A panic of the model is an error of that call.
 func (e *Engine) call(ctx context.Context, a *Assistant, req *model.Request, l model.Live) (_ *model.Reply, err error) {
 	var reply model.Reply
 	ctx, end := e.opts.Tracer.Step(ctx, req)

@@ -253,7 +253,8 @@ func (e *Engine) committed(ctx context.Context, t Ticket) error {
 	return err
 }
 
-// refused tells about a question that a limit refused. Other errors, such as a store that is away, are no refusal.
+// refused reports a question that a limit refused to Options.Refused. Other errors, such as a store that is
+// away, are not reported.
 func (e *Engine) refused(t Turn, conversation string, err error) {
 	code := footnote.CodeOf(err)
 	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {

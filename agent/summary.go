@@ -93,8 +93,8 @@ func indexOf(events []footnote.Event, seq int64) int {
 	return n
 }
 
-// summarise tells what was said: in the words of the model, or as a list where there
-// is none.
+// summarise returns the model's summary of messages, or a list of them if the assistant does not let the model
+// summarise.
 func (r *run) summarise(messages []history.Message,
 	seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
 	told := transcript(messages)

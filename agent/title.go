@@ -17,9 +17,9 @@ const (
 	titleShare  = 20    // the part of a question's money that its title may cost
 )
 
-// retitle gives a conversation a better title than the beginning of its question,
-// after its first answer. It is a side job: nobody waits for it, and a conversation
-// keeps the title it has when it fails. Drain ends it.
+// retitle lets the model give a conversation a better title than the beginning of its question, after its first
+// answer. It is a side call: nothing waits for it, and the conversation keeps its title if it fails. Drain ends
+// it.
 func (r *run) retitle(terminal footnote.Body) {
 	finished, ok := terminal.(footnote.RunFinished)
 	if !ok || finished.Reason == model.Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 ||
@@ -67,8 +67,8 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 	return err
 }
 
-// entitle gives a conversation, whose newest event was last when the model was asked,
-// the title that it has said.
+// entitle gives a conversation the title that the model suggested. last was its newest event when the model was
+// asked.
 func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64,
 	m footnote.AssistantMessage, hold Reservation) error {
 	title := title(strings.Trim(firstLine(Text(m.Blocks)), " \t\"'“”„«»*#."))

@@ -166,8 +166,8 @@ func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 	return outcome{result: res}
 }
 
-// callWhileAway is hooked for a store that may go away. A call that only reads is retried; for
-// any other the model is told that it may have run.
+// callWhileAway is hooked for a store that may go away. It retries a call that only reads; for any other the
+// model reads that it may have run.
 func (r *run) callWhileAway(ctx context.Context, m *execution) (out tool.Output, err error) {
 	if !m.spec.ReadOnly {
 		if out, err = r.hooked(ctx, m); away(err) {
@@ -216,7 +216,7 @@ func (r *run) hooked(ctx context.Context, m *execution) (tool.Output, error) {
 	return out, nil
 }
 
-// toolCall is a call as its tool is told of it.
+// toolCall returns a call as its tool receives it.
 func (s *state) toolCall(c openCall, name string, p footnote.Principal, stream, run string) tool.Call {
 	return tool.Call{
 		ID: c.ID, Name: name, Input: c.Input, Principal: p, Conversation: stream, Run: run, Where: s.where(),
@@ -225,8 +225,8 @@ func (s *state) toolCall(c openCall, name string, p footnote.Principal, stream, 
 	}
 }
 
-// limited runs a tool under its time limit. A tool that panics or does not stop in
-// time has failed; the run goes on.
+// limited runs a tool under its time limit. A tool that panics or does not stop in time has failed; the run
+// continues.
 func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Output, error) {
 	limit := m.spec.Timeout
 	if limit <= 0 {

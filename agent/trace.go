@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Tracer follows runs, for those who look at several systems at once. The contexts that
-// it gives are for what happens within; each end is called once, and not at all for a
-// run that never began.
+// Tracer traces runs across systems. The contexts that it returns are for what happens within; each end is
+// called once, and not at all for a run that never began.
 type Tracer interface {
 	// Run follows a run, or a part of one that goes on. Own is what the log keeps of it:
 	// the parent of later parts, at whichever server; empty when nothing is kept.
@@ -21,7 +20,7 @@ type Tracer interface {
 	Tool(ctx context.Context, c tool.Call) (_ context.Context, end func(tool.Output, error))
 }
 
-// Followed is what a Tracer is told of a run when it begins or goes on.
+// Followed describes a run to a Tracer when it begins or resumes.
 type Followed struct {
 	Run, Conversation, Assistant, Door string
 	Principal                          footnote.Principal
@@ -58,7 +57,7 @@ func (noTracer) Tool(ctx context.Context, _ tool.Call) (context.Context, func(to
 	return ctx, func(tool.Output, error) {}
 }
 
-// traced lets the Tracer know of a run that begins or goes on.
+// traced reports a run that begins or resumes to the Tracer.
 func (r *run) traced(ctx context.Context) context.Context {
 	f := Followed{
 		Run: r.id, Conversation: r.stream, Assistant: r.a.Name, Door: r.turn.Door,
@@ -71,7 +70,7 @@ func (r *run) traced(ctx context.Context) context.Context {
 	return ctx
 }
 
-// unfollow tells the Tracer how the run, or this part of it, has ended.
+// unfollow reports to the Tracer how this part of the run has ended.
 func (r *run) unfollow(terminal footnote.Body, outcome string) {
 	end := RunEnd{Model: r.s.opened.Model, Outcome: outcome, Usage: r.s.usage, Cost: r.s.cost, Answer: r.s.answer}
 	if failed, ok := terminal.(footnote.RunFailed); ok {

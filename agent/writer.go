@@ -286,8 +286,8 @@ func (w *writer) flush() error {
 	}
 }
 
-// stored is flush for those who do not wait while the log is away: what they have put
-// is written all the same once it is back.
+// stored is flush for callers that do not wait while the log is away: their events are still written once it is
+// back.
 func (w *writer) stored(ctx context.Context) error {
 	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
