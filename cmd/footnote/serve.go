@@ -64,7 +64,7 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 	}
 	fmt.Fprint(std.err, a.Policies())
 	err = a.Serve(ctx, listener, func(address string) {
-		if err := printJSON(stdout, map[string]any{"ready": true, "listen": address}); err != nil {
+		if err := printJSON(stdout, readyLine{true, address}); err != nil {
 			log.Warn("standard output is closed", "err", err)
 		}
 		if ready != nil {
@@ -72,6 +72,12 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 		}
 	})
 	return errors.Join(err, a.Close(ctx))
+}
+
+// readyLine is the first line on standard output. Scripts match it as text, so its order is fixed.
+type readyLine struct {
+	Ready  bool   `json:"ready"`
+	Listen string `json:"listen"`
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
