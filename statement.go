@@ -7,37 +7,36 @@ import (
 	"sync"
 )
 
-// Statement is one SQL statement of a tool call and what became of it, as the audit
-// tells it.
+// Statement is one SQL statement of a tool call with its outcome, as the audit records it.
 type Statement struct {
 	SQL     string `json:"sql"`
 	Source  string `json:"source,omitempty"`
-	Outcome string `json:"outcome"` // StatementExecuted, …; empty while it runs, which no log holds
-	// it reads, by the grammar of its engine; none when that did not get so far
+	Outcome string `json:"outcome"` // StatementExecuted, …; empty while it runs, never in a log
+	// Tables lists the tables that the statement reads, according to its engine's parser. It is empty if the statement
+	// was not parsed.
 	Tables    []string `json:"tables,omitempty"`
 	Columns   []string `json:"columns,omitempty"`    // of its result
-	RowCount  int      `json:"row_count,omitempty"`  // rows read, also before it failed
-	InBrowser bool     `json:"in_browser,omitempty"` // it ran in the user's page, which says so
+	RowCount  int      `json:"row_count,omitempty"`  // rows read, even if it failed afterwards
+	InBrowser bool     `json:"in_browser,omitempty"` // it ran in the user's page, according to that page
 }
 
-// What becomes of a statement.
+// The outcomes of a statement.
 const (
 	StatementExecuted  = "executed"  // all its rows were read
-	StatementTruncated = "truncated" // it ran; its rows were read up to a limit
-	StatementCached    = "cached"    // it did not run: the rows of an earlier run answered it
-	StatementRefused   = "refused"   // it did not run: its engine's gate did not let it through
+	StatementTruncated = "truncated" // it ran, and its rows were read up to a limit
+	StatementCached    = "cached"    // it did not run: cached rows answered it
+	StatementRefused   = "refused"   // it did not run: the gate of its engine refused it
 	StatementFailed    = "failed"    // the database could not run it, or the tool that ran it broke
-	StatementLimited   = "limited"   // it ran into a limit of memory, size or places
-	StatementTimedOut  = "timed_out" // its time was over; it may have run all the same
-	StatementCancelled = "cancelled" // its run ended before it did; it may have run all the same
-	StatementNotRun    = "not_run"   // it reached no database: its call was wrong, or was never made
+	StatementLimited   = "limited"   // it exceeded a limit of memory, size or concurrency
+	StatementTimedOut  = "timed_out" // it exceeded its time; the database may have completed it
+	StatementCancelled = "cancelled" // its run ended first; the database may have completed it
+	StatementNotRun    = "not_run"   // it reached no database: its call was invalid or was never made
 )
 
-// mostStatements bounds those of one call that are noted.
-const mostStatements = 500
+// maxStatements is the largest number of recorded statements of one call.
+const maxStatements = 500
 
-// Statements collects what the statements of a call come to. Its methods may be called
-// from several goroutines.
+// Statements collects the statements of a call. Its methods may be called from several goroutines.
 type Statements struct {
 	mu   sync.Mutex // guards below
 	list []Statement
@@ -45,7 +44,7 @@ type Statements struct {
 
 type statementsKey struct{}
 
-// WithStatements returns a context in which the statements that sources run are noted.
+// WithStatements returns a context that collects the statements that sources run.
 func WithStatements(ctx context.Context) (context.Context, *Statements) {
 	s := &Statements{}
 	return context.WithValue(ctx, statementsKey{}, s), s
@@ -61,18 +60,18 @@ func JoinStatements(ctx context.Context) (context.Context, *Statements) {
 
 type sourceKey struct{}
 
-// WithSource returns a context in which a statement that names no source is noted as one of the source with this name.
+// WithSource returns a context that sets the source of statements that name none.
 func WithSource(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, name)
 }
 
-// NoteStatement notes what became of a statement, where somebody collects that.
+// NoteStatement records a statement with its outcome, if ctx has a collector.
 func NoteStatement(ctx context.Context, st Statement) {
 	BeginStatement(ctx, st)
 }
 
-// BeginStatement notes a statement that is about to run, where somebody collects that. The caller passes what became
-// of it to the returned function. So a statement is known even if nobody waits for its end.
+// BeginStatement records a statement that is about to run, if ctx has a collector. The caller passes the statement with
+// its outcome to the returned function. So the statement is recorded even if nobody waits for its end.
 func BeginStatement(ctx context.Context, st Statement) (ended func(Statement)) {
 	s, ok := ctx.Value(statementsKey{}).(*Statements)
 	if !ok {
@@ -80,7 +79,7 @@ func BeginStatement(ctx context.Context, st Statement) (ended func(Statement)) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.list) == mostStatements {
+	if len(s.list) == maxStatements {
 		return func(Statement) {}
 	}
 	name, _ := ctx.Value(sourceKey{}).(string)
@@ -95,7 +94,7 @@ func BeginStatement(ctx context.Context, st Statement) (ended func(Statement)) {
 	}
 }
 
-// All returns the statements noted so far, in the order in which they began. Those that still run have no outcome.
+// All returns the recorded statements in the order in which they began. Running ones have no outcome.
 func (s *Statements) All() []Statement {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package audit writes one JSON line for every run that has ended: who asked what,
-// which statements ran, what they gave, what was answered, and what it cost. It is
-// a projection of the log with a durable cursor: each run is written at least
-// once, also after a crash or a full disk, and no answer ever waits for it.
+// Package audit writes one JSON line for every finished run: the user and question, the statements and their outcomes,
+// the answer, and the cost. It is a projection of the log with a durable cursor: it writes each run at least once, even
+// after a crash or a full disk, and never delays an answer.
 package audit
 
 import (
@@ -28,7 +27,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Log is what the audit needs of a store.
+// Log is the part of a store that the audit uses.
 type Log interface {
 	Tail(ctx context.Context, after int64, limit int) ([]store.Positioned, error)
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
@@ -36,25 +35,24 @@ type Log interface {
 	SetCursor(ctx context.Context, name string, position int64) error
 }
 
-// Sink takes whole lines, one or several. Write returns only when they cannot be
-// lost any more by the process ending.
+// Sink accepts one or more whole lines. Write returns only when the end of the process can no longer lose them.
 type Sink interface {
 	Write(lines []byte) error
 }
 
-// Options are what an audit is made of. Log and Sinks are required. Every sink has
-// a cursor of its own, so that one which is full does not hold up the other.
+// Options configures an audit. Log and Sinks are required. Every sink has its own cursor, so that a full sink does not
+// delay the others.
 type Options struct {
 	Log     Log
-	Inbox   *Inbox           // entries about what the log does not hold; nil: there are none
-	Sinks   map[string]Sink  // by a name that stays the same: the cursor's
-	Verbose bool             // each tool call with its reason, time, input and output, too
+	Inbox   *Inbox           // entries that are not in the log; nil: none
+	Sinks   map[string]Sink  // by name, which also names the cursor and must not change
+	Verbose bool             // also write each tool call with its reason, time, input and output
 	Secrets []string         // never written, wherever they appear
-	Redact  []*regexp.Regexp // nor what one of them matches
+	Redact  []*regexp.Regexp // matches are not written either
 	Logger  *slog.Logger
 	Poll    time.Duration // default 1 s
-	// Lead gives this process a sink to itself, of those that share the log, until
-	// release is called; it does not wait for that. Nil: there is no other.
+	// Lead makes this process the only one of those sharing the log that writes to a sink, until it calls release. It
+	// does not wait while another process leads. Nil: this is the only process.
 	Lead func(ctx context.Context, sink string) (release func(), ok bool, err error)
 }
 
@@ -72,46 +70,46 @@ type Entry struct {
 	Door      string `json:"door"`
 	RequestID string `json:"request_id,omitempty"`
 	Outcome   string `json:"outcome"`         // finished, failed, stopped, or refused before it began
-	Error     string `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
-	// ErrorMessage is what the client was told of a run that failed.
+	Error     string `json:"error,omitempty"` // why it did not finish: an error code, or who stopped it
+	// ErrorMessage is the message that the client got for a failed run.
 	ErrorMessage string    `json:"error_message,omitempty"`
 	Question     string    `json:"user_question"`
 	Queries      []string  `json:"sql_queries_executed"`
 	Results      []Summary `json:"query_results_summary"`
 	Response     string    `json:"final_response"`
-	// the run broke off: Response is what the log has of what was shown
+	// The run broke off, and Response is the part of the shown text that is in the log.
 	Incomplete bool     `json:"final_response_incomplete,omitempty"`
 	Unresolved []string `json:"unresolved_numerals,omitempty"`
-	// events of the run that cannot be read: the line lacks what they say
+	// The number of unreadable events of the run, whose facts the line lacks.
 	Unreadable []int64    `json:"unreadable_events,omitempty"`
 	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
 	Metadata   Metadata   `json:"metadata"`
 }
 
-// Summary is what became of the statement that stands in the same place of Queries.
+// Summary describes the outcome of the statement at the same index of Queries.
 type Summary struct {
-	// the tables it reads, as its engine's grammar says; empty when that was not asked
+	// The tables that it reads, according to its engine's parser; empty if it was not parsed.
 	Table     string   `json:"table"`
-	RowCount  int      `json:"row_count"` // rows that were read
+	RowCount  int      `json:"row_count"` // rows read
 	Columns   []string `json:"columns"`
-	Outcome   string   `json:"outcome"` // a footnote.Statement's
+	Outcome   string   `json:"outcome"` // as in footnote.Statement
 	Source    string   `json:"source,omitempty"`
-	InBrowser bool     `json:"in_browser,omitempty"` // the user's page ran it, and says so
+	InBrowser bool     `json:"in_browser,omitempty"` // it ran in the user's page, according to that page
 }
 
-// ToolCall is one call, for the verbose audit.
+// ToolCall is one tool call in the verbose audit.
 type ToolCall struct {
 	Name    string `json:"name"`
 	Thought string `json:"thought,omitempty"`
 	Millis  int64  `json:"millis"`
 	IsError bool   `json:"is_error,omitempty"`
-	By      string `json:"by,omitempty"`     // who answered it: server, client, user or recovery
+	By      string `json:"by,omitempty"`     // origin of the result: server, client, user or recovery
 	Input   string `json:"input,omitempty"`  // its arguments, JSON: a command, a transform, a statement
 	Output  string `json:"output,omitempty"` // what the model read
-	Cut     bool   `json:"cut,omitempty"`    // input or output are longer
+	Cut     bool   `json:"cut,omitempty"`    // the input or output was cut
 }
 
-// Metadata is what a run took.
+// Metadata holds the duration and usage of a run.
 type Metadata struct {
 	Model            string   `json:"model"`
 	PromptTokens     *int64   `json:"prompt_tokens"`
@@ -122,22 +120,21 @@ type Metadata struct {
 	ToolCallCount    int      `json:"tool_call_count"`
 }
 
-// Audit follows the log. Make it with New, let Run work, and Wake it when a run
-// has ended.
+// Audit follows the log. Create it with New, start Run, and call Wake when a run has ended.
 type Audit struct {
 	opts Options
 	wake map[string]chan struct{}
 	lag  map[string]*atomic.Int64
-	at   map[string]*atomic.Int64 // the cursor, as this process left it
-	took map[string]*atomic.Int64 // the number of the next entry of the inbox
-	lost map[string]*atomic.Int64 // entries of the inbox that were dropped since the sink took some last
-	scan func(string) string      // takes secrets out
+	at   map[string]*atomic.Int64 // last cursor written by this process
+	took map[string]*atomic.Int64 // number of the next inbox entry
+	lost map[string]*atomic.Int64 // inbox entries dropped since the sink last accepted some
+	scan func(string) string      // removes secrets
 }
 
 // New checks the options.
 func New(opts Options) (*Audit, error) {
 	if opts.Log == nil || len(opts.Sinks) == 0 {
-		return nil, fmt.Errorf("an audit needs a log and at least one sink")
+		return nil, fmt.Errorf("the audit needs a log and at least one sink")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -161,7 +158,7 @@ func New(opts Options) (*Audit, error) {
 	return a, nil
 }
 
-// without is scan, and then without what a pattern matches.
+// without returns a function that calls scan and then removes the matches of all patterns.
 func without(scan func(string) string, patterns []*regexp.Regexp) func(string) string {
 	return func(text string) string {
 		text = scan(text)
@@ -185,7 +182,7 @@ func (a *Audit) Note(line any) error {
 	return errors.Join(errs...)
 }
 
-// Wake says that there may be something new.
+// Wake makes the audit look for finished runs at once.
 func (a *Audit) Wake() {
 	for _, c := range a.wake {
 		select {
@@ -195,18 +192,17 @@ func (a *Audit) Wake() {
 	}
 }
 
-// Lag is how many events the slowest sink is behind the log, at least.
+// Lag returns how many events the slowest sink is behind the log, at least.
 func (a *Audit) Lag() int64 {
-	var most int64
+	var lag int64
 	for _, l := range a.lag {
-		most = max(most, l.Load())
+		lag = max(lag, l.Load())
 	}
-	return most
+	return lag
 }
 
-// Run follows the log until ctx ends; then it writes what there still is, for at
-// most grace. It does not wait longer for a sink that hangs, such as a pipe that
-// nobody reads: what was not written is written at the next start.
+// Run follows the log until ctx ends. Then it writes the remaining lines for up to grace. It does not wait longer for a
+// sink that hangs, such as a pipe without a reader; the next start writes those lines.
 func (a *Audit) Run(ctx context.Context, grace time.Duration) {
 	var following sync.WaitGroup
 	for name, sink := range a.opts.Sinks {
@@ -249,7 +245,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 			return
 		case <-poll.C:
 		case <-a.wake[name]:
-			// Under load many runs end at about the same time: they share a write.
+			// Under load many runs end at about the same time. Let them share a write.
 			gather(ctx, gatherTime)
 		}
 	}
@@ -267,14 +263,14 @@ func gather(ctx context.Context, d time.Duration) {
 	}
 }
 
-// underway is the events, by run, of runs that have not ended at a sink's cursor.
+// underway holds the events, by run, of runs that have not ended at a sink's cursor.
 type underway map[string][]footnote.Event
 
-// mostUnderway bounds the runs of an underway. More are read again when they end.
-const mostUnderway = 2_000
+// maxUnderway is the largest number of runs in memory. The audit reads the others again when they end.
+const maxUnderway = 2_000
 
-// empty writes the entries of the inbox that a sink does not have yet. It logs twice about those that were dropped:
-// when the first is, and how many there are when the sink takes entries again.
+// empty writes the inbox entries that a sink does not have yet. It logs when the first entry is dropped, and the number
+// of dropped entries once the sink accepts entries again.
 func (a *Audit) empty(name string, sink Sink) error {
 	if a.opts.Inbox == nil {
 		return nil
@@ -310,8 +306,7 @@ func (a *Audit) empty(name string, sink Sink) error {
 	return nil
 }
 
-// catchUp writes the runs that ended since the sink's cursor. When it fails, what
-// it read will be read again.
+// catchUp writes the runs that ended since the sink's cursor. After an error the next call reads the same events again.
 func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under underway) (err error) {
 	defer func() {
 		if err != nil {
@@ -321,7 +316,7 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under under
 	if a.opts.Lead != nil {
 		release, ok, err := a.opts.Lead(ctx, name)
 		if err != nil || !ok {
-			return err // another one is at it
+			return err // another process leads
 		}
 		defer release()
 	}
@@ -330,7 +325,7 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under under
 		return err
 	}
 	if a.at[name].Swap(cursor) != cursor {
-		clear(under) // another one went on: what it read is not here
+		clear(under) // another process advanced the cursor, so these events are outdated
 	}
 	defer func() { a.at[name].Store(cursor) }()
 	for {
@@ -358,11 +353,10 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under under
 	}
 }
 
-// lines are those of the runs that ended in a batch, together: they are synced
-// once.
+// lines returns the lines of all runs that ended in a batch, so that they need only one sync.
 func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underway) ([]byte, error) {
 	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines) // one line for each
+	enc := json.NewEncoder(&lines) // one line per entry
 	for _, ev := range batch {
 		if entry, ok := outsideRuns(ev.Event); ok {
 			entry.Org, entry.User = ev.Org, ev.User
@@ -375,14 +369,14 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 		}
 		switch ev.Body.(type) {
 		case footnote.Imported:
-			continue // long, and no part of an entry
+			continue // long, and not part of an entry
 		case footnote.RunParked:
-			delete(runs, ev.Run) // it may wait for long, and costs nothing
+			delete(runs, ev.Run) // a parked run may wait for long and must not use memory
 			continue
 		}
 		runs[ev.Run] = append(runs[ev.Run], ev.Event)
 		if !footnote.Terminal(ev.Body) {
-			if len(runs) > mostUnderway {
+			if len(runs) > maxUnderway {
 				clear(runs)
 			}
 			continue
@@ -395,7 +389,7 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 				return nil, err
 			}
 			if len(events) == 0 {
-				continue // deleted meanwhile, as its owner wished
+				continue // its owner has deleted it in the meantime
 			}
 		}
 		entry := Describe(events, a.opts.Verbose)
@@ -413,7 +407,7 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 	return lines.Bytes(), nil
 }
 
-// encode writes an entry, without secrets.
+// encode writes an entry without secrets.
 func (a *Audit) encode(enc *json.Encoder, e Entry) error {
 	e.redact(a.scan)
 	e.bound()
@@ -423,7 +417,7 @@ func (a *Audit) encode(enc *json.Encoder, e Entry) error {
 	return nil
 }
 
-// begins reports whether a body is one of those a run's events begin with.
+// begins reports whether the events of a run can begin with a body.
 func begins(b footnote.Body) bool {
 	switch b := b.(type) {
 	case footnote.Opened:
@@ -437,7 +431,7 @@ func begins(b footnote.Body) bool {
 // read reads the events of a run from its stream.
 func (a *Audit) read(ctx context.Context, end store.Positioned) ([]footnote.Event, error) {
 	var events []footnote.Event
-	// A run has far fewer events than that; a long conversation is not read whole.
+	// A run has far fewer events than that. Do not read a long conversation completely.
 	for ev, err := range a.opts.Log.Events(ctx, end.Stream, max(0, end.Seq-10_000)) {
 		if footnote.CodeOf(err) == footnote.NotFound {
 			return nil, nil
@@ -455,8 +449,8 @@ func (a *Audit) read(ctx context.Context, end store.Positioned) ([]footnote.Even
 	return events, nil
 }
 
-// model is the model that a conversation was opened with: that of a run which ended
-// before its model said anything. It is empty when that is not known.
+// model returns the model that a conversation was opened with, for a run that ended before its model answered. It
+// returns "" if the model is unknown.
 func (a *Audit) model(ctx context.Context, stream string) (string, error) {
 	read := 0
 	for ev, err := range a.opts.Log.Events(ctx, stream, 0) {
@@ -470,16 +464,16 @@ func (a *Audit) model(ctx context.Context, stream string) (string, error) {
 			return b.Model, nil
 		}
 		if read++; read == openingSize {
-			break // it is at the beginning, or nowhere
+			break // the opening is at the beginning or missing
 		}
 	}
 	return "", nil
 }
 
-// openingSize is how many events of a conversation may come before its opening.
+// openingSize is the number of events among which the opening of a conversation is.
 const openingSize = 10
 
-// Describe is the entry of one run, from all its events.
+// Describe returns the entry of one run from all its events.
 func Describe(events []footnote.Event, verbose bool) Entry {
 	e := Entry{Type: "audit", Queries: []string{}, Results: []Summary{}}
 	answered := false
@@ -530,8 +524,8 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 	return e
 }
 
-// outsideRuns returns the entry of an event that has one without being part of a run: a statement that a person ran
-// beside a conversation, or a call of the model for a title or a summary.
+// outsideRuns returns the entry of an event outside any run: a statement that a person ran beside a conversation, or a
+// model call for a title or a summary.
 func outsideRuns(ev footnote.Event) (Entry, bool) {
 	switch b := ev.Body.(type) {
 	case footnote.QueryRun:
@@ -544,7 +538,7 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 		return e, true
 	case footnote.Titled:
 		if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
-			return Entry{}, false // a person gave the title, or it is the beginning of the question
+			return Entry{}, false // a person chose the title, or it is the beginning of the question
 		}
 		e := NewEntry("title", ev.Time)
 		e.SessionID, e.Response, e.Metadata.Model = ev.Stream, b.Title, b.Model
@@ -552,7 +546,7 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 		return e, true
 	case footnote.Spent:
 		if b.For == "" {
-			return Entry{}, false // the caller of the model tells the audit itself
+			return Entry{}, false // the caller of the model adds the entry to the inbox
 		}
 		e := NewEntry(b.For, ev.Time)
 		e.SessionID, e.Outcome, e.Metadata.Model = b.Conversation, "failed", b.Model
@@ -570,7 +564,7 @@ func NewEntry(kind string, at time.Time) Entry {
 	}
 }
 
-// Failed sets the outcome of something that ended with an error: "refused" when a limit did not allow it.
+// Failed sets the outcome for an error: "refused" if a limit was the cause, otherwise "failed".
 func (e *Entry) Failed(err error) {
 	e.Outcome, e.Error, e.ErrorMessage = "failed", string(footnote.CodeOf(err)), footnote.MessageOf(err)
 	if code := footnote.CodeOf(err); code == footnote.BudgetExceeded || code == footnote.RateLimited {
@@ -578,8 +572,8 @@ func (e *Entry) Failed(err error) {
 	}
 }
 
-// say adds a text that the client was shown to those before it. Texts of several
-// messages are set apart by a blank line, as the doors do.
+// say appends a text that the client was shown. A blank line separates the texts of several messages, as in the
+// protocols.
 func (e *Entry) say(text string) {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -597,7 +591,7 @@ func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawM
 		if b.Kind == model.TextBlock {
 			said.WriteString(b.Text)
 		}
-		if b.ID != "" { // also of the call that gives the answer
+		if b.ID != "" { // includes the call that gives the answer
 			e.Metadata.ToolCallCount++
 			inputs[b.ID] = b.Input
 		}
@@ -607,7 +601,7 @@ func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawM
 
 func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose bool) {
 	var in struct{ SQL, Source, Thought string }
-	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
+	_ = json.Unmarshal(input, &in) // any shape; missing fields stay empty
 	for _, st := range statementsOf(r, in.SQL, in.Source) {
 		e.Statement(st)
 	}
@@ -619,8 +613,8 @@ func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose boo
 	}
 }
 
-// statementsOf are the statements of a call. Logs of older programs do not name them:
-// there the stored result and the fault tell.
+// statementsOf returns the statements of a call. Logs of older versions lack them; then it derives one from the stored
+// result or the fault.
 func statementsOf(r footnote.ToolResult, sql, source string) []footnote.Statement {
 	switch {
 	case r.Statements != nil:
@@ -635,7 +629,7 @@ func statementsOf(r footnote.ToolResult, sql, source string) []footnote.Statemen
 	case sql == "":
 		return nil
 	}
-	// a fault is an outcome
+	// the value of a fault is also an outcome
 	st := footnote.Statement{SQL: sql, Source: source, Outcome: cmp.Or(r.Fault, footnote.StatementNotRun)}
 	if r.By == "recovery" {
 		st.Outcome = footnote.StatementCancelled
@@ -643,10 +637,10 @@ func statementsOf(r footnote.ToolResult, sql, source string) []footnote.Statemen
 	return []footnote.Statement{st}
 }
 
-// ofResult is the statement of a stored result.
+// ofResult returns the statement of a stored result.
 func ofResult(r footnote.StoredResult) footnote.Statement {
 	st := footnote.Statement{SQL: r.SQL, Source: r.Source, RowCount: r.RowCount, Outcome: footnote.StatementExecuted}
-	if r.Truncated && r.Source != "client" { // of a client's result only the rows that came here are cut
+	if r.Truncated && r.Source != "client" { // a client's result is complete there; only the copy here is cut
 		st.Outcome = footnote.StatementTruncated
 	}
 	for _, c := range r.Columns {
@@ -655,7 +649,7 @@ func ofResult(r footnote.StoredResult) footnote.Statement {
 	return st
 }
 
-// Statement adds a statement and, in the same place, what became of it.
+// Statement adds a statement to Queries and its outcome at the same index of Results.
 func (e *Entry) Statement(st footnote.Statement) {
 	e.Queries = append(e.Queries, st.SQL)
 	e.Results = append(e.Results, Summary{
@@ -664,36 +658,35 @@ func (e *Entry) Statement(st footnote.Statement) {
 	})
 }
 
-// Took sets what the model has used, and how long it took.
+// Took sets the usage, cost and duration.
 func (e *Entry) Took(u footnote.Usage, c footnote.Cost, millis int64) {
 	e.Metadata.PromptTokens, e.Metadata.CompletionTokens = new(u.Prompt()), new(u.Output)
 	e.Metadata.CostUSD, e.Metadata.Unpriced = new(c.USD()), c.Unpriced
 	e.Metadata.DurationSeconds = float64(millis) / 1000
 }
 
-// Bounds of what the verbose audit keeps, in bytes: of the input and the output of one
-// call, and of all of a run.
+// Limits of the verbose audit in bytes: for the input and for the output of one call, and for a whole run.
 const (
-	mostOfCall = 16 << 10
-	mostOfRun  = 512 << 10
+	maxPerCall = 16 << 10
+	maxPerRun  = 512 << 10
 )
 
-// bound cuts what the verbose audit keeps of the calls. It comes after redact: of a
-// secret that is cut in two, each half would pass.
+// bound cuts the inputs and outputs of the verbose audit. Call it after redact: otherwise the part of a cut secret
+// would not be recognised.
 func (e *Entry) bound() {
-	left := mostOfRun
+	left := maxPerRun
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		for _, text := range []*string{&c.Input, &c.Output} {
-			if most := min(mostOfCall, left); len(*text) > most {
-				*text, c.Cut = strings.ToValidUTF8((*text)[:most], ""), true
+			if limit := min(maxPerCall, left); len(*text) > limit {
+				*text, c.Cut = strings.ToValidUTF8((*text)[:limit], ""), true
 			}
 			left -= len(*text)
 		}
 	}
 }
 
-// redact changes every text of an entry that came from a person, a model or a tool.
+// redact applies clean to every text that comes from a person, a model or a tool.
 func (e *Entry) redact(clean func(string) string) {
 	for _, text := range []*string{
 		&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question,
@@ -720,14 +713,13 @@ func redactAll(list []string, clean func(string) string) {
 	}
 }
 
-// Replacer takes secrets out of texts: as they are, and as they stand in JSON that
-// a text quotes. The longest come first, so that of two secrets of which one begins
-// with the other nothing is left.
+// Replacer returns a function that removes secrets from a text, both in plain form and as escaped in quoted JSON. It
+// replaces the longest secrets first, so that no rest remains if one secret is a prefix of another.
 func Replacer(secrets []string) func(string) string {
 	var forms []string
 	for _, s := range secrets {
 		if len(s) < 4 {
-			continue // it would take words apart
+			continue // so short that it would cut ordinary words
 		}
 		level := []string{s}
 		for range 3 {
@@ -741,7 +733,7 @@ func Replacer(secrets []string) func(string) string {
 		}
 	}
 	slices.Sort(forms)
-	forms = slices.Compact(forms) // most secrets look the same in JSON
+	forms = slices.Compact(forms) // most secrets need no escapes in JSON
 	sort.SliceStable(forms, func(i, j int) bool { return len(forms[i]) > len(forms[j]) })
 	pairs := make([]string, 0, 2*len(forms))
 	for _, f := range forms {
@@ -754,14 +746,14 @@ func Replacer(secrets []string) func(string) string {
 				return all.Replace(text)
 			}
 		}
-		return text // as nearly always; the search is much faster than the replacer
+		return text // the usual case; searching is much faster than replacing
 	}
 }
 
-// htmlEscapes is what encoders of JSON do for the sake of HTML.
+// htmlEscapes are the escapes that JSON encoders add for HTML.
 var htmlEscapes = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
 
-// quoted is the inside of a JSON string.
+// quoted returns the inside of a JSON string.
 func quoted(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 )
 
-// File is a sink that appends lines to a file, and syncs them. The file is opened
-// for each write, so that it can be moved away at any time, and so that a disk that
-// was full is tried again.
+// File is a sink that appends lines to a file and syncs them. It opens the file for each write, so that the file can be
+// moved away at any time, and so that a write succeeds again when a full disk has space.
 type File struct{ Path string }
 
-// Write implements Sink. A line that was cut by an earlier failure is ended first,
-// so that it spoils no other.
+// Write implements Sink. If an earlier failure cut a line, Write ends that line first, so that the new lines stay
+// intact.
 func (f File) Write(lines []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return fmt.Errorf("audit file: %w", err)
@@ -45,7 +44,7 @@ func (f File) Write(lines []byte) (err error) {
 	return nil
 }
 
-// endsCut reports whether a file's last line has no end.
+// endsCut reports whether the last line of a file lacks its line break.
 func endsCut(file *os.File, size int64) (bool, error) {
 	if size == 0 {
 		return false, nil

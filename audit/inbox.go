@@ -9,50 +9,50 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Limits of what waits for the slowest sink. Each line counts as at least leastSize bytes.
+// Limits of the lines that wait for the slowest sink. Each line counts as at least leastSize bytes.
 const (
 	maxInbox      = 1000
 	maxInboxBytes = 16 << 20
 	leastSize     = maxInboxBytes / maxInbox
-	// patience is how long the line of a statement that ran waits for room.
+	// patience is how long Add waits for room for a statement that ran.
 	patience = 5 * time.Second
 )
 
-// Inbox collects entries about what the log does not hold: a question that was refused before its run began, or a
-// statement that was written for somebody. An Audit writes them to its sinks. Entries that no sink has taken when the
-// process is killed are lost. The methods of an Inbox may be called from several goroutines.
+// Inbox collects entries that are not in the log, such as a question that was refused before its run began, or a
+// statement that was written for a user. An Audit writes them to its sinks. If the process is killed, entries that no
+// sink has written are lost. The methods of an Inbox may be called from several goroutines.
 //
-// When it is full, the newest line of whoever has most goes. The line of a statement that ran stays: otherwise a person
-// could remove it with requests that do nothing.
+// A full inbox drops the newest line of the user with the most lines. It never drops the line of a statement that ran,
+// because a user could otherwise push it out with requests that do nothing.
 type Inbox struct {
 	mu    sync.Mutex    // guards below
 	lines []line        // oldest first
 	next  int64         // the number of the next line
 	size  int           // of all lines
 	ran   int           // of those about statements that ran
-	left  chan struct{} // closed when lines leave; nil when nobody waits for that
+	left  chan struct{} // closed when lines are removed; nil if nobody waits for that
 	wake  func()        // wakes the sinks; nil without an Audit
 }
 
 // line is an entry.
 type line struct {
 	number int64
-	json   []byte // each sink redacts a copy of its own
+	json   []byte // each sink redacts its own copy
 	of     [2]string
 	ran    bool // it is about a statement that may have run on the server
 }
 
 func (l line) size() int { return max(len(l.json), leastSize) }
 
-// wakes sets what each new line calls.
+// wakes sets the function that Add calls for each new line.
 func (b *Inbox) wakes(wake func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wake = wake
 }
 
-// Add takes an entry. It waits only if the entry is about a statement that ran, and only while there is no room, for a
-// few seconds at most.
+// Add adds an entry. If the entry is about a statement that ran and the inbox is full, Add waits a few seconds for
+// room.
 func (b *Inbox) Add(e Entry) {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -83,9 +83,8 @@ func mayHaveRun(s Summary) bool {
 	return !s.InBrowser && s.Outcome != footnote.StatementRefused && s.Outcome != footnote.StatementNotRun
 }
 
-// waitFor waits until a line of this size fits beside those of other statements that ran, or patience is over. b.mu
-// must
-// be held; it is free meanwhile.
+// waitFor waits up to patience until a line of this size fits beside those of other statements that ran. b.mu must be
+// held; waitFor releases it while it waits.
 func (b *Inbox) waitFor(size int) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -104,9 +103,8 @@ func (b *Inbox) waitFor(size int) {
 	}
 }
 
-// victim returns the index of the line to drop: of whoever has most lines about nothing that ran the newest of these,
-// or
-// the newest line if there are none. b.mu must be held.
+// victim returns the index of the line to drop. Among the lines that are not about statements that ran, it is the
+// newest line of the user with the most such lines. Without any it is the newest line. b.mu must be held.
 func (b *Inbox) victim() int {
 	has := map[[2]string]int{}
 	for _, l := range b.lines {
@@ -123,7 +121,7 @@ func (b *Inbox) victim() int {
 	return at
 }
 
-// count adds a line to the sizes, or takes it away. b.mu must be held.
+// count adds a line to the totals, or subtracts it. b.mu must be held.
 func (b *Inbox) count(l line, times int) {
 	b.size += times * l.size()
 	if l.ran {

@@ -1,6 +1,5 @@
-// Package visible shows what a text from outside hides. Tag characters, marks that
-// turn the direction of writing and zero-width characters carry words that a model
-// reads and a person does not see, or make the two read different things.
+// Package visible makes hidden characters of untrusted text visible. Tag characters, marks that change the direction of
+// writing, and zero-width characters can carry words that a model reads and a person does not see.
 package visible
 
 import (
@@ -11,12 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with each hidden character written as its code point, such as
-// <U+202E>. What writing needs stays: emoji sequences and flags, the joiners and
-// direction marks of Arabic, Hebrew and Indic texts, and spaces without a width
-// between the words of Thai, Lao, Khmer and Burmese. Text of its own result returns
-// it unchanged. The notation has neither quotes nor backslashes, so that JSON stays
-// JSON.
+// Text returns s with each hidden character replaced by its code point, such as <U+202E>. It keeps the ones that
+// writing needs: emoji sequences and flags, the joiners and direction marks of Arabic, Hebrew and Indic texts, and
+// zero-width spaces between the words of Thai, Lao, Khmer and Burmese. Text is idempotent. The notation has neither
+// quotes nor backslashes, so that JSON stays valid.
 func Text(s string) string {
 	first := plain(s)
 	if first == len(s) {
@@ -47,8 +44,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// plain returns how many bytes at the start of s hold nothing special. Histories are
-// read anew for each call of a model, so ASCII and most letters must cost little.
+// plain returns how many bytes at the start of s have no special character. Every model call scans the whole history,
+// so ASCII and most letters must be fast.
 func plain(s string) int {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -59,8 +56,8 @@ func plain(s string) int {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		// Between these are Latin, Greek and Cyrillic letters, signs, and Chinese,
-		// Japanese and Korean characters: none of them is special.
+		// Between these are Latin, Greek and Cyrillic letters, signs, and Chinese, Japanese and Korean characters: none
+		// of them is special.
 		common := r > softHyphen && r < graphemeGlue || r > graphemeGlue && r < 0x600 ||
 			r > 0x206f && r < 0x3164 || r > 0x3164 && r < 0xfe00
 		if !common && special(r) {
@@ -85,14 +82,13 @@ const (
 	endOfTag  = '\U000e007f'
 )
 
-// unseen are characters without a form of their own that are no marks of a format:
-// fillers, separators of lines, selectors of variants, and places that Unicode keeps
-// for more of their kind.
+// unseen are invisible characters outside the category of format characters: fillers, line separators, variation
+// selectors, and code points that Unicode reserves for more of them.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: graphemeGlue, Hi: graphemeGlue, Stride: 1},
 		{Lo: 0x115f, Hi: 0x1160, Stride: 1}, // Hangul fillers
-		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // Khmer vowels that are not written
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // invisible Khmer vowels
 		{Lo: 0x180b, Hi: 0x180f, Stride: 1}, // Mongolian variants
 		{Lo: 0x2028, Hi: 0x2029, Stride: 1},
 		{Lo: 0x2065, Hi: 0x2065, Stride: 1},
@@ -104,7 +100,7 @@ var unseen = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
-// special reports whether a character is hidden, or would be in another place.
+// special reports whether a character is hidden, at least in some places.
 func special(r rune) bool {
 	switch {
 	case r < 0xa0:
@@ -115,11 +111,11 @@ func special(r rune) bool {
 	return unicode.In(r, unicode.Cf, unseen) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// needed reports whether writing needs a special character between the character before it and the
-// rest of the text. Only the first of several in a row is needed: a row of them could spell a hidden text.
+// needed reports whether writing needs a special character between the character before it and the rest of the text. Of
+// several in a row only the first is needed, because a row of them could encode a hidden text.
 func needed(before, r rune, rest string) bool {
 	switch {
-	case r == joiner && selector(before): // the heart of a family of emoji
+	case r == joiner && selector(before): // emoji family
 		return true
 	case special(before) && before != endOfTag:
 		return false
@@ -138,26 +134,26 @@ func needed(before, r rune, rest string) bool {
 	return false
 }
 
-// selector reports whether a character chooses a variant of the one before it.
+// selector reports whether a character selects a variant of the one before it.
 func selector(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0x180b && r <= 0x180d || r == 0x180f
 }
 
-// emoji are those of the Basic Multilingual Plane without #, * and the digits: what Unicode lists in
-// emoji-variation-sequences.txt, and a few emoji beside them.
+// emoji are the emoji of the Basic Multilingual Plane without #, * and the digits, as listed in Unicode's
+// emoji-variation-sequences.txt, and a few more.
 const emoji = "" +
 	"©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌚⌛⌨⏏⏩⏪⏫⏬⏭⏮⏯⏰⏱⏲⏳⏸⏹⏺Ⓜ▪▫▶◀◻◼◽◾☀☁☂☃☄☎☑☔☕☘☝☠☢☣☦☪☮☯☸" +
 	"☹☺♀♂♈♉♊♋♌♍♎♏♐♑♒♓♟♠♣♥♦♨♻♾♿⚒⚓⚔⚕⚖⚗⚙⚛⚜⚠⚡⚧⚪⚫⚰⚱⚽⚾⛄⛅⛈⛎⛏⛑⛓⛔⛩⛪⛰⛱⛲⛳⛴⛵⛷" +
 	"⛸⛹⛺⛽✂✅✈✉✊✋✌✍✏✒✔✖✝✡✨✳✴❄❇❌❎❓❔❕❗❣❤➕➖➗➡➰➿⤴⤵⬅⬆⬇⬛⬜⭐⭕〰〽㊗㊙"
 
-const keycap = '\u20e3' // draws a key around what is before it
+const keycap = '\u20e3' // draws a key around the character before it
 
-// selects reports whether Unicode has a variant r of the character before. rest is what follows r.
+// selects reports whether Unicode defines the variant r of the character before. rest is the text after r.
 func selects(before, r rune, rest string) bool {
 	switch {
 	case r < 0xfe00:
 		return unicode.Is(unicode.Mongolian, before)
-	case r == 0xfe0e, r == 0xfe0f: // as text, as emoji
+	case r == 0xfe0e, r == 0xfe0f: // text or emoji presentation
 		if before < 0x80 {
 			return strings.ContainsRune("#*0123456789", before) && strings.HasPrefix(rest, string(keycap))
 		}
@@ -167,25 +163,25 @@ func selects(before, r rune, rest string) bool {
 	case r <= 0xfe01 && strings.ContainsRune("‘’“”、。！，．：；？", before):
 		return true
 	}
-	return r <= 0xfe02 && unicode.Is(unicode.Han, before) // forms that Unicode once gave code points of their own
+	return r <= 0xfe02 && unicode.Is(unicode.Han, before) // variants that once had their own code points
 }
 
-// variable are the signs and scripts that have characters with one variant.
+// variable are the symbols and scripts that have characters with one variant.
 var variable = []*unicode.RangeTable{unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Manichaean}
 
 // spaceless are the scripts that write no spaces between words.
 var spaceless = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// carries reports whether a joiner may follow a character: those of English have no use for one.
+// carries reports whether a joiner may follow a character. Latin letters do not need one.
 func carries(r rune) bool {
 	english := r < 0x80 && unicode.IsLetter(r)
 	return !english && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S, unicode.P)
 }
 
-// flags are the regions whose flags are written with tags; no others are in use.
+// flags are the regions whose flags are tag sequences.
 var flags = []string{"gbeng", "gbsct", "gbwls"}
 
-// flag returns how many bytes the flag at the start of s has; 0 for none.
+// flag returns the length in bytes of the flag at the start of s, or 0.
 func flag(s string) int {
 	if !strings.HasPrefix(s, string(blackFlag)) {
 		return 0
@@ -204,11 +200,11 @@ func flag(s string) int {
 	return 0
 }
 
-// written are the code points that Text writes.
+// written matches the code points that Text writes.
 var written = regexp.MustCompile(`<U\+[0-9A-F]{4,6}>`)
 
-// Blank returns s with spaces where Text has written code points, of which an answer
-// that repeats a cell makes no claim. Nothing else moves.
+// Blank returns s with spaces in place of the code points that Text wrote, because an answer that repeats a cell makes
+// no claim about them. All offsets stay the same.
 func Blank(s string) string {
 	if !strings.Contains(s, "<U+") {
 		return s

@@ -126,7 +126,7 @@ func (j *Job) Run(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			j.opts.Logger.Error("retention broke off; it goes on in an hour", "deleted", n, "err", err)
+			j.opts.Logger.Error("retention failed; retrying in an hour", "deleted", n, "err", err)
 		case n > 0:
 			j.opts.Logger.Info("retention", "deleted", n)
 		}
@@ -298,7 +298,7 @@ func (j *Job) deleteFiles(ctx context.Context) {
 	}
 	j.left = still
 	if err := errors.Join(errs...); err != nil {
-		j.opts.Logger.Error("what belonged to deleted conversations is still there", "conversations", len(still), "err",
+		j.opts.Logger.Error("cannot delete the files of deleted conversations; retrying later", "conversations", len(still), "err",
 			err)
 	}
 }

@@ -1,13 +1,12 @@
-// Package transfer takes conversations from one store to another: as lines of JSON, in
-// a file that says by checksums whether all of it is there, one stream after another.
+// Package transfer copies conversations from one store to another. The file between them has lines of JSON, one stream
+// after another, with checksums that show whether it is complete:
 //
 //	{"footnote_export":1}
 //	{"stream":{…}} {"event":{…}}… {"gap":{"from":…,"to":…}}… {"blob":{…}}… {"end":{"id":…,"sha256":…}}
 //	{"done":{"streams":N,"sha256":…}}
 //
-// The checksum of a stream is that of its lines from stream to the one before end; the
-// last is that of all lines before it. A stream that was deleted while it was read ends
-// with "gone", and does not count.
+// The checksum of a stream covers its lines from stream to the one before end; the last checksum covers all lines
+// before it. A stream that was deleted during the export ends with "gone" and does not count.
 package transfer
 
 import (
@@ -28,24 +27,24 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Progress is told after each stream what has been done so far.
+// Progress is called after each stream with the totals so far.
 type Progress func(streams int, bytes int64)
 
-// Count is what an export or import did.
+// Count is the result of an export or import.
 type Count struct {
-	Streams int // taken
-	There   int // that were there already
-	Running int // whose answer was still being given
-	// Unreadable counts the events that cannot be read, which are taken as they are stored,
-	// and the blobs that cannot, which are left out.
+	Streams int // copied
+	There   int // already in the target store
+	Running int // with an active run
+	// Unreadable counts unreadable events, which are copied as they are stored, and unreadable blobs, which are left
+	// out.
 	Unreadable int
-	// Missing counts the events that are not stored at all; the file names them.
+	// Missing counts the events that are not stored at all; the file lists them as gaps.
 	Missing int64
 }
 
 const formatVersion = 1
 
-// line is one line of a file; one field is set.
+// line is one line of a file; exactly one field is set.
 type line struct {
 	Export int      `json:"footnote_export,omitempty"`
 	Stream *stream  `json:"stream,omitempty"`
@@ -79,13 +78,13 @@ type event struct {
 	Run  string    `json:"run"`
 	Kind string    `json:"kind"`
 	Body string    `json:"body"`          // the JSON as it is stored
-	Raw  string    `json:"raw,omitempty"` // base64: the body of an event that cannot be read, when it is not text
+	Raw  string    `json:"raw,omitempty"` // base64: the body of an unreadable event that is not text
 }
 
-// gap names events that are missing in the store.
+// gap is a range of events that are missing in the store.
 type gap struct {
-	From int64 `json:"from"` // the first
-	To   int64 `json:"to"`   // the last
+	From int64 `json:"from"` // first sequence
+	To   int64 `json:"to"`   // last sequence
 }
 
 type blob struct {
@@ -103,7 +102,7 @@ type closing struct {
 	Sum     string `json:"sha256"`
 }
 
-// writer writes lines, and sums them up.
+// writer writes lines and their checksums.
 type writer struct {
 	out   *bufio.Writer
 	bytes int64
@@ -124,15 +123,14 @@ func (w *writer) line(l line) error {
 }
 
 func (w *writer) raw(data []byte) error {
-	w.all.Write(data) // a hash takes everything
+	w.all.Write(data) // never fails
 	w.one.Write(data)
 	w.bytes += int64(len(data))
 	_, err := w.out.Write(data)
 	return err
 }
 
-// Export writes all streams of a store: those of one organisation, or of all for an
-// empty org.
+// Export writes all streams of an organisation, or of the whole store if org is empty.
 func Export(ctx context.Context, from store.Movable, out io.Writer, org string, progress Progress) (Count, error) {
 	var n Count
 	w := &writer{out: bufio.NewWriterSize(out, 1<<20), all: sha256.New(), one: sha256.New()}
@@ -174,7 +172,7 @@ func Export(ctx context.Context, from store.Movable, out io.Writer, org string, 
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// export writes one stream, as it is now.
+// export writes one stream up to its current last event.
 func (w *writer) export(ctx context.Context, from store.Movable, id string) (done, running bool, err error) {
 	head, err := from.Get(ctx, id)
 	if footnote.CodeOf(err) == footnote.NotFound {
@@ -189,7 +187,7 @@ func (w *writer) export(ctx context.Context, from store.Movable, id string) (don
 		return false, false, err
 	}
 	err = w.contents(ctx, from, head)
-	if footnote.CodeOf(err) == footnote.NotFound { // deleted meanwhile
+	if footnote.CodeOf(err) == footnote.NotFound { // deleted in the meantime
 		return false, false, w.line(line{Gone: id})
 	}
 	if err != nil {
@@ -222,8 +220,7 @@ func (w *writer) contents(ctx context.Context, from store.Movable, head store.St
 	return nil
 }
 
-// events writes the events up to the one that head names as the last. Those that are missing
-// are written as gaps, each as one line however long it is.
+// events writes the events up to head.Last. It writes each gap as one line.
 func (w *writer) events(ctx context.Context, from store.Movable, head store.Stream) error {
 	last := int64(0) // written
 	for ev, err := range from.Events(ctx, head.ID, 0) {
@@ -231,7 +228,7 @@ func (w *writer) events(ctx context.Context, from store.Movable, head store.Stre
 			return err
 		}
 		if ev.Seq > head.Last {
-			break // it came after the head was read
+			break // written after the head was read
 		}
 		if ev.Seq <= last {
 			return fmt.Errorf("event %d follows %d", ev.Seq, last)
@@ -251,12 +248,12 @@ func (w *writer) events(ctx context.Context, from store.Movable, head store.Stre
 		return nil
 	}
 	if _, err := from.Get(ctx, head.ID); err != nil {
-		return err // it was deleted meanwhile
+		return err // deleted in the meantime
 	}
 	return w.gap(last+1, head.Last)
 }
 
-// gap names the missing events from one number to another, if there are any.
+// gap writes a range of missing events, unless it is empty.
 func (w *writer) gap(from, to int64) error {
 	if from > to {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/footnotehq/footnote/store/transfer"
 )
 
-// withGaps is a store with a conversation of three events, which are numbered 1, 4 and a
-// billion, and of which the head says that there are three more.
+// withGaps is a store with a conversation of three events, which are numbered 1, 4 and a billion, and of which the head
+// says that there are three more.
 func withGaps(t *testing.T) store.Movable {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "footnote.db")
@@ -48,8 +48,7 @@ func withGaps(t *testing.T) store.Movable {
 	return closing(t, s, err)
 }
 
-// An export names the events that are missing, in one line however many they are, and an
-// import leaves them out again.
+// An export names the events that are missing, in one line however many they are, and an import leaves them out again.
 func TestGaps(t *testing.T) {
 	var out bytes.Buffer
 	n, err := transfer.Export(t.Context(), withGaps(t), &out, "", nobody)

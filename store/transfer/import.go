@@ -18,10 +18,10 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// mostLine is the longest line: one blob, or one event.
-const mostLine = 128 << 20
+// maxLine is the largest length of a line: one blob or one event.
+const maxLine = 128 << 20
 
-// errLine is a line that cannot be.
+// errLine returns the error for an invalid line.
 func errLine(n int, format string, args ...any) error {
 	return footnote.Errorf(footnote.InvalidRequest, "line %d: %s", n, fmt.Sprintf(format, args...))
 }
@@ -30,7 +30,7 @@ func errLine(n int, format string, args ...any) error {
 func lines(in io.Reader) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		scan := bufio.NewScanner(in)
-		scan.Buffer(make([]byte, 0, 1<<20), mostLine)
+		scan.Buffer(make([]byte, 0, 1<<20), maxLine)
 		n := 0
 		for scan.Scan() {
 			if n++; !yield(n, scan.Bytes()) {
@@ -43,10 +43,9 @@ func lines(in io.Reader) iter.Seq2[int, []byte] {
 	}
 }
 
-// Import reads what Export has written into a store. Each stream is there whole, or
-// not at all; one that is there already is left as it is, so that an import can be
-// done again after it broke off. A stream that is there and is another is an error,
-// Conflict, and so is the end of a file before its last line.
+// Import copies the output of Export into a store. It imports each stream completely or not at all. It skips a stream
+// that is already there, so that an interrupted import can be repeated. It returns a Conflict if the id of a stream
+// belongs to a different one, and an InvalidRequest if the file ends before its last line.
 func Import(ctx context.Context, to store.Movable, in io.Reader, progress Progress) (n Count, err error) {
 	spool, err := os.CreateTemp("", "footnote-import-")
 	if err != nil {
@@ -81,7 +80,7 @@ func Import(ctx context.Context, to store.Movable, in io.Reader, progress Progre
 		"What was whole is there; import the whole file to go on.")
 }
 
-// reader takes one line after another.
+// reader processes one line after another.
 type reader struct {
 	to       store.Movable
 	spool    *os.File
@@ -90,7 +89,7 @@ type reader struct {
 	n        Count
 	bytes    int64
 	begun    bool
-	head     *store.Stream // of the stream that is being read
+	head     *store.Stream // of the current stream
 	sum      hash.Hash
 }
 
@@ -138,7 +137,7 @@ func (r *reader) begin(head *store.Stream, raw []byte) error {
 
 func (r *reader) keep(raw []byte) error {
 	for _, b := range [][]byte{raw, {'\n'}} {
-		_, _ = r.sum.Write(b) // a hash takes everything
+		_, _ = r.sum.Write(b) // never fails
 		if _, err := r.out.Write(b); err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func (r *reader) keep(raw []byte) error {
 	return nil
 }
 
-// end takes a stream that is whole.
+// end imports a complete stream.
 func (r *reader) end(ctx context.Context, at int, e ending) error {
 	head := *r.head
 	r.head = nil
@@ -172,7 +171,7 @@ func (r *reader) end(ctx context.Context, at int, e ending) error {
 	return nil
 }
 
-// spooled yields the lines of the stream again.
+// spooled yields the lines of the current stream again.
 func (r *reader) spooled() iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		if _, err := r.spool.Seek(0, io.SeekStart); err != nil {
@@ -192,7 +191,7 @@ func (r *reader) spooled() iter.Seq2[line, error] {
 	}
 }
 
-// events yields the events of the stream. Of a gap it yields the last event, which stands for all.
+// events yields the events of the stream. For a gap it yields the last event, which stands for all.
 func (r *reader) events(id string) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		for l, err := range r.spooled() {
@@ -237,7 +236,7 @@ func (r *reader) blobs() iter.Seq2[store.Blob, error] {
 				b.Digest = l.Blob.Digest
 				b.Data, err = base64.StdEncoding.DecodeString(l.Blob.Data)
 				if err == nil && store.DigestOf(b.Data) != b.Digest {
-					err = fmt.Errorf("the blob %s is another", b.Digest)
+					err = fmt.Errorf("the content of the blob %s does not match its digest", b.Digest)
 				}
 			}
 			if !yield(b, err) || err != nil {
@@ -247,8 +246,7 @@ func (r *reader) blobs() iter.Seq2[store.Blob, error] {
 	}
 }
 
-// there returns an error unless the stream whose id is taken is the one to be imported; it may
-// have gone on since.
+// there returns an error unless the existing stream with the same id is the imported one, possibly with later events.
 func (r *reader) there(ctx context.Context, head store.Stream) error {
 	other := footnote.Errorf(footnote.Conflict, "The id or the name of the conversation %s is taken by another. "+
 		"It was not imported, and the import ends.", head.ID)
@@ -279,7 +277,7 @@ func (r *reader) there(ctx context.Context, head store.Stream) error {
 	return nil
 }
 
-// stored leaves out the events that are missing.
+// stored yields events without the missing ones.
 func stored(events iter.Seq2[footnote.Event, error]) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		for ev, err := range events {

@@ -20,7 +20,7 @@ import (
 // Door is the name of imported runs in the log.
 const Door = "import"
 
-// Frame is what imported conversations are held with from now on, and whose they are.
+// Frame sets the owner and the assistant of imported conversations.
 type Frame struct {
 	Assistant, Model string
 	Sources          []string
@@ -29,10 +29,9 @@ type Frame struct {
 	Now              func() time.Time
 }
 
-// Messages takes existing conversations, each a line {"id","title","messages":[…]} with
-// messages of the Messages API. A line that cannot be is reported with its number, and
-// the others are taken. A conversation whose id is known, or without one the same line,
-// is there already.
+// Messages imports conversations from lines {"id","title","messages":[…]} with messages of the Messages API. It reports
+// an invalid line with its number and imports the others. It skips a conversation whose id, or without an id the same
+// line, was imported before.
 func Messages(ctx context.Context, to store.Movable, in io.Reader, f Frame,
 	report func(line int, err error)) (n Count, err error) {
 	for at, raw := range lines(in) {
@@ -75,7 +74,7 @@ func list[T any](values []T) iter.Seq2[T, error] {
 	}
 }
 
-// conversation is one that is being made of messages.
+// conversation is a conversation under construction.
 type conversation struct {
 	head   store.Stream
 	events []footnote.Event
@@ -83,8 +82,8 @@ type conversation struct {
 
 	run   string
 	step  int
-	names map[string]string // of the tools of calls that are open
-	text  string            // the newest of the run
+	names map[string]string // tool names of open calls, by call id
+	text  string            // latest text of the run
 }
 
 func (c *conversation) add(b footnote.Body) {
@@ -111,7 +110,7 @@ type piece struct {
 	raw     json.RawMessage
 }
 
-// read makes the events of a line.
+// read converts a line to events.
 func (f Frame) read(raw []byte) (*conversation, error) {
 	var in struct {
 		ID       string    `json:"id"`
@@ -119,13 +118,13 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 		Messages []message `json:"messages"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
-		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its words name our types
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text names Go types
 			err = fmt.Errorf("%s cannot be of the type %s", cmp.Or(e.Field, "the line"), e.Value)
 		}
-		return nil, fmt.Errorf("it is not a conversation: %w", err)
+		return nil, fmt.Errorf("not a conversation: %w", err)
 	}
 	if len(in.Messages) == 0 {
-		return nil, fmt.Errorf("it has no messages")
+		return nil, fmt.Errorf("the conversation has no messages")
 	}
 	if in.ID == "" {
 		in.ID = "import/" + store.DigestOf(raw)[len("sha256:"):][:32]
@@ -160,11 +159,11 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 func blocksOf(content json.RawMessage) ([]piece, error) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		content, _ = json.Marshal([]map[string]string{{"type": "text", "text": text}}) // strings always encode
+		content, _ = json.Marshal([]map[string]string{{"type": "text", "text": text}}) // a string always encodes
 	}
 	var raw []json.RawMessage
 	if err := json.Unmarshal(content, &raw); err != nil || len(raw) == 0 {
-		return nil, fmt.Errorf("its content is neither text nor blocks")
+		return nil, fmt.Errorf("the content is neither text nor a list of blocks")
 	}
 	blocks := make([]piece, len(raw))
 	for i := range raw {
@@ -179,7 +178,7 @@ func blocksOf(content json.RawMessage) ([]piece, error) {
 func (c *conversation) message(role string, blocks []piece, title string) error {
 	switch {
 	case role == "assistant" && c.run == "":
-		return fmt.Errorf("the assistant speaks before the user")
+		return fmt.Errorf("an assistant message comes before the first user message")
 	case role == "assistant":
 		return c.spoke(blocks)
 	case role != "user":
@@ -193,7 +192,7 @@ func (c *conversation) message(role string, blocks []piece, title string) error 
 		case "tool_result":
 			name, ok := c.names[b.CallID]
 			if !ok {
-				return fmt.Errorf("a result of the call %.80q, which is not open", b.CallID)
+				return fmt.Errorf("there is a result for the call %.80q, which is not open", b.CallID)
 			}
 			delete(c.names, b.CallID)
 			c.add(footnote.ToolResult{
@@ -253,7 +252,7 @@ func (c *conversation) spoke(blocks []piece) error {
 	return nil
 }
 
-// end ends the run. Calls that nobody answered are answered when the history is read.
+// end ends the run. Open calls get a result when the history is read.
 func (c *conversation) end() {
 	if c.run == "" {
 		return
@@ -266,7 +265,7 @@ func (c *conversation) end() {
 	clear(c.names)
 }
 
-// plain is the text of a result.
+// plain returns the text of a result.
 func plain(content json.RawMessage) string {
 	var text string
 	if len(content) == 0 || json.Unmarshal(content, &text) == nil {

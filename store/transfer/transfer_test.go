@@ -99,8 +99,8 @@ func export(t *testing.T, s store.Movable) []byte {
 	return out.Bytes()
 }
 
-// TestThereAndBack takes conversations from a file to a database and back: what comes
-// out is, byte for byte, what went in.
+// TestThereAndBack takes conversations from a file to a database and back: what comes out is, byte for byte, what went
+// in.
 func TestThereAndBack(t *testing.T) {
 	one, two, three := file(t), database(t), file(t)
 	fill(t, one, 5)
@@ -123,8 +123,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestWhatBreaksOffGoesOn cuts a file after each of its lines. What is there afterwards
-// is whole, and the whole file brings the rest.
+// TestWhatBreaksOffGoesOn cuts a file after each of its lines. What is there afterwards is whole, and the whole file
+// brings the rest.
 func TestWhatBreaksOffGoesOn(t *testing.T) {
 	from := file(t)
 	fill(t, from, 3)
