@@ -16,7 +16,7 @@ import (
 )
 
 func TestDamage(t *testing.T) {
-	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Harm) {
+	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Corrupter) {
 		url, seen := pgtest.Database(tb), &storetest.Reports{}
 		s := openAt(tb, url, Options{Damaged: seen.Add})
 		exec := func(query string, args ...any) {
@@ -32,7 +32,7 @@ func TestDamage(t *testing.T) {
 		}
 		times := []string{"'infinity'", "'-infinity'", "'20000-01-01'", "'0044-03-15 BC'"}
 		const where = ` WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq = $2`
-		return s, storetest.Harm{
+		return s, storetest.Corrupter{
 			Body: func(stream string, seq int64, kind string, body []byte) {
 				exec(`UPDATE footnote.events SET kind = $3, body = $4`+where, stream, seq, kind, string(body))
 			},
@@ -56,8 +56,8 @@ func TestDamage(t *testing.T) {
 				"kind":   {"''"},
 				"body":   {"''", "'1'"},
 			},
-			Times: times,
-			Told:  seen.Events,
+			Times:    times,
+			Reported: seen.Events,
 		}
 	})
 }

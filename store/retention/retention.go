@@ -298,7 +298,7 @@ func (j *Job) deleteFiles(ctx context.Context) {
 	}
 	j.left = still
 	if err := errors.Join(errs...); err != nil {
-		j.opts.Logger.Error("cannot delete the files of deleted conversations; retrying later", "conversations", len(still), "err",
-			err)
+		j.opts.Logger.Error("cannot delete the files of deleted conversations; retrying later",
+			"conversations", len(still), "err", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestDamage(t *testing.T) {
-	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Harm) {
+	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Corrupter) {
 		path, seen := filepath.Join(tb.TempDir(), "footnote.db"), &storetest.Reports{}
 		s, err := Open(tb.Context(), path, Options{Damaged: seen.Add})
 		if err != nil {
@@ -43,7 +43,7 @@ func TestDamage(t *testing.T) {
 			"'garbage'", "1.5", "x'ff'", "9223372036854775807", "-9223372036854775807", "253402300800000000",
 		}
 		const where = ` WHERE stream = (SELECT n FROM streams WHERE id = ?) AND seq = ?`
-		return s, storetest.Harm{
+		return s, storetest.Corrupter{
 			Body: func(stream string, seq int64, kind string, body []byte) {
 				exec(`UPDATE events SET kind = ?, body = ?`+where, kind, string(body), stream, seq)
 			},
@@ -71,8 +71,8 @@ func TestDamage(t *testing.T) {
 				"assistant": {"NULL", "x'ff'", "char(0)"},
 				"run":       {"NULL", "x'ff'", "char(0)"},
 			},
-			Times: times,
-			Told:  seen.Events,
+			Times:    times,
+			Reported: seen.Events,
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// BenchSettle measures, in turns, appends of 64 conversations of one org, and the same
-// with a reservation before each, which the append settles. The ratio is the times.
+// BenchSettle measures appends of 64 conversations of one organisation, alternately without and with a reservation that
+// each append settles. It reports the ratio of the times.
 func BenchSettle(b *testing.B, s store.Store) {
 	const streams, each = 64, 8
 	for i := range streams {
@@ -27,7 +27,7 @@ func BenchSettle(b *testing.B, s store.Store) {
 				for n := range int64(each) {
 					a := store.Append{Stream: id, After: last + n, Bodies: say("x")}
 					if reserve {
-						w := wish(fmt.Sprint(id, ".", last+n), usd(10), footnote.Ceiling{
+						w := request(fmt.Sprint(id, ".", last+n), usd(10), footnote.Ceiling{
 							Scope: footnote.PerOrgDay,
 							Most:  usd(1 << 50),
 						})

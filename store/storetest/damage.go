@@ -13,13 +13,13 @@ import (
 	"github.com/footnotehq/footnote/store/inspect"
 )
 
-// Reports gathers the events that a store reports as damaged. Its methods may be called from several goroutines.
+// Reports collects the damaged events that a store reports. Its methods may be called from several goroutines.
 type Reports struct {
 	mu  sync.Mutex // guards below
 	seq []int64
 }
 
-// Add takes a report.
+// Add adds a report.
 func (r *Reports) Add(_ string, seq int64, _ string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,27 +33,27 @@ func (r *Reports) Events() []int64 {
 	return slices.Clone(r.seq)
 }
 
-// Harm changes what a store has stored, behind its back.
-type Harm struct {
+// Corrupter changes the stored data of a store directly in its database.
+type Corrupter struct {
 	Body func(stream string, seq int64, kind string, body []byte)
 	Drop func(stream string, seq int64)
 	Blob func(digest footnote.Digest, data []byte)
-	// Event sets a column of an event to an SQL expression, and Head one of a stream's head.
+	// Event sets a column of an event to an SQL expression. Head does the same for the head of a stream.
 	Event func(stream string, seq int64, column, value string)
 	Head  func(stream, column, value string)
-	// Columns are such expressions by the column of an event: values that the database can hold, and that the store
-	// does not write.
+	// Columns lists such expressions by column of an event: values that the database can hold but the store never
+	// writes.
 	Columns map[string][]string
-	// Heads are such expressions by the column of a head.
+	// Heads lists such expressions by column of a head.
 	Heads map[string][]string
-	// Times are those among them that are times.
+	// Times lists such expressions for columns with times.
 	Times []string
-	// Told are the events that the store has told of.
-	Told func() []int64
+	// Reported returns the numbers of the events that the store has reported.
+	Reported func() []int64
 }
 
-// RunDamage tests what a store does with events and blobs that cannot be read.
-func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
+// RunDamage tests how a store handles unreadable events and blobs.
+func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Corrupter)) {
 	for _, c := range []struct{ name, kind, body string }{
 		{"cut off", "user_message", `{"text":"tw`},
 		{"not JSON", "user_message", `garbage`},
@@ -69,8 +69,8 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 			write(t, s, "c1", 0, say("one", "two", "three")...)
 			write(t, s, "c2", 0, say("other")...)
 			harm.Body("c1", 2, c.kind, []byte(c.body))
-			unreadable(t, s, "c1", c.kind, c.body)
-			equal(t, "told", harm.Told(), []int64{2})
+			checkPlaceholder(t, s, "c1", c.kind, c.body)
+			equal(t, "reported", harm.Reported(), []int64{2})
 			other := read(t, s, "c2", 0)
 			equal(t, "another conversation", other[0].Body, footnote.Body(footnote.UserMessage{Text: "other"}))
 			write(t, s, "c1", 3, say("four")...)
@@ -78,7 +78,7 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 		})
 	}
 	t.Run("columns", testColumns(open))
-	t.Run("heads", testHarmedHeads(open))
+	t.Run("heads", testDamagedHeads(open))
 	t.Run("gaps", testGaps(open))
 	t.Run("blob", func(t *testing.T) {
 		s, harm := open(t)
@@ -95,8 +95,8 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 		harm.Blob(digest, []byte("rowz"))
 		_, err = s.Blob(begin(t), "c1", digest)
 		wantCode(t, err, footnote.StorageDamaged)
-		// Whoever brings the content again mends it: another conversation with the same
-		// prompt must not have a damaged one.
+		// Appending the same content repairs the blob: another conversation with the same prompt must not get a damaged
+		// one.
 		for _, a := range []store.Append{with("c2", 0), with("c1", 1)} {
 			_, err := s.Append(begin(t), a)
 			must(t, err)
@@ -108,8 +108,8 @@ func RunDamage(t *testing.T, open func(testing.TB) (store.Movable, Harm)) {
 	t.Run("moved", testMoveUnreadable(open))
 }
 
-// testColumns holds that one value that cannot be read costs one event, whatever column it stands in.
-func testColumns(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+// testColumns checks that an unreadable value in any column makes only its own event unreadable.
+func testColumns(open func(testing.TB) (store.Movable, Corrupter)) func(*testing.T) {
 	return func(t *testing.T) {
 		s, harm := open(t)
 		n := 0
@@ -120,11 +120,11 @@ func testColumns(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
 				t.Run(column+" = "+value, func(t *testing.T) {
 					create(t, s, id)
 					write(t, s, id, 0, say("one", "two", "three")...)
-					told := len(harm.Told())
+					reported := len(harm.Reported())
 					harm.Event(id, 2, column, value)
-					harmed(t, s, id)
-					if len(harm.Told()) == told {
-						t.Error("the store told nobody")
+					checkSecondUnreadable(t, s, id)
+					if len(harm.Reported()) == reported {
+						t.Error("the store reported nothing")
 					}
 					write(t, s, id, 3, say("four")...)
 					must(t, s.Delete(begin(t), id))
@@ -134,8 +134,9 @@ func testColumns(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
 	}
 }
 
-// harmed demands that a stream of the three messages can be read but for its second event, and so can the tail.
-func harmed(t *testing.T, s store.Store, id string) {
+// checkSecondUnreadable checks that the second of the three events of a stream is unreadable and the others are
+// readable, also in the tail.
+func checkSecondUnreadable(t *testing.T, s store.Store, id string) {
 	t.Helper()
 	got := read(t, s, id, 0)
 	equal(t, "sequences", sequences(got), []int64{1, 2, 3})
@@ -169,8 +170,8 @@ func harmed(t *testing.T, s store.Store, id string) {
 	}
 }
 
-// testGaps holds that missing events are noticed, wherever in the log they were.
-func testGaps(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+// testGaps checks that missing events are noticed anywhere in the log.
+func testGaps(open func(testing.TB) (store.Movable, Corrupter)) func(*testing.T) {
 	return func(t *testing.T) {
 		s, harm := open(t)
 		for i, lost := range [][]int64{{1}, {2}, {3}, {2, 3}, {1, 2, 3}} {
@@ -181,7 +182,7 @@ func testGaps(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
 				for _, seq := range lost {
 					harm.Drop(id, seq)
 				}
-				told := len(harm.Told())
+				reported := len(harm.Reported())
 				for after := range int64(4) {
 					got := read(t, s, id, after)
 					equal(t, "sequences", sequences(got), append([]int64(nil), []int64{1, 2, 3}[after:]...))
@@ -189,7 +190,7 @@ func testGaps(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
 						equal(t, "missing", store.Missing(ev.Body), slices.Contains(lost, ev.Seq))
 					}
 				}
-				equal(t, "told", slices.Sorted(slices.Values(harm.Told()[told:])), lost)
+				equal(t, "reported", slices.Sorted(slices.Values(harm.Reported()[reported:])), lost)
 				if report, err := inspect.Read(begin(t), s, nil); err != nil || !named(report, id) && len(lost) < 3 {
 					t.Errorf("the inspection: %+v, %v", report.Problems, err)
 				}
@@ -205,10 +206,9 @@ func named(r inspect.Report, stream string) bool {
 	return slices.ContainsFunc(r.Problems, func(p inspect.Problem) bool { return p.Stream == stream })
 }
 
-// testHarmedHeads holds that a head with a column that cannot be read hides neither its conversation nor others, is
-// told of,
+// testDamagedHeads checks that a head with an unreadable column hides neither its conversation nor others, is reported,
 // and can be deleted.
-func testHarmedHeads(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+func testDamagedHeads(open func(testing.TB) (store.Movable, Corrupter)) func(*testing.T) {
 	return func(t *testing.T) {
 		s, harm := open(t)
 		columns := map[string][]string{"deadline": harm.Times, "created": harm.Times, "updated": harm.Times}
@@ -222,7 +222,7 @@ func testHarmedHeads(open func(testing.TB) (store.Movable, Harm)) func(*testing.
 				t.Run(column+" = "+value, func(t *testing.T) {
 					create(t, s, id)
 					write(t, s, id, 0, say("one", "two", "three")...)
-					told := len(harm.Told())
+					reported := len(harm.Reported())
 					harm.Head(id, column, value)
 					head, err := s.Get(begin(t), id)
 					must(t, err)
@@ -249,8 +249,8 @@ func testHarmedHeads(open func(testing.TB) (store.Movable, Harm)) func(*testing.
 							t.Fatalf("page %d of %d ends with %q", seen+1, len(listed), next)
 						}
 					}
-					if len(harm.Told()) == told {
-						t.Error("the store told nobody")
+					if len(harm.Reported()) == reported {
+						t.Error("the store reported nothing")
 					}
 					equal(t, "sequences", sequences(read(t, s, id, 0)), []int64{1, 2, 3})
 					write(t, s, id, 3, say("four")...)
@@ -264,8 +264,8 @@ func testHarmedHeads(open func(testing.TB) (store.Movable, Harm)) func(*testing.
 	}
 }
 
-// unreadable demands that the second event of a stream is a stand-in in every view.
-func unreadable(t *testing.T, s store.Store, id, kind, body string) {
+// checkPlaceholder checks that the second event of a stream is an Unreadable in every view.
+func checkPlaceholder(t *testing.T, s store.Store, id, kind, body string) {
 	t.Helper()
 	for range 2 {
 		got := read(t, s, id, 0)
@@ -299,8 +299,8 @@ func sequences(events []footnote.Event) (list []int64) {
 	return list
 }
 
-// testMoveUnreadable holds that an event keeps its bytes when it is taken elsewhere.
-func testMoveUnreadable(open func(testing.TB) (store.Movable, Harm)) func(*testing.T) {
+// testMoveUnreadable checks that an unreadable event keeps its bytes in another store.
+func testMoveUnreadable(open func(testing.TB) (store.Movable, Corrupter)) func(*testing.T) {
 	return func(t *testing.T) {
 		from, harm := open(t)
 		to, _ := open(t)
@@ -310,6 +310,6 @@ func testMoveUnreadable(open func(testing.TB) (store.Movable, Harm)) func(*testi
 		head, err := from.Get(begin(t), "c1")
 		must(t, err)
 		must(t, to.Import(begin(t), head, from.Events(begin(t), "c1", 0), func(func(store.Blob, error) bool) {}))
-		unreadable(t, to, "c1", "from_the_future", `{"text":"two"}`)
+		checkPlaceholder(t, to, "c1", "from_the_future", `{"text":"two"}`)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// RunDurable tests that what was written is there when the store is opened again.
-// The tests close each store before they open the next one of the same dir.
+// RunDurable tests that data survives closing and reopening the store. The tests close each store before they open the
+// next one in the same dir.
 func RunDurable(t *testing.T, open func(tb testing.TB, dir string) store.Store) {
 	t.Run("reopen", func(t *testing.T) { testReopen(t, open) })
 	t.Run("reopen with reservations", func(t *testing.T) { testReservedAfterReopen(t, open) })
@@ -62,7 +62,7 @@ func testReopen(t *testing.T, open func(testing.TB, string) store.Store) {
 	write(t, s, "c", heads[0].Last, say("more")...)
 	more, err := s.Tail(begin(t), tail[len(tail)-1].Position, 10)
 	must(t, err)
-	equal(t, "tail goes on", len(more), 1)
+	equal(t, "tail continues", len(more), 1)
 	must(t, s.Close())
 }
 

@@ -136,7 +136,7 @@ func testRefused(t *testing.T, s store.Store) {
 	equal(t, "last", get(t, s, "c").Last, int64(0))
 }
 
-// everyBody has one of each kind, with its fields set.
+// everyBody returns a body of each kind with its fields set.
 func everyBody() []footnote.Body {
 	row := 0
 	return []footnote.Body{
@@ -204,7 +204,7 @@ func testBodies(t *testing.T, s store.Store) {
 	for i := range got {
 		equal(t, footnote.KindOf(bodies[i]), got[i], written[i])
 	}
-	// The caller's memory is not the store's.
+	// The store must not share the caller's memory.
 	raw := json.RawMessage(`{"a":1}`)
 	write(t, s, "c", int64(len(bodies)), footnote.DrawingChanged{ID: "d", Drawing: raw})
 	raw[2] = 'b'
@@ -283,7 +283,7 @@ func testReadAfter(t *testing.T, s store.Store) {
 	equal(t, "left early", n, 2)
 }
 
-// testReadWhileReading nests more loops than any pool has connections.
+// testReadWhileReading nests more reading loops than any pool has connections.
 func testReadWhileReading(t *testing.T, s store.Store) {
 	create(t, s, "c")
 	write(t, s, "c", 0, say("1", "2")...)
@@ -337,7 +337,7 @@ func testBlobs(t *testing.T, s store.Store) {
 	}
 	got, err := s.Blob(begin(t), "c", store.DigestOf(small))
 	must(t, err)
-	got[0] = 'X' // the caller's own
+	got[0] = 'X' // the caller may change it
 	got, err = s.Blob(begin(t), "c", store.DigestOf(small))
 	must(t, err)
 	equal(t, "blob", got, small)
@@ -351,7 +351,7 @@ func testBlobs(t *testing.T, s store.Store) {
 		wantCode(t, err, footnote.NotFound)
 	}
 	a.After = 1
-	_, err = s.Append(begin(t), a) // again, which is no error
+	_, err = s.Append(begin(t), a) // again: not an error
 	must(t, err)
 	a.After = 0
 	a.Blobs = map[footnote.Digest][]byte{store.DigestOf([]byte("lost")): []byte("lost")}
@@ -371,8 +371,7 @@ func testBlobs(t *testing.T, s store.Store) {
 	equal(t, "blob", got, small)
 }
 
-// testDropBlobs holds that a stream gives up blobs without its events, and that others
-// keep theirs.
+// testDropBlobs checks that a stream can drop blobs without its events, and that other streams keep theirs.
 func testDropBlobs(t *testing.T, s store.Store) {
 	one, two := []byte("one"), make([]byte, 2<<20)
 	put := func(st store.Stream, blobs ...[]byte) {
@@ -407,7 +406,7 @@ func testDropBlobs(t *testing.T, s store.Store) {
 		for i, h := range list {
 			m[h.Stream] = h.Bytes
 			if i > 0 && h.Updated.Before(list[i-1].Updated) {
-				t.Errorf("holdings are in disorder: %v", list)
+				t.Errorf("holdings are not in order: %v", list)
 			}
 		}
 		return m
@@ -434,7 +433,7 @@ func testDropBlobs(t *testing.T, s store.Store) {
 	equal(t, "shared blob", len(data), 2<<20)
 	equal(t, "events", len(read(t, s, "c", 0)), 1)
 	equal(t, "holdings", holdings(store.Conversation), map[string]int64{"d": 3})
-	// What was dropped can come again.
+	// A dropped blob can be appended again.
 	_, err = s.Append(begin(t), store.Append{
 		Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{store.DigestOf(one): one},
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// keyOf is a key of somebody at an organisation.
+// keyOf returns a key of a user.
 func keyOf(id, org, user string) store.Key {
 	return store.Key{
 		ID:        id,
@@ -33,7 +33,7 @@ func testKeys(t *testing.T, s store.Store) {
 	must(t, s.AddKey(ctx, ann))
 	must(t, s.AddKey(ctx, keyOf("k2", "other", "bob")))
 	must(t, s.AddKey(ctx, keyOf("k3", "acme", "bob")))
-	must(t, s.AddKey(ctx, ann)) // again: it is there
+	must(t, s.AddKey(ctx, ann)) // again: no effect
 
 	got, err := s.Key(ctx, "k1")
 	must(t, err)
@@ -82,14 +82,14 @@ func testKeys(t *testing.T, s store.Store) {
 		t.Errorf("after it was revoked: %+v", first)
 	}
 	must(t, s.RevokeKey(ctx, "k1"))
-	must(t, s.AddKey(ctx, ann)) // does not bring it back
+	must(t, s.AddKey(ctx, ann)) // does not restore it
 	second, err := s.Key(ctx, "k1")
 	must(t, err)
 	equal(t, "the key that was revoked twice", second, first)
 	wantCode(t, s.RevokeKey(ctx, "k9"), footnote.NotFound)
 	wantCode(t, s.RevokeKey(ctx, "\x00"), footnote.NotFound)
 
-	// Keys are changed beside everything else that is written.
+	// Keys can change during other writes.
 	create(t, s, "c1")
 	var wg sync.WaitGroup
 	for i := range 8 {

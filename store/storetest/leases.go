@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// take appends one event with a wish for the lease, and returns the token.
+// take appends one event that takes the lease, and returns the token.
 func take(t testing.TB, s store.Store, id, owner string, ttl time.Duration) (int64, error) {
 	t.Helper()
 	after := get(t, s, id).Last
@@ -32,24 +32,24 @@ func try(t testing.TB, s store.Store, id string, token int64) error {
 
 func testLease(t *testing.T, s store.Store) {
 	create(t, s, "c", "d")
-	wantCode(t, try(t, s, "c", 1), footnote.Conflict) // nobody gave it
+	wantCode(t, try(t, s, "c", 1), footnote.Conflict) // nobody holds a lease
 	first, err := take(t, s, "c", "a", time.Hour)
 	must(t, err)
 	must(t, try(t, s, "c", first))
-	must(t, try(t, s, "d", 0)) // another stream is free
+	must(t, try(t, s, "d", 0)) // the other stream has no lease
 	wantCode(t, try(t, s, "d", first), footnote.Conflict)
 	wantCode(t, try(t, s, "c", 0), footnote.Conflict)
 	wantCode(t, try(t, s, "c", first+1), footnote.Conflict)
 	_, err = take(t, s, "c", "b", time.Hour)
 	wantCode(t, err, footnote.Conflict)
 
-	again, err := take(t, s, "c", "a", time.Hour) // the same owner, anew
+	again, err := take(t, s, "c", "a", time.Hour) // the same owner again
 	must(t, err)
 	if again <= first {
 		t.Fatalf("token %d after %d", again, first)
 	}
 	wantCode(t, try(t, s, "c", first), footnote.Conflict)
-	must(t, s.Release(begin(t), "c", first)) // no longer current: left alone
+	must(t, s.Release(begin(t), "c", first)) // not the current token: no effect
 	wantCode(t, try(t, s, "c", 0), footnote.Conflict)
 	must(t, s.Release(begin(t), "c", again))
 	wantCode(t, try(t, s, "c", again), footnote.Conflict)
@@ -62,21 +62,21 @@ func testLease(t *testing.T, s store.Store) {
 		Stream: "c", After: third - 1, Lease: third, Release: true, Bodies: say("stale"),
 	})
 	wantCode(t, err, footnote.Conflict)
-	must(t, try(t, s, "c", third)) // a refused append gives nothing back
+	must(t, try(t, s, "c", third)) // a refused append does not release the lease
 	_, err = s.Append(begin(t), store.Append{
 		Stream: "c", After: third + 1, Lease: third, Release: true, Bodies: say("end"),
 	})
 	must(t, err)
 	must(t, try(t, s, "c", 0))
 
-	// A refused append takes nothing.
+	// A refused append does not take the lease.
 	_, err = s.Append(begin(t), store.Append{
 		Stream: "d", After: 9, Bodies: say("x"), Take: &footnote.Take{Owner: "a", TTL: time.Hour},
 	})
 	wantCode(t, err, footnote.Conflict)
 	must(t, try(t, s, "d", 0))
 
-	// Taken and given back at once: only who may take it may write so.
+	// An append can take and release the lease at once, if it may take the lease.
 	brief := store.Append{
 		Stream: "d", After: get(t, s, "d").Last, Bodies: say("x"), Release: true,
 		Take: &footnote.Take{Owner: "a", TTL: time.Hour},
@@ -115,7 +115,7 @@ func testLeaseExpires(t *testing.T, s store.Store) {
 	wantCode(t, s.Renew(begin(t), "c", old, time.Hour), footnote.Conflict)
 	must(t, try(t, s, "c", token))
 
-	// One that expired and that nobody took is void as well.
+	// An expired lease is invalid even if nobody has taken it.
 	must(t, s.Renew(begin(t), "c", token, time.Millisecond))
 	eventually(t, "the lease expires", func() bool { return isConflict(try(t, s, "c", token)) })
 	must(t, try(t, s, "c", 0))
@@ -137,7 +137,7 @@ func testLeaseRenew(t *testing.T, s store.Store) {
 	wantCode(t, s.Renew(begin(t), "c", token, time.Hour), footnote.Conflict)
 }
 
-// testLeaseRace lets many owners want one lease; one at a time may have it.
+// testLeaseRace lets many owners compete for one lease, which one at a time may hold.
 func testLeaseRace(t *testing.T, s store.Store) {
 	create(t, s, "c")
 	ctx := begin(t)
@@ -161,7 +161,7 @@ func testLeaseRace(t *testing.T, s store.Store) {
 					return
 				}
 				if holders.Add(1) != 1 {
-					t.Error("two hold the lease")
+					t.Error("two owners hold the lease")
 				}
 				taken.Add(1)
 				got++

@@ -13,11 +13,11 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// dollar is one US dollar as amounts count it.
+// dollar is one US dollar in the unit of amounts.
 const dollar = 1_000_000
 
-// wish is a reservation for ann's conversation c.
-func wish(id string, most footnote.Amount, ceilings ...footnote.Ceiling) footnote.Reserve {
+// request returns a request to reserve for ann's conversation c.
+func request(id string, most footnote.Amount, ceilings ...footnote.Ceiling) footnote.Reserve {
 	return footnote.Reserve{
 		ID: id, Org: "acme", User: "ann", Stream: "c", Run: "run1", Most: most, Ceilings: ceilings, TTL: time.Hour,
 	}
@@ -25,7 +25,7 @@ func wish(id string, most footnote.Amount, ceilings ...footnote.Ceiling) footnot
 
 func usd(n int64) footnote.Amount { return footnote.Amount{MicroUSD: n} }
 
-// settled is an append that says what ann's call has used.
+// settled returns an append that settles a call of ann.
 func settled(id string, after int64, spent footnote.Amount) store.Append {
 	return store.Append{Stream: "c", After: after, Run: "run1", Bodies: say("used"),
 		Settle: []footnote.Settle{{ID: id, Org: "acme", User: "ann", Stream: "c", Spent: spent}}}
@@ -41,8 +41,8 @@ func balances(t testing.TB, s store.Store, org, user, stream string) map[footnot
 	return b
 }
 
-// everywhere checks the balance of ann's conversation c in all its scopes.
-func everywhere(t testing.TB, s store.Store, want footnote.Balance) {
+// checkBalances checks the balance of ann's conversation c in all scopes.
+func checkBalances(t testing.TB, s store.Store, want footnote.Balance) {
 	t.Helper()
 	got := balances(t, s, "acme", "ann", "c")
 	if len(got) != 6 {
@@ -55,30 +55,30 @@ func everywhere(t testing.TB, s store.Store, want footnote.Balance) {
 
 func testReserve(t *testing.T, s store.Store) {
 	create(t, s, "c")
-	everywhere(t, s, footnote.Balance{})
-	r, err := s.Reserve(begin(t), wish("r1", footnote.Amount{MicroUSD: 300, Tokens: 20}))
+	checkBalances(t, s, footnote.Balance{})
+	r, err := s.Reserve(begin(t), request("r1", footnote.Amount{MicroUSD: 300, Tokens: 20}))
 	must(t, err)
 	equal(t, "amount", r.Amount, footnote.Amount{MicroUSD: 300, Tokens: 20})
-	again, err := s.Reserve(begin(t), wish("r1", usd(5)))
+	again, err := s.Reserve(begin(t), request("r1", usd(5)))
 	must(t, err)
 	equal(t, "it does not shrink", again.Amount, r.Amount)
 	r = again
-	everywhere(t, s, footnote.Balance{Reserved: r.Amount})
+	checkBalances(t, s, footnote.Balance{Reserved: r.Amount})
 	open, err := s.Reserved(begin(t), "c")
 	must(t, err)
 	equal(t, "reserved", open, []footnote.Reservation{r})
 
 	_, err = s.Append(begin(t), settled("r1", 7, usd(100))) // refused: the stream has no event 7
 	wantCode(t, err, footnote.Conflict)
-	everywhere(t, s, footnote.Balance{Reserved: r.Amount})
+	checkBalances(t, s, footnote.Balance{Reserved: r.Amount})
 	_, err = s.Append(begin(t), settled("r1", 0, footnote.Amount{MicroUSD: 100, Tokens: 9}))
 	must(t, err)
-	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 100, Tokens: 9}})
+	checkBalances(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 100, Tokens: 9}})
 	_, err = s.Append(begin(t), settled("", 1, usd(11))) // nothing was reserved
 	must(t, err)
-	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
+	checkBalances(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
 
-	// Who settles for somebody else does so once.
+	// Another process can settle a reservation only once.
 	late := settled("r1", 2, usd(300))
 	late.Settle[0].Held = true
 	_, err = s.Append(begin(t), late)
@@ -89,13 +89,13 @@ func testReserve(t *testing.T, s store.Store) {
 	wantCode(t, err, footnote.NotFound)
 
 	must(t, s.Unreserve(begin(t), "r1"))
-	_, err = s.Reserve(begin(t), wish("r2", usd(50)))
+	_, err = s.Reserve(begin(t), request("r2", usd(50)))
 	must(t, err)
 	must(t, s.Unreserve(begin(t), "r2"))
 	must(t, s.Unreserve(begin(t), "r2"))
-	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
+	checkBalances(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
 
-	// The first events of a stream settle, too; others see their part.
+	// The first append of a stream also settles.
 	_, err = s.CreateAppend(begin(t), store.Stream{
 		ID: "e", Kind: "account", Org: "acme", User: "bob",
 	}, store.Append{Bodies: say("x"),
@@ -119,8 +119,7 @@ func testReserve(t *testing.T, s store.Store) {
 	})
 }
 
-// tally checks the list of all balances, by whom they are of; a balance of a day must be
-// that of all days.
+// tally checks the list of all balances by owner. A balance of a day must equal that of all days.
 func tally(t testing.TB, s store.Store, want map[string]footnote.Amount) {
 	t.Helper()
 	for _, page := range []int{1, 2, 100} {
@@ -194,7 +193,7 @@ func testCeilings(t *testing.T, s store.Store) {
 			refused: "tokens",
 		},
 	} {
-		w := wish(fmt.Sprint("r", i), c.most)
+		w := request(fmt.Sprint("r", i), c.most)
 		if c.whole {
 			w.Enough = c.most
 		}
@@ -248,13 +247,13 @@ func testCeilings(t *testing.T, s store.Store) {
 	}
 }
 
-// testGrowing follows the reservation of a run: it grows to what its next call wants, is
-// kept when a call is settled, and ends with the run.
+// testGrowing follows the reservation of a run: it grows for the next call, is kept when a call is settled, and ends
+// with the run.
 func testGrowing(t *testing.T, s store.Store) {
 	create(t, s, "c")
 	cent := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(100)}
 	reserve := func(id string, most, enough, lost int64) (footnote.Reservation, error) {
-		w := wish(id, usd(most), cent)
+		w := request(id, usd(most), cent)
 		w.Enough, w.Lost = usd(enough), usd(lost)
 		return s.Reserve(begin(t), w)
 	}
@@ -279,7 +278,7 @@ func testGrowing(t *testing.T, s store.Store) {
 	r, err := reserve("run", 60, 40, 70)
 	must(t, err)
 	equal(t, "granted and lost", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(60), usd(60)})
-	_, err = reserve("other", 60, 20, 0) // gets what is left
+	_, err = reserve("other", 60, 20, 0) // gets the rest
 	must(t, err)
 	refused("third", 50, 10, footnote.OverLimit{Reserved: 0.0001, Passing: true})
 	refused("third", 200, 101, footnote.OverLimit{Left: 0.0001, Reserved: 0.0001, TooSmall: true})
@@ -293,8 +292,8 @@ func testGrowing(t *testing.T, s store.Store) {
 			equal(t, "what is left of it", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), {}})
 		}
 	}
-	everywhere(t, s, footnote.Balance{Spent: usd(15), Reserved: usd(85)})
-	for n, c := range []struct{ lost, want int64 }{{30, 30}, {50, 45}, {0, 0}} { // no more than it holds
+	checkBalances(t, s, footnote.Balance{Spent: usd(15), Reserved: usd(85)})
+	for n, c := range []struct{ lost, want int64 }{{30, 30}, {50, 45}, {0, 0}} { // up to the reserved amount
 		a := settled("run", int64(n+1), footnote.Amount{})
 		a.Settle[0].Keep, a.Settle[0].Lost = true, usd(c.lost)
 		_, err = s.Append(begin(t), a)
@@ -304,7 +303,7 @@ func testGrowing(t *testing.T, s store.Store) {
 		i := slices.IndexFunc(open, func(r footnote.Reservation) bool { return r.ID == "run" })
 		equal(t, "lost beside what was settled", open[i].Lost, usd(c.want))
 	}
-	r, err = reserve("run", 80, 45, 5) // there is no room, but it holds enough
+	r, err = reserve("run", 80, 45, 5) // no room to grow, but it holds enough
 	must(t, err)
 	equal(t, "held and lost", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), usd(5)})
 	refused("run", 80, 46, footnote.OverLimit{Left: 0.000045, Reserved: 0.00004, Passing: true})
@@ -312,18 +311,18 @@ func testGrowing(t *testing.T, s store.Store) {
 	r, err = reserve("run", 80, 46, 5)
 	must(t, err)
 	equal(t, "grown", r.Amount, usd(80))
-	keep(4, 90) // more than it holds
-	everywhere(t, s, footnote.Balance{Spent: usd(105)})
+	keep(4, 90) // more than it has reserved
+	checkBalances(t, s, footnote.Balance{Spent: usd(105)})
 	refused("run", 10, 1, footnote.OverLimit{})
 	_, err = s.Append(begin(t), settled("run", 5, footnote.Amount{}))
 	must(t, err)
 	open, err = s.Reserved(begin(t), "c")
 	must(t, err)
 	equal(t, "reservations of a run that is over", len(open), 0)
-	everywhere(t, s, footnote.Balance{Spent: usd(105)})
+	checkBalances(t, s, footnote.Balance{Spent: usd(105)})
 
 	// One append can hold the last step and the end of a run.
-	w := wish("both", usd(50))
+	w := request("both", usd(50))
 	_, err = s.Reserve(begin(t), w)
 	must(t, err)
 	a := settled("both", 6, usd(20))
@@ -331,11 +330,11 @@ func testGrowing(t *testing.T, s store.Store) {
 	a.Settle = append(a.Settle, footnote.Settle{ID: "both", Org: "acme", User: "ann", Stream: "c"})
 	_, err = s.Append(begin(t), a)
 	must(t, err)
-	everywhere(t, s, footnote.Balance{Spent: usd(125)})
+	checkBalances(t, s, footnote.Balance{Spent: usd(125)})
 }
 
-// testGrowRace has runs of several steps share one dollar, side by side: what they spend
-// is no more than that, and nothing stays reserved.
+// testGrowRace lets concurrent runs of several steps share one dollar. They must not spend more, and nothing may stay
+// reserved.
 func testGrowRace(t *testing.T, s store.Store) {
 	const each, enough = 60_000, 20_000
 	ceiling := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(dollar)}
@@ -348,7 +347,7 @@ func testGrowRace(t *testing.T, s store.Store) {
 				t.Error(err)
 				return
 			}
-			w := wish("r"+st.ID, usd(each), ceiling)
+			w := request("r"+st.ID, usd(each), ceiling)
 			w.Stream, w.Enough = st.ID, usd(enough)
 			for step := range int64(3) {
 				r, err := s.Reserve(begin(t), w)
@@ -367,7 +366,7 @@ func testGrowRace(t *testing.T, s store.Store) {
 					t.Error(err)
 				}
 				spent.Add(use)
-				w.Enough = usd(1) // it holds that
+				w.Enough = usd(1) // it already holds that
 			}
 		})
 	}
@@ -383,7 +382,7 @@ func testGrowRace(t *testing.T, s store.Store) {
 func testOverdue(t *testing.T, s store.Store) {
 	create(t, s, "c")
 	for i, ttl := range []time.Duration{time.Hour, time.Microsecond, time.Hour} {
-		w := wish(fmt.Sprint("r", i), usd(10))
+		w := request(fmt.Sprint("r", i), usd(10))
 		w.TTL = ttl
 		_, err := s.Reserve(begin(t), w)
 		must(t, err)
@@ -401,8 +400,8 @@ func testOverdue(t *testing.T, s store.Store) {
 	equal(t, "no more than asked for", len(none), 0)
 	must(t, s.Expire(begin(t), "r0"))
 	must(t, s.Expire(begin(t), "none"))
-	everywhere(t, s, footnote.Balance{Reserved: usd(30)})
-	w := wish("r3", usd(10))
+	checkBalances(t, s, footnote.Balance{Reserved: usd(30)})
+	w := request("r3", usd(10))
 	w.TTL = time.Microsecond
 	_, err = s.Reserve(begin(t), w)
 	must(t, err)
@@ -419,15 +418,14 @@ func testOverdue(t *testing.T, s store.Store) {
 	late, err = s.Overdue(begin(t), 10)
 	must(t, err)
 	equal(t, "after it was settled", len(late), 0)
-	everywhere(t, s, footnote.Balance{Spent: usd(10), Reserved: usd(20)})
+	checkBalances(t, s, footnote.Balance{Spent: usd(10), Reserved: usd(20)})
 }
 
-// testReserveRace has many calls want part of one dollar. What is granted is no more
-// than a dollar at any time, and what they spend is the sum of what they say.
+// testReserveRace has many calls want part of one dollar. What is granted is no more than a dollar at any time, and
+// what they spend is the sum of what they say.
 func testReserveRace(t *testing.T, s store.Store) { ReserveRace(t, 200, s) }
 
-// ReserveRace has calls side by side, through stores of one log, spend one dollar
-// that they have in common.
+// ReserveRace has calls side by side, through stores of one log, spend one dollar that they have in common.
 func ReserveRace(t *testing.T, calls int, stores ...store.Store) {
 	const each = 30_000 // so 33 and a bit fit
 	ceiling := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(dollar)}
@@ -443,7 +441,7 @@ func ReserveRace(t *testing.T, calls int, stores ...store.Store) {
 				t.Error(err)
 				return
 			}
-			w := wish("r"+id, usd(each), ceiling)
+			w := request("r"+id, usd(each), ceiling)
 			w.Stream = id
 			r, err := s.Reserve(begin(t), w)
 			if err != nil {
@@ -493,19 +491,18 @@ func testRunning(t *testing.T, s store.Store) {
 	}
 }
 
-// testReservedAfterReopen closes a store between reserve and settle, as a process
-// that dies does.
+// testReservedAfterReopen closes a store between reserve and settle, as a process that dies does.
 func testReservedAfterReopen(t *testing.T, open func(testing.TB, string) store.Store) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	create(t, s, "c")
-	r, err := s.Reserve(begin(t), wish("r1", usd(70)))
+	r, err := s.Reserve(begin(t), request("r1", usd(70)))
 	must(t, err)
 	_, err = s.Append(begin(t), settled("", 0, usd(5)))
 	must(t, err)
 	must(t, s.Close())
 	s = open(t, dir)
-	everywhere(t, s, footnote.Balance{Spent: usd(5), Reserved: usd(70)})
+	checkBalances(t, s, footnote.Balance{Spent: usd(5), Reserved: usd(70)})
 	left, err := s.Reserved(begin(t), "c")
 	must(t, err)
 	equal(t, "reserved", left, []footnote.Reservation{r})

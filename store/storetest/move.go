@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// RunMovable tests what stores on disk can do beyond a Store. Open gives an empty one.
+// RunMovable tests the additional methods of store.Movable. open must return an empty store.
 func RunMovable(t *testing.T, open func(tb testing.TB) store.Movable) {
 	t.Run("walk", func(t *testing.T) { testWalk(t, open(t)) })
 	t.Run("import", func(t *testing.T) { testImport(t, open(t), open(t)) })
@@ -28,7 +28,7 @@ func testWalk(t *testing.T, s store.Movable) {
 		}
 		want = append(want, st.ID)
 	}
-	slices.Sort(want) // byte by byte
+	slices.Sort(want) // in byte order
 	var got []string
 	for after := ""; ; after = got[len(got)-1] {
 		heads, err := s.Walk(t.Context(), after, 3)
@@ -47,7 +47,7 @@ func testWalk(t *testing.T, s store.Movable) {
 	}
 }
 
-// moved is a stream as it was written elsewhere.
+// moved returns a stream as another store wrote it.
 func moved() (store.Stream, []footnote.Event, []store.Blob) {
 	at := time.Date(2025, 1, 2, 3, 4, 5, 678_000, time.UTC)
 	data := []byte("\x00rows\xff")
@@ -71,7 +71,7 @@ func moved() (store.Stream, []footnote.Event, []store.Blob) {
 	return st, events, blobs
 }
 
-// each yields a list, and then an error if there is one.
+// each yields a list, and then err unless it is nil.
 func each[T any](list []T, err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {
@@ -98,9 +98,9 @@ func testImport(t *testing.T, s, other store.Movable) {
 		}
 	}
 	if _, err := s.Get(t.Context(), st.ID); footnote.CodeOf(err) != footnote.NotFound {
-		t.Fatalf("something was left of what broke off: %v", err)
+		t.Fatalf("a failed import left something: %v", err)
 	}
-	before, err := s.Tail(t.Context(), 0, 10) // whatever is kept of the newest events
+	before, err := s.Tail(t.Context(), 0, 10) // fills any cache of recent events
 	if err != nil || len(before) != 0 {
 		t.Fatal(before, err)
 	}
@@ -125,13 +125,13 @@ func testImport(t *testing.T, s, other store.Movable) {
 		tail[4].User != "u" {
 		t.Errorf("the tail is %+v, %v", tail, err)
 	}
-	// It goes on as any other.
+	// The imported stream accepts new events.
 	if _, err := s.Append(t.Context(), store.Append{
 		Stream: st.ID, After: 4, Run: "r", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}},
 	}); err != nil {
 		t.Error(err)
 	}
-	// And on to another, from which it is deleted with its blobs.
+	// Import it into another store, and delete it there with its blobs.
 	if err := other.Import(t.Context(), st, each(events, nil), each(blobs, nil)); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func testTail(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "beyond", len(part), 0)
 
-	// A position is not given twice, or a reader of the tail would miss events.
+	// A position must not be reused, because a reader of the tail would miss its event.
 	must(t, s.Delete(begin(t), "c"))
 	must(t, s.Delete(begin(t), "d"))
 	create(t, s, "e")
@@ -52,8 +52,7 @@ func testTail(t *testing.T, s store.Store) {
 	equal(t, "after delete", len(part), 1)
 }
 
-// testTailOrder follows the tail while many write: positions only grow, and in the
-// end nothing was missed.
+// testTailOrder follows the tail during many writes: positions must only grow, and no event may be missed.
 func testTailOrder(t *testing.T, s store.Store) {
 	const writers, each = 8, 40
 	ctx, cancel := context.WithCancel(begin(t))
@@ -108,14 +107,14 @@ func testCursor(t *testing.T, s store.Store) {
 	must(t, s.SetCursor(begin(t), "audit", 1<<60))
 	check("usage", 7)
 	check("audit", 1<<60)
-	must(t, s.SetCursor(begin(t), "usage", 3)) // back, to build it anew
+	must(t, s.SetCursor(begin(t), "usage", 3)) // back, to rebuild the projection
 	check("usage", 3)
 	check("", 0)
 	wantCode(t, s.SetCursor(begin(t), "", 1), footnote.InvalidRequest)
 	wantCode(t, s.SetCursor(begin(t), "usage", -1), footnote.InvalidRequest)
 }
 
-// testWritersOneStream has writers that all want the next place.
+// testWritersOneStream lets writers compete for the next sequence of one stream.
 func testWritersOneStream(t *testing.T, s store.Store) {
 	const writers, each = 8, 25
 	create(t, s, "c")
@@ -171,7 +170,7 @@ func testWritersManyStreams(t *testing.T, s store.Store) {
 					t.Error(err)
 					return
 				}
-				// One that fails beside the others does them no harm.
+				// A failing append must not affect the others.
 				_, err := s.Append(ctx, store.Append{Stream: id, After: 2 * n, Bodies: say("lost")})
 				if !isConflict(err) {
 					t.Errorf("a stale append: %v", err)
@@ -192,8 +191,8 @@ func testWritersManyStreams(t *testing.T, s store.Store) {
 	}
 }
 
-// testCancelledWriters cancels appends at any moment: each is in the log as a
-// whole when it says so, and as a whole or not at all when it failed.
+// testCancelledWriters cancels appends at random times. A successful append must be in the log completely, a failed one
+// completely or not at all.
 func testCancelledWriters(t *testing.T, s store.Store) {
 	create(t, s, "c")
 	var last int64

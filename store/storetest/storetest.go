@@ -1,6 +1,4 @@
-// Package storetest is the contract of a store as tests. Every implementation
-// runs all of it: Run with any store, RunDurable with one that can be opened
-// again.
+// Package storetest tests the contract of a store. Every implementation runs all of its suites.
 package storetest
 
 import (
@@ -14,11 +12,10 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// deadline bounds everything that a test waits for.
+// deadline limits every wait of a test.
 const deadline = 60 * time.Second
 
-// Run tests the stores that open makes. Each call of open gives a store that is
-// empty, and closes it when the test ends.
+// Run tests the contract of store.Store. open must return an empty store and close it when the test ends.
 func Run(t *testing.T, open func(testing.TB) store.Store) {
 	for _, c := range []struct {
 		name string
@@ -56,8 +53,8 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"writers on many streams", testWritersManyStreams},
 		{"cancelled writers", testCancelledWriters},
 		{"keys", testKeys},
-		{"keys that cannot be", testKeysRefused},
-		{"keys that are gone", testWithdrawn},
+		{"invalid keys", testKeysRefused},
+		{"revoked keys", testWithdrawn},
 		{"reserve and settle", testReserve},
 		{"ceilings", testCeilings},
 		{"overdue", testOverdue},
@@ -77,7 +74,7 @@ func begin(t testing.TB) context.Context {
 	return ctx
 }
 
-// conversation is a stream of ann's at acme.
+// conversation returns a conversation of the user ann of acme.
 func conversation(id string) store.Stream {
 	return store.Stream{ID: id, Kind: store.Conversation, Org: "acme", User: "ann", Assistant: "analyst"}
 }
@@ -159,7 +156,7 @@ func gapless(t testing.TB, id string, events []footnote.Event) {
 	}
 }
 
-// eventually asks until ok, or fails after the deadline.
+// eventually calls ok until it returns true, or fails after the deadline.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx := begin(t)
@@ -200,7 +197,7 @@ func testCancel(t *testing.T, s store.Store) {
 	}
 	_, err = s.Get(begin(t), "d")
 	wantCode(t, err, footnote.NotFound)
-	write(t, s, "c", 2, say("three")...) // the store works on
+	write(t, s, "c", 2, say("three")...) // the store still works
 }
 
 func testClose(t *testing.T, s store.Store) {

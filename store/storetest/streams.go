@@ -13,7 +13,7 @@ import (
 )
 
 func testCreate(t *testing.T, s store.Store) {
-	before := time.Now().Add(-time.Hour) // the store's clock need not be this one
+	before := time.Now().Add(-time.Hour) // the store may use another clock
 	in := conversation("c")
 	in.Title, in.ClientID = "Sales", "client-1"
 	must(t, s.Create(begin(t), in))
@@ -30,7 +30,7 @@ func testCreate(t *testing.T, s store.Store) {
 	_, err = s.Get(begin(t), "")
 	wantCode(t, err, footnote.NotFound)
 
-	// What a log makes of a head cannot be given.
+	// A caller cannot set the fields that follow from the events.
 	in = conversation("d")
 	in.Last, in.Run, in.RunState, in.Deadline = 7, "run", "parked", time.Now()
 	must(t, s.Create(begin(t), in))
@@ -61,7 +61,7 @@ func testFind(t *testing.T, s store.Store) {
 		must(t, err)
 		equal(t, fmt.Sprint("other ", i), h.ID, other.ID)
 	}
-	create(t, s, "n1", "n2") // without a client id there is nothing to collide
+	create(t, s, "n1", "n2") // streams without a client id cannot conflict
 	for _, args := range [][4]string{
 		{"acme", "ann", store.Conversation, ""},
 		{"acme", "ann", store.Conversation, "MINE"},
@@ -247,7 +247,7 @@ func testListCursor(t *testing.T, s store.Store) {
 		_, _, err := s.List(begin(t), p)
 		wantCode(t, err, footnote.InvalidRequest)
 	}
-	// A cursor of somebody else is a place in the order and shows nothing of theirs.
+	// Another user's cursor is only a position and reveals nothing.
 	_, theirs, err := s.List(begin(t), good)
 	must(t, err)
 	heads, _, err := s.List(begin(t), store.Page{Org: "acme", User: "bob", Limit: 10, Before: theirs})
@@ -291,12 +291,12 @@ func testDelete(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "tail", tail, last[2:])
 
-	// The ids are free again, and nothing of the former one shows.
+	// The ids are free again, and nothing of the deleted stream is visible.
 	must(t, s.Create(begin(t), st))
 	equal(t, "events", len(read(t, s, "c", 0)), 0)
 	_, err = s.Blob(begin(t), "c", store.DigestOf(own))
 	wantCode(t, err, footnote.NotFound)
-	write(t, s, "c", 0, say("new")...) // no lease is left
+	write(t, s, "c", 0, say("new")...) // the lease is gone, too
 	tail, err = s.Tail(begin(t), last[2].Position, 10)
 	must(t, err)
 	equal(t, "tail goes on", []any{len(tail), tail[0].Stream, tail[0].Seq}, []any{1, "c", int64(1)})
