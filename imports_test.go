@@ -38,7 +38,7 @@ var banned = map[string][]string{
 	"/source/duckdb":   {"/agent", "/store", "/source/sqlite", "net/http"},
 	"/source/postgres": {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http", "testing"},
 	"/source/catalog":  {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
-	"/telemetry": {
+	"/internal/telemetry": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "testing", "google.golang.org/grpc",
 	},
 	"/store/transfer":  {"/httpapi", "/source", "/model/", "/tool/", "net/http"},
@@ -49,7 +49,7 @@ var banned = map[string][]string{
 	"/ledger": {
 		"/store", "/source", "/model/", "/tool/", "/protocol", "/httpapi", "net/http", "database/sql",
 	},
-	"/export":              {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
+	"/internal/export":     {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/store":               {"/agent", "/source", "net/http", "database/sql"},
 	"/store/sqlite":        {"/agent", "/source", "net/http"},
 	"/store/postgres":      {"/agent", "/source", "/store/sqlite", "net/http", "testing"},

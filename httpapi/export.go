@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 	"github.com/footnotehq/footnote/protocol/aisdk"
 )
 

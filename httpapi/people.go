@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 	"github.com/footnotehq/footnote/ledger/usage"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 )
 
 func (s *Server) resultRoutes() {

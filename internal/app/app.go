@@ -33,6 +33,7 @@ import (
 	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/internal/telemetry"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/ledger/usage"
 	"github.com/footnotehq/footnote/model"
@@ -43,7 +44,6 @@ import (
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/telemetry"
 	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/workspace"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 )
 
 // answered returns the page of one answer to a result of three months.

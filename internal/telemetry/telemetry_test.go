@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/telemetry"
+	"github.com/footnotehq/footnote/internal/telemetry"
 )
 
 func scrape(t *testing.T, m *telemetry.Metrics) string {

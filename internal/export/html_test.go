@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 )
 
 const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)> "&'`

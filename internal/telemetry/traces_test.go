@@ -19,10 +19,10 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/otlptest"
+	"github.com/footnotehq/footnote/internal/telemetry"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
-	"github.com/footnotehq/footnote/telemetry"
 	"github.com/footnotehq/footnote/tool"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/internal/export"
 )
 
 var columns = []footnote.Column{
