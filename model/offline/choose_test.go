@@ -68,7 +68,7 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralSources holds that a question goes to the source that explains all of it,
+// TestOneOfSeveralSources checks that a question goes to the source that explains all of it,
 // that the user is asked where there are two, and that the answer says which it was.
 func TestOneOfSeveralSources(t *testing.T) {
 	c := beside(t)
@@ -118,7 +118,7 @@ func TestOneOfSeveralSources(t *testing.T) {
 	}
 }
 
-// TestSourceNamedLikeATable holds that the name of an upload that is also a table of another source chooses neither of
+// TestSourceNamedLikeATable checks that the name of an upload that is also a table of another source chooses neither of
 // them, unless the question says that it is a file.
 func TestSourceNamedLikeATable(t *testing.T) {
 	c := shop(t)
@@ -147,7 +147,7 @@ func TestSourceNamedLikeATable(t *testing.T) {
 	}
 }
 
-// TestTypedSQLIsAskedWhereItCanRun holds that typed SQL is about the source that can run it, whatever words stand in
+// TestTypedSQLIsAskedWhereItCanRun checks that typed SQL is about the source that can run it, whatever words stand in
 // it,
 // and that the user is asked where several can.
 func TestTypedSQLIsAskedWhereItCanRun(t *testing.T) {
@@ -192,7 +192,7 @@ func TestTypedSQLIsAskedWhereItCanRun(t *testing.T) {
 	}
 }
 
-// TestWhatNoSourceExplains holds that a decline says where was looked.
+// TestWhatNoSourceExplains checks that a decline says where was looked.
 func TestWhatNoSourceExplains(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
@@ -215,7 +215,7 @@ func TestWhatNoSourceExplains(t *testing.T) {
 	}
 }
 
-// TestTheSourceThatWasChosen holds that the reply to the question back is understood, and
+// TestTheSourceThatWasChosen checks that the reply to the question back is understood, and
 // that what follows stays there until it names another.
 func TestTheSourceThatWasChosen(t *testing.T) {
 	c := beside(t)
@@ -246,7 +246,7 @@ func TestTheSourceThatWasChosen(t *testing.T) {
 	}
 }
 
-// TestATableIsCountedByItsName holds that a question that counts a table goes to the only source that has it, though
+// TestATableIsCountedByItsName checks that a question that counts a table goes to the only source that has it, though
 // another one could count what its column is called after.
 func TestATableIsCountedByItsName(t *testing.T) {
 	c := shop(t)
@@ -264,8 +264,8 @@ func TestATableIsCountedByItsName(t *testing.T) {
 	}
 }
 
-// TestRepliesThatPickByPlace holds that a reply to the question back may count the options, and that one for several of
-// them is answered with what is possible.
+// TestRepliesThatPickByPlace checks that a reply to the question back may count the options, and that one for
+// several of them is answered with what is possible.
 func TestRepliesThatPickByPlace(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
@@ -298,7 +298,7 @@ func TestRepliesThatPickByPlace(t *testing.T) {
 	}
 }
 
-// TestOnlyAFollowUpStays holds that what refers to the answer before stays with its source, and that a complete
+// TestOnlyAFollowUpStays checks that what refers to the answer before stays with its source, and that a complete
 // question which other sources can answer as well is asked back.
 func TestOnlyAFollowUpStays(t *testing.T) {
 	c := beside(t)
@@ -334,7 +334,7 @@ func TestOnlyAFollowUpStays(t *testing.T) {
 	}
 }
 
-// TestANameThatIsAValueToo holds that “in North” is the source or the value, whichever can be computed, and that the
+// TestANameThatIsAValueToo checks that “in North” is the source or the value, whichever can be computed, and that the
 // user is asked where both can.
 func TestANameThatIsAValueToo(t *testing.T) {
 	c := catalog{}
@@ -371,7 +371,7 @@ func TestANameThatIsAValueToo(t *testing.T) {
 	}
 }
 
-// TestASourceCalledAsATable holds that a word which happens to be the name of a source does not choose it.
+// TestASourceCalledAsATable checks that a word which happens to be the name of a source does not choose it.
 func TestASourceCalledAsATable(t *testing.T) {
 	c := shop(t)
 	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`,
@@ -393,7 +393,7 @@ func TestASourceCalledAsATable(t *testing.T) {
 	}
 }
 
-// TestTwoSourcesInOneQuestion holds that a question which names two sources is not answered from one of them.
+// TestTwoSourcesInOneQuestion checks that a question which names two sources is not answered from one of them.
 func TestTwoSourcesInOneQuestion(t *testing.T) {
 	c := beside(t)
 	uploaded(t, c, "q1", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
@@ -426,7 +426,7 @@ func TestTwoSourcesInOneQuestion(t *testing.T) {
 	}
 }
 
-// TestThePeriodDecides holds that of two sources alike the one answers whose data has dates in the period.
+// TestThePeriodDecides checks that of two sources alike the one answers whose data has dates in the period.
 func TestThePeriodDecides(t *testing.T) {
 	c := catalog{}
 	for _, year := range []string{"2023", "2024"} {
@@ -459,7 +459,7 @@ func (a answering) Call(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Output{Content: a.says}, nil
 }
 
-// TestTheQuestionBackIsAskedWithATool holds that ask_user is called where it is offered,
+// TestTheQuestionBackIsAskedWithATool checks that ask_user is called where it is offered,
 // with the sources to choose from, and that its answer counts.
 func TestTheQuestionBackIsAskedWithATool(t *testing.T) {
 	c := beside(t)

@@ -4,27 +4,25 @@ import (
 	"slices"
 )
 
-// A question may ask for several figures at once: "average and highest fee", "number of
-// orders and revenue by region". Each figure is an aggregate over a noun; they stand
-// beside each other in one result.
+// A question can ask for several figures at once: "average and highest fee", "number of orders and revenue by region".
+// Each figure is an aggregate over a noun; all are columns of one result.
 
 const maxFigures = 5
 
-// aggAt is an aggregate and where the question names it.
+// aggAt is an aggregate and its position in the question.
 type aggAt struct {
 	agg  string
 	at   int
-	rank bool // highest or lowest, which rank unless both are asked for
+	rank bool // highest or lowest, which rank unless the question asks for both
 }
 
-// askedFor is a noun with the aggregates asked of it.
+// askedFor is a noun with the aggregates that the question asks for.
 type askedFor struct {
 	it   *item
 	aggs []string
 }
 
-// severalFigures makes the measures of a question that asks for more than one; ok is
-// false where it does not.
+// severalFigures returns the measures of a question that asks for more than one; otherwise ok is false.
 func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 	if ps.share || ps.compare || ps.never || ps.growth || ps.running || ps.prev != nil {
 		return nil, false
@@ -63,7 +61,7 @@ func (ps *parser) extremeBeside() bool {
 	return other && (before == "and" || after == "and" || ps.ws[ps.orderAt].stop)
 }
 
-// average reports whether the average of a number of rows is asked for.
+// average reports whether the question asks for the average of a number of rows.
 func (ps *parser) average() bool {
 	for i, a := range ps.aggs[:max(0, len(ps.aggs)-1)] {
 		next := ps.aggs[i+1]
@@ -75,7 +73,7 @@ func (ps *parser) average() bool {
 	return false
 }
 
-// figures are the nouns of a question that figures are asked of, joined by "and".
+// figures returns the nouns of a question that have figures, joined by "and".
 func (ps *parser) figures() []askedFor {
 	var out []askedFor
 	last := 0
@@ -104,7 +102,7 @@ func (ps *parser) figures() []askedFor {
 	return out
 }
 
-// measurable reports whether figures can be asked of an item.
+// measurable reports whether an item can have figures.
 func (ps *parser) measurable(it *item) bool {
 	if it.done || it.dim || it.qual || it.neg || it.verb {
 		return false
@@ -128,8 +126,7 @@ func (ps *parser) leadsOn(k int) bool {
 	return next != nil && ps.measurable(next) && next.kind != itTable && ps.joined(ps.items[k].hi, next.lo)
 }
 
-// joined reports whether "and" or a comma joins what stands before lo and from hi on,
-// with nothing but small words between.
+// joined reports whether "and" or a comma joins the words before lo and from hi on, with only small words in between.
 func (ps *parser) joined(lo, hi int) bool {
 	and := hi < len(ps.ws) && ps.ws[hi].stop
 	for k := lo; k < hi; k++ {
@@ -146,7 +143,7 @@ func (ps *parser) joined(lo, hi int) bool {
 	return and
 }
 
-// aggsIn are the aggregates named in [lo, hi).
+// aggsIn returns the aggregates named in [lo, hi).
 func (ps *parser) aggsIn(lo, hi int) []string {
 	var out []string
 	for _, a := range ps.aggs {
@@ -168,7 +165,7 @@ func (ps *parser) aggsIn(lo, hi int) []string {
 	return out
 }
 
-// measureAll settles the rows that all figures are computed over, and the measures.
+// measureAll chooses the rows that all figures are computed over, and the measures.
 func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
 	var ms []measure
 	near := ps.nearTable()
@@ -213,8 +210,7 @@ func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
 	return nil
 }
 
-// figureMeasure is one figure; the entity of a count is its table, wherever its rows
-// end up being counted.
+// figureMeasure returns one figure. The entity of a count is its table, whichever rows are counted.
 func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *declined) {
 	switch it.kind {
 	case itTable:
@@ -263,7 +259,7 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 	return measure{agg: agg, col: c}, nil
 }
 
-// commonBase is the table whose rows have what all measures need.
+// commonBase returns the table whose rows have what all measures need.
 func (ps *parser) commonBase(ms []measure) *table {
 	var base *table
 	for _, m := range ms {
@@ -283,8 +279,8 @@ func (ps *parser) commonBase(ms []measure) *table {
 	return base
 }
 
-// rankFirst puts the figure that the question ranks by in front: the one after "by", else
-// the one after the ranking word.
+// rankFirst moves the figure that the question ranks by to the front: the one after "by", or the one after the ranking
+// word.
 func (ps *parser) rankFirst(pl *plan, figs []askedFor) {
 	if ps.order == 0 || ps.orderAt < 0 || len(figs) != len(pl.measures) {
 		return
@@ -298,7 +294,7 @@ func (ps *parser) rankFirst(pl *plan, figs []askedFor) {
 	}
 }
 
-// several words an answer of several numbers.
+// several writes an answer of several numbers.
 func (w *Writer) several(pl *plan, res Result) {
 	w.Text("The ")
 	for i, m := range pl.measures {

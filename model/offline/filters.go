@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// addFilters turns values, comparisons, booleans and absences into conditions.
+// addFilters turns values, comparisons, yes/no columns and negations into conditions.
 func (ps *parser) addFilters(pl *plan) *declined {
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -44,8 +44,7 @@ func (ps *parser) addFilters(pl *plan) *declined {
 	return ps.denied()
 }
 
-// valueFilter keeps rows with a value; a second value of the same column widens
-// the first.
+// valueFilter keeps rows with a value. A second value of the same column adds to the first.
 func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	var cols []*column
 	for _, v := range it.vals {
@@ -102,8 +101,7 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
-// wayOf is the one of several columns that "from" or "to" before a value means: where
-// something started, or where it went.
+// wayOf returns the column that "from" or "to" before a value means: where something started, or where it went.
 func (ps *parser) wayOf(it *item, cols []*column) *column {
 	names := map[string]map[string]bool{
 		"from": set("origin from source departure"),
@@ -121,8 +119,8 @@ func (ps *parser) wayOf(it *item, cols []*column) *column {
 	return found
 }
 
-// reachable keeps the columns whose tables the base leads to; all of them, when a
-// count may still move its base.
+// reachable keeps the columns whose tables can be reached from the base, or all of them if a count may still move its
+// base.
 func (ps *parser) reachable(pl *plan, cols []*column) []*column {
 	var near, far []*column
 	for _, c := range cols {
@@ -196,14 +194,13 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
-// comparatives and the superlatives whose columns they compare.
+// comparatives maps comparatives to the superlatives whose columns they compare.
 var comparatives = map[string]string{
 	"longer": "longest", "shorter": "shortest", "heavier": "heaviest", "lighter": "lightest", "taller": "tallest",
 	"faster": "fastest", "slower": "slowest",
 }
 
-// measuredIn is the column that "longer than 120 minutes" is about; none where it is kept in
-// another unit.
+// measuredIn returns the column that "longer than 120 minutes" is about, or none if it is stored in another unit.
 func (ps *parser) measuredIn(pl *plan, it *item) *column {
 	adjective := rankAdjectives[comparatives[ps.at(it.lo)]]
 	if adjective.columns == "" {
@@ -222,15 +219,15 @@ func (ps *parser) measuredIn(pl *plan, it *item) *column {
 	return c
 }
 
-// unitNames are units of measurement by their names and short forms.
+// unitNames maps names and short forms of units.
 var unitNames = map[string]string{"minute": "min", "minutes": "min", "min": "min", "mins": "min", "hour": "h",
 	"hours": "h", "hr": "h", "hrs": "h", "day": "d", "days": "d", "night": "night", "nights": "night",
 	"page": "page", "pages": "page", "kg": "kg", "kilo": "kg", "kilos": "kg", "g": "g", "gram": "g", "grams": "g",
 	"cm": "cm", "m": "m", "metre": "m", "metres": "m", "meters": "m", "km": "km", "kilometres": "km",
 	"kilometers": "km", "miles": "mi", "mi": "mi", "second": "s", "seconds": "s", "sec": "s"}
 
-// compared is the only column that a bare "over 100" can be about: the one with
-// money in it. "Cheaper than" is about the price.
+// compared returns the only column that a bare "over 100" can be about: the one with money. "Cheaper than" is about the
+// price.
 func (t *table) compared(price bool) *column {
 	if price {
 		return t.rankColumn([]string{"price"})
@@ -247,8 +244,8 @@ func (t *table) compared(price bool) *column {
 	return found
 }
 
-// tableFilter is a table that is neither counted nor grouped by: with "never" and
-// "without" it says what rows do not have; else it only names the context.
+// tableFilter handles a table that is neither counted nor grouped by. With "never" and "without", it says what rows do
+// not have; otherwise it only gives context.
 func (ps *parser) tableFilter(pl *plan, it *item) *declined {
 	if len(it.tables) != 1 {
 		return nil
@@ -288,7 +285,7 @@ func (ps *parser) neverHad(pl *plan, it *item, t *table) *declined {
 	return nil
 }
 
-// neverUsed is "which carriers have never been used": no row refers to them.
+// neverUsed reads "which carriers have never been used": no row refers to them.
 func (ps *parser) neverUsed(pl *plan) *declined {
 	var child *table
 	for _, t := range ps.p.tables {
@@ -322,8 +319,8 @@ func (ps *parser) dateVerb(t *table) bool {
 	return false
 }
 
-// columnFilter is a column that is neither measured nor grouped by: a boolean, a
-// date that is there or not, or what is missing.
+// columnFilter handles a column that is neither measured nor grouped by: a yes/no column, a date that may be missing,
+// or what is missing.
 func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	if c := it.col(); ps.never && len(it.cols) == 1 && !pl.base.reaches(c.t) {
 		return ps.neverHad(pl, it, c.t)
@@ -374,13 +371,12 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
-// afterNever reports whether an item is what never happened: "never returned", "never
-// been returned".
+// afterNever reports whether an item is what never happened: "never returned", "never been returned".
 func (ps *parser) afterNever(it *item) bool {
 	return ps.never && (ps.at(it.lo-1) == "never" || ps.at(it.lo-1) == "been" && ps.at(it.lo-2) == "never")
 }
 
-// saysDone reports whether an item is a verb of the past: cancelled, closed, paid.
+// saysDone reports whether an item is a past participle: cancelled, closed, paid.
 func (ps *parser) saysDone(it *item) bool {
 	w := ps.ws[it.lo]
 	return it.hi-it.lo == 1 &&
@@ -472,7 +468,7 @@ func between(a, b period) (period, bool) {
 	return period{from: a.from, to: b.to, words: a.words + " and " + b.words}, true
 }
 
-// neverIn gives the period of "customers without orders in 2026" to the orders.
+// neverIn applies the period of "customers without orders in 2026" to the orders.
 func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 	for k := range pl.filters {
 		f := &pl.filters[k]
@@ -498,8 +494,8 @@ func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 	return nil, false
 }
 
-// ownDate reports whether a date of the rows themselves stands before a period: the
-// books of "books published after 2010 that were never lent" are of after 2010.
+// ownDate reports whether a date of the rows themselves precedes a period: in "books published after 2010 that were
+// never lent", the period applies to the books.
 func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
 		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 &&
@@ -509,7 +505,7 @@ func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
 	})
 }
 
-// day1 is the day after a day.
+// day1 returns the day after a day.
 func day1(iso string) string {
 	t, err := time.Parse(time.DateOnly, iso)
 	if err != nil {
@@ -518,7 +514,7 @@ func day1(iso string) string {
 	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// addRanking settles order and limit, and what compared values are grouped by.
+// addRanking chooses order and limit, and the groups of compared values.
 func (ps *parser) addRanking(pl *plan) *declined {
 	if pl.kind == kindAggregate &&
 		(len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "" && len(pl.dims[0].periods) == 0) {
@@ -564,8 +560,8 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	return nil
 }
 
-// oneAsked reports whether "customer with the least orders" asks for one: its first noun,
-// before the ranking word, stands in the singular.
+// oneAsked reports whether "customer with the least orders" asks for one: the first noun before the ranking word is
+// singular.
 func (ps *parser) oneAsked() bool {
 	for _, it := range ps.items {
 		if it.kind != itTable && it.kind != itColumn || it.verb {
@@ -600,8 +596,7 @@ func (ps *parser) severalAsked() bool {
 	return false
 }
 
-// addShare decides what a share is of: groups of the total, or the rows that a
-// condition picks out of the rest.
+// addShare decides what a share refers to: groups within the total, or the rows that meet a condition among the rest.
 func (ps *parser) addShare(pl *plan) *declined {
 	if !pl.share || pl.kind == kindList || len(pl.measures) == 0 {
 		if pl.share && pl.kind == kindList {

@@ -7,10 +7,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// The end of a reading: that no word was passed over, what a list shows, and what the columns
-// of the result are called.
+// The end of a reading checks that no word was ignored, chooses what a list shows, and names the columns of the result.
 
-// leftovers makes sure that no word with a meaning was passed over.
+// leftovers declines a question if a word with a meaning was not used.
 func (ps *parser) leftovers(pl *plan) *declined {
 	if ps.second != "" {
 		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg],
@@ -24,7 +23,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
 				ps.said(it))
 		}
-		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
+		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.inContext(pl, it)) {
 			left = append(left, ps.said(it))
 		}
 	}
@@ -54,8 +53,8 @@ func (ps *parser) leftovers(pl *plan) *declined {
 	return &declined{reason: "", words: left}
 }
 
-// splitsBy reports whether the word at k stands right after "by" or "per": what rows are to
-// be split by is never said twice. "Booked by guests" says who did something.
+// splitsBy reports whether the word at k directly follows "by" or "per", so it must be used as a group. "Booked by
+// guests" says who did something.
 func (ps *parser) splitsBy(k int) bool {
 	if k == 0 || ps.at(k-1) != "by" && ps.at(k-1) != "per" || ps.ws[k-1].stop {
 		return false
@@ -66,8 +65,8 @@ func (ps *parser) splitsBy(k int) bool {
 	return !done || set("grouped sorted ordered ranked")[before]
 }
 
-// whole reports whether the word at k only says whose data it is: "the club", "our company".
-// Who is still there, or new there, is another question.
+// whole reports whether the word at k only says whose data it is: "the club", "our company". With "still" or "new", it
+// is a different question.
 func (ps *parser) whole(k int) bool {
 	if !wholeWords[ps.ws[k].low] || !set("the our this")[ps.at(k-1)] || ps.p.words[ps.ws[k].sing] {
 		return false
@@ -78,7 +77,7 @@ func (ps *parser) whole(k int) bool {
 var wholeWords = set(
 	"club company firm business organisation organization hospital clinic practice school office system")
 
-// newRows reports whether "new" only says that rows came into being in a period.
+// newRows reports whether "new" only means rows that were created in a period.
 func (ps *parser) newRows(pl *plan) bool {
 	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount &&
 		(ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
@@ -127,8 +126,8 @@ func sharesColumn(a, b *item) bool {
 	return false
 }
 
-// context1 reports whether a table that is only mentioned is part of the plan.
-func (ps *parser) context1(pl *plan, it *item) bool {
+// inContext reports whether a table that is only mentioned is part of the plan.
+func (ps *parser) inContext(pl *plan, it *item) bool {
 	return len(it.tables) == 1 && pl.base.reaches(it.table())
 }
 

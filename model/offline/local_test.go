@@ -162,7 +162,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestLocalPinned holds that a table that was named with @ is the one that is asked.
+// TestLocalPinned checks that a table that was named with @ is the one that is asked.
 func TestLocalPinned(t *testing.T) {
 	table := func(name string) localschema.Table {
 		return localschema.Table{
@@ -186,7 +186,7 @@ func TestLocalPinned(t *testing.T) {
 	}
 }
 
-// TestTheSame holds that among equals none is called the highest, and that small
+// TestTheSame checks that among equals none is called the highest, and that small
 // figures are no nought.
 func TestTheSame(t *testing.T) {
 	for _, c := range []struct {
@@ -242,7 +242,7 @@ func TestTheSame(t *testing.T) {
 	}
 }
 
-// TestWithoutAName holds that a group of rows without a value is not called "none".
+// TestWithoutAName checks that a group of rows without a value is not called "none".
 func TestWithoutAName(t *testing.T) {
 	res := Result{
 		ID: "r1", Columns: []string{"city", "trips"}, Count: 2,
@@ -257,7 +257,7 @@ func TestWithoutAName(t *testing.T) {
 	}
 }
 
-// TestLocalBlind holds that without cells the planner still runs the query, says that
+// TestLocalBlind checks that without cells the planner still runs the query, says that
 // it was sent none, and does not look for values again.
 func TestLocalBlind(t *testing.T) {
 	p := newPage(t, 0)

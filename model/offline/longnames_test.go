@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// TestLongNamesAreCutForMatching holds that what a question is compared with is bounded, whatever columns and tables
+// TestLongNamesAreCutForMatching checks that what a question is compared with is bounded, whatever columns and tables
 // are called. Statements have the whole name.
 func TestLongNamesAreCutForMatching(t *testing.T) {
 	for what, piece := range map[string]string{

@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// What is computed: a named column, a duration, the money of a table, or rows that are listed.
+// What is computed: a named column, a duration, the money of a table, or listed rows.
 
 // addable reports whether a column is averaged unless its total is asked for.
 func addable(c *column) bool { return slices.Contains(c.words, "capacity") }
 
-// isTakings reports whether a price is what each row brought in: rows of tickets sold, with
-// no number of pieces beside it.
+// isTakings reports whether a price is the revenue of each row: rows of tickets sold, without a quantity.
 func (c *column) isTakings() bool {
 	price := len(c.words) == 1 && (c.words[0] == "price" || c.words[0] == "fare" || c.words[0] == "preis")
 	_, product := c.t.product()
 	return price && !product && c.t.mainDate() != nil && sellingWords[c.t.words[len(c.t.words)-1]]
 }
 
-// inPercent reports whether a heading says that its figures are percents or rates, which
-// are no parts of a sum: "Sell-through (%)".
+// inPercent reports whether a heading says that its figures are percentages or rates, which cannot be added up:
+// "Sell-through (%)".
 func (c *column) inPercent() bool {
 	words := append(slices.Clone(c.words), c.optional...)
 	return strings.Contains(c.name, "%") ||
 		slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
 }
 
-// meanOnly reports whether a column makes no sense added up.
+// meanOnly reports whether adding up a column makes no sense.
 func meanOnly(c *column) bool {
 	words := append(slices.Clone(c.words), c.optional...)
 	if c.isTakings() {
@@ -93,8 +92,7 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 var harms = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt " +
 	"overdue return refund fine penalty")
 
-// personRanked lists the people of the only table by a figure of theirs: "who earns the
-// most", "top 10 earners".
+// personRanked lists the people of the only table by one of their figures: "who earns the most", "top 10 earners".
 func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
 	asked := ps.who || ps.ws[it.hi-1].sing == "earner"
 	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.grouped() || ps.prev != nil ||
@@ -105,8 +103,8 @@ func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
 	return true
 }
 
-// ratedNoun reports whether a measure is a participle between the ranking word and what
-// is ranked: "the best rated act".
+// ratedNoun reports whether a measure is a participle between the ranking word and what is ranked: "the best rated
+// act".
 func (ps *parser) ratedNoun(m *item) bool {
 	if ps.orderAt < 0 || m.lo != ps.orderAt+1 || m.hi-m.lo != 1 || !strings.HasSuffix(ps.at(m.lo), "ed") {
 		return false
@@ -116,8 +114,7 @@ func (ps *parser) ratedNoun(m *item) bool {
 		(next.kind == itTable || next.kind == itColumn && next.col().role == roleDimension)
 }
 
-// rankIsExtreme reports whether "highest amount" asks for one number rather than
-// for what has the highest: nothing is named that could have it.
+// rankIsExtreme reports whether "highest amount" asks for a single number, because nothing is named that could have it.
 func (ps *parser) rankIsExtreme(m *item) bool {
 	if ps.limit > 0 || ps.grouped() &&
 		(ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
@@ -139,8 +136,7 @@ func (ps *parser) rankIsExtreme(m *item) bool {
 	return true
 }
 
-// leadsTo reports whether the ranking word stands right before a measure: "highest
-// order total per month".
+// leadsTo reports whether the ranking word directly precedes a measure: "highest order total per month".
 func (ps *parser) leadsTo(m *item) bool {
 	for k := ps.orderAt + 1; k < m.lo; k++ {
 		if it := ps.itemAt(k); it == nil || it.kind != itTable {
@@ -201,7 +197,7 @@ func (ps *parser) durationMeasure() (measure, bool) {
 	return measure{}, false
 }
 
-// unitOf is the only column of tables that is called by a unit of time: days, nights.
+// unitOf returns the only column named like a unit of time: days, nights.
 func unitOf(tables []*table, unit string) *column {
 	var found *column
 	for _, t := range tables {
@@ -217,7 +213,7 @@ func unitOf(tables []*table, unit string) *column {
 	return found
 }
 
-// otherMeasure is for questions that name no column to compute with.
+// otherMeasure handles questions that name no column to compute with.
 func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if c := ps.scattered(); c != nil && !(ps.list && len(cols) > 0) {
 		pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
@@ -281,8 +277,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	return ps.rowsMeasure(pl, t, tables)
 }
 
-// rowsMeasure counts rows where nothing else is asked for: of the question before, or
-// of the table that is named.
+// rowsMeasure counts rows if nothing else is asked for: those of the previous question, or of the named table.
 func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 	if ps.prev != nil {
 		pl.measures, pl.base = ps.prev.measures, ps.prev.base
@@ -337,8 +332,7 @@ func (ps *parser) columnOf(pl *plan, tables []*item) bool {
 	return false
 }
 
-// whoseRows is the only table, where "who" asks for its people by a date or a condition: "who
-// joined in 2024".
+// whoseRows returns the only table if "who" asks for its people by a date or a condition: "who joined in 2024".
 func (ps *parser) whoseRows() *table {
 	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.grouped() ||
 		ps.agg != "" || ps.share || ps.compare || len(ps.items) == 0 {
@@ -351,8 +345,7 @@ var kindWords = set("kind type category sort class")
 
 const bestByWhat = "Best by what? Name the figure to rank by."
 
-// having is the table that rows are counted of in a condition: "agents with more
-// than 20 tickets".
+// having returns the table whose rows a condition counts: "agents with more than 20 tickets".
 func (ps *parser) having() *table {
 	for _, it := range ps.items {
 		if it.kind == itNumber && it.cols == nil && it.table() != nil {
@@ -371,7 +364,7 @@ func (ps *parser) aggOr(other string) string {
 	return ps.agg
 }
 
-// scattered finds a measure whose words stand apart: "cost us the most in freight".
+// scattered finds a measure whose words are apart: "cost us the most in freight".
 func (ps *parser) scattered() *column {
 	var found *column
 	for _, t := range ps.p.tables {
@@ -407,7 +400,7 @@ func (ps *parser) spendWord() bool {
 	return false
 }
 
-// money is the measure column that holds a table's money.
+// money returns the column that holds a table's money.
 func (t *table) money() *column {
 	for _, name := range moneyColumns {
 		for _, c := range t.cols {
@@ -420,8 +413,7 @@ func (t *table) money() *column {
 	return nil
 }
 
-// tableMoney computes over the money of a table that is named itself: "how much
-// did we invoice", "the largest expense".
+// tableMoney computes with the money of a named table: "how much did we invoice", "the largest expense".
 func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	if t == nil && len(ps.p.tables) == 1 {
 		t = ps.p.tables[0]
@@ -480,8 +472,8 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	return nil
 }
 
-// onlyMoney is the only column of money among the tables that lead to all that the
-// question names: what owners spent are the fees of their visits.
+// onlyMoney returns the only money column among the tables that reach everything the question names: what owners spent
+// are the fees of their visits.
 func (ps *parser) onlyMoney() *column {
 	var found *column
 	needs := ps.needs()
@@ -499,7 +491,7 @@ func (ps *parser) onlyMoney() *column {
 	return found
 }
 
-// namedTotal is the only column called total, where "total by customer" is asked.
+// namedTotal returns the only column named total, if the question is "total by customer".
 func (ps *parser) namedTotal() *column {
 	if !slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "total" }) {
 		return nil
@@ -586,7 +578,7 @@ func (ps *parser) showMentioned(pl *plan) {
 	}
 }
 
-// earnVerbs ask for revenue where two are compared and no figure is named.
+// earnVerbs ask for revenue if two things are compared and no figure is named.
 var earnVerbs = set("bring brings brought earn earns earned generate generates generated sell sells sold")
 
 var spendWords = set(`spent spend spending expenditure paid billed bill billing invoiced cost costs worth`)

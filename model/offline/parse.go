@@ -382,7 +382,7 @@ func (ps *parser) dates() {
 			continue
 		}
 		p, n := datePhrase(ps.ws[i:])
-		if n > 0 && (ps.monthlyColumn(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
+		if n > 0 && (ps.comparedNumber(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
 			n = 0
 		}
 		if n == 0 {
@@ -452,8 +452,8 @@ func (p *profile) hasColumn(year string) bool {
 	return false
 }
 
-// monthlyColumn reports whether a number is compared with, rather than a year.
-func (ps *parser) monthlyColumn(i, n int) bool {
+// comparedNumber reports whether the number at i is compared with something, so that it is not read as a year.
+func (ps *parser) comparedNumber(i, n int) bool {
 	if n != 1 {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// TestPinnedTables holds that a table named beside the question counts where the
+// TestPinnedTables checks that a table named beside the question counts where the
 // question names none, and that a question about something else stays its own.
 func TestPinnedTables(t *testing.T) {
 	c := shop(t)

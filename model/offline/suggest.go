@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// hintCache keeps suggestions that were tried, for each source and version.
+// hintCache keeps tested suggestions by source and version.
 type hintCache struct {
 	mu sync.Mutex
 	m  map[string][]string // guarded by mu
@@ -22,8 +22,8 @@ const (
 	hintTime  = 1500 * time.Millisecond
 )
 
-// Suggest returns at most n questions about a source that the planner can answer.
-// Each has been read, run with small limits, and gave rows.
+// Suggest returns at most n questions about a source that the planner can answer. Each has been read and run with small
+// limits, and returned rows.
 func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, error) {
 	all, err := pn.suggestions(ctx, name)
 	if err != nil {
@@ -33,8 +33,8 @@ func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, e
 	return all[:max(0, min(n, len(all)))], nil
 }
 
-// SuggestAmong returns at most n questions that one of several sources can answer. Those
-// that no other source explains, too, come first: the others are asked back.
+// SuggestAmong returns at most n questions that one of several sources can answer. Questions that no other source
+// explains come first, because the planner asks back about the others.
 func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]string, error) {
 	if len(names) == 1 {
 		return pn.Suggest(ctx, names[0], n)
@@ -74,7 +74,7 @@ func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]s
 	return sure[:min(n, len(sure))], nil
 }
 
-// suggestions are all that were tried, in an order of their own.
+// suggestions returns all tested suggestions, in a fixed order.
 func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, error) {
 	p, src, err := pn.profile(ctx, name)
 	if err != nil {
@@ -98,8 +98,7 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 	return slices.Clone(known), nil
 }
 
-// tried are candidate questions that the planner understands and that have an
-// answer.
+// tried returns the candidate questions that the planner understands and that have an answer.
 func (p *profile) tried(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for i, q := range p.candidates() {
@@ -118,15 +117,15 @@ func (p *profile) tried(ctx context.Context, src source.Source) ([]string, error
 			out = append(out, q)
 		}
 	}
-	if len(out) >= fewestHints {
+	if len(out) >= minHints {
 		return out, nil
 	}
 	more, err := p.statements(ctx, src)
 	return append(out, more...), err
 }
 
-// firstRow is nil where a statement has none or does not run in time; an error says
-// that it could not be tried.
+// firstRow returns the first row of a statement, or nil if it has none or takes too long. An error means that the
+// statement could not be tried.
 func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error) {
 	res, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: hintTime, Rows: 50}})
 	if ctx.Err() != nil {
@@ -141,10 +140,10 @@ func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error)
 	return res.Rows[0], nil
 }
 
-// fewestHints are offered for every source with a row in it.
-const fewestHints = 3
+// minHints is how many suggestions every source with a row has.
+const minHints = 3
 
-// statements are questions in SQL, for a source of which nothing can be asked in words.
+// statements returns questions in SQL, for a source about which nothing can be asked in words.
 func (p *profile) statements(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for _, t := range p.tables {
@@ -160,14 +159,14 @@ func (p *profile) statements(ctx context.Context, src source.Source) ([]string, 
 				out = append(out, q)
 			}
 		}
-		if len(out) >= fewestHints {
+		if len(out) >= minHints {
 			break
 		}
 	}
 	return out, nil
 }
 
-// candidates are questions of several kinds, the most telling first.
+// candidates returns questions of several kinds, the most useful first.
 func (p *profile) candidates() []string {
 	if p.tablesOnly != nil {
 		p = p.tablesOnly
@@ -221,8 +220,7 @@ func (p *profile) candidates() []string {
 	return append(weave(trend, top, share, groups, counts, changes), p.plain(tables)...)
 }
 
-// plain are questions that any table with rows has an answer to, also one of a single
-// column of texts, or a view.
+// plain returns questions that any table with rows can answer, even a view or a table with a single text column.
 func (p *profile) plain(tables []*table) []string {
 	var counts, kinds, lists, measures []string
 	for _, t := range tables[:min(6, len(tables))] {
@@ -247,7 +245,7 @@ func (p *profile) plain(tables []*table) []string {
 	return weave(counts, kinds, measures, lists)
 }
 
-// weave takes one of each kind in turn.
+// weave takes one question of each kind in turn.
 func weave(kinds ...[]string) []string {
 	var out []string
 	for i := range 20 {
@@ -260,7 +258,7 @@ func weave(kinds ...[]string) []string {
 	return out
 }
 
-// interest ranks tables by how much can be asked of them.
+// interest scores tables by how much one can ask about them.
 func (t *table) interest() int {
 	n := 2 * len(t.parents)
 	if t.mainDate() != nil {
@@ -287,7 +285,7 @@ func (t *table) mainMeasure() *column {
 	return nil
 }
 
-// goodDims are columns with few values that are worth grouping by.
+// goodDims returns columns with few values that are worth grouping by.
 func (t *table) goodDims() []*column {
 	var out []*column
 	for _, c := range t.cols {

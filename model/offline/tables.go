@@ -16,11 +16,11 @@ var tablesAsked = regexp.MustCompile(
 func asksForTables(q string) bool { return tablesAsked.MatchString(q) }
 
 const (
-	maxTables  = 30 // of a source, that an answer names
-	maxColumns = 12 // of a table
+	maxTables  = 30 // tables of a source that an answer names
+	maxColumns = 12 // columns of a table that an answer names
 )
 
-// tables says what the sources hold. It needs no query: the schema is known.
+// tables describes the contents of the sources. It needs no query, because the schema is known.
 func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*reading, error) {
 	var ps []*profile
 	var away []string
@@ -58,7 +58,7 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 	}}, nil
 }
 
-// summary is a table's name and columns.
+// summary returns a table's name and columns.
 func (t *table) summary() string {
 	var names []string
 	for _, c := range t.cols[:min(maxColumns, len(t.cols))] {
@@ -70,7 +70,7 @@ func (t *table) summary() string {
 	return Clip(t.name) + ": " + strings.Join(names, ", ")
 }
 
-// groupable names the columns that rows of a table can be grouped by.
+// groupable returns the columns that rows of a table can be grouped by.
 func (p *profile) groupable(base *table) []string {
 	var names []string
 	for _, t := range append([]*table{base}, p.tables...) {

@@ -12,29 +12,27 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// reading is what the planner makes of a question: something to say at once, or a
-// statement to run.
+// reading is how the planner understood a question: text to write at once, or a statement to run.
 type reading struct {
 	say    func(w *Writer)
 	source string
 	sql    string
 	plan   *plan
-	about  *table // what it is about, unless an earlier question was about it, too
+	about  *table // the table it is about, unless an earlier question was about it, too
 
-	named    bool    // its source has to be named: there are others
+	named    bool    // there are several sources, so the answer names its own
 	question string  // without the name of its source
 	choice   *choice // several sources fit the question; the user has to choose
 	found    *choice // how the source was found
 }
 
-// lastTurns is how many earlier questions a follow-up may lean on.
+// lastTurns is how many earlier questions a follow-up can refer to.
 const lastTurns = 12
 
-// asked is a question of a conversation, and the source that was queried for it, where
-// one was.
+// asked is a question of a conversation, and the source that was queried for it, if any.
 type asked struct{ text, source string }
 
-// alone is a question with none before it.
+// alone returns a question without earlier ones.
 func alone(q string) []asked { return []asked{{text: q}} }
 
 func (h History) asked() []asked {
@@ -45,7 +43,7 @@ func (h History) asked() []asked {
 	return all
 }
 
-// understand reads the last question, with the ones before it as its context.
+// understand reads the last question, with the earlier ones as its context.
 func (pn *Planner) understand(ctx context.Context, sources []string, questions []asked) (*reading, error) {
 	if len(questions) > lastTurns {
 		questions = questions[len(questions)-lastTurns:]
@@ -96,8 +94,8 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 	return r, nil
 }
 
-// chosen is the question that was asked back, with the source that the next one names; or
-// that next one, where it is about something else.
+// chosen returns the question that askWhich asked about, with the source that the next question names, or the next
+// question itself if it is about something else.
 func (r *reading) chosen(next asked) asked {
 	if name, ok := picks(next.text, r.choice.options()); ok {
 		return asked{r.question, name}
@@ -105,9 +103,9 @@ func (r *reading) chosen(next asked) asked {
 	return next
 }
 
-// elsewhere reads a question that names another source than the one before it: "and in
-// sales?" asks the same there, "by region in sales" goes on from the same asked there. It
-// is nil for any other question, and for one that stands by itself.
+// elsewhere reads a question that names another source than the previous one: "and in sales?" asks the same there, "by
+// region in sales" continues from the same question asked there. It returns nil for any other question, and for a
+// complete one.
 func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked,
 	answer bool) (*reading, error) {
 	for _, m := range mentions(q.text, sources) {
@@ -135,9 +133,8 @@ func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *readin
 	return nil, nil
 }
 
-// understandPinned reads the last question. Tables that were named beside it say which
-// sources it is about; where it is not about one of them, as in "How many?" asked with
-// customers, it is read with the table's name, too.
+// understandPinned reads the last question. Tables named beside it limit its sources. If the question is about none of
+// them, as in "How many?" beside customers, it is also read with the table's name.
 func (pn *Planner) understandPinned(ctx context.Context, sources []string, h History) (*reading, error) {
 	questions := h.asked()
 	var within []string
@@ -172,18 +169,17 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h His
 	return r, nil
 }
 
-// withName is a question with the name of a table behind it.
+// withName appends the name of a table to a question.
 func withName(q, table string) string {
 	return strings.TrimRight(q, " ?.!") + " " + strings.ReplaceAll(table, "_", " ")
 }
 
-// isAbout reports whether a statement is made for one of these tables.
+// isAbout reports whether a statement uses one of these tables.
 func (r *reading) isAbout(pinned []string) bool {
 	return r.plan != nil && r.plan.base != nil && slices.Contains(pinned, r.source+"."+r.plan.base.name)
 }
 
-// read reads one question. Answer says whether it is the one to be answered, for
-// which a decline needs suggestions.
+// read reads one question. answer says whether it is the question to answer; only then does a decline need suggestions.
 func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *reading, answer bool) (*reading, error) {
 	q = strings.TrimSpace(q)
 	def := sources[0]
@@ -248,7 +244,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	return r, err
 }
 
-// readSQL reads typed SQL. It is about the source that can run it; where several can, the user has to choose.
+// readSQL reads typed SQL. It belongs to the source that can run it; if several can, the user must choose.
 func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*reading, error) {
 	raw, sql := &plan{kind: kindRaw, raw: q}, strings.TrimRight(q, "; \n")
 	here := func(name string, c *choice) *reading {
@@ -289,8 +285,8 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	}}, nil
 }
 
-// sameAnywhere reports whether a statement reads no table and has the same few rows in all sources that can run it:
-// which one runs it then makes no difference. Where engines compute otherwise, such as 7/2, it does.
+// sameAnywhere reports whether a statement reads no table and returns the same few rows in all sources that can run it,
+// so that any of them may run it. Engines may differ, as for 7/2.
 func (pn *Planner) sameAnywhere(ctx context.Context, c *choice, sql string) bool {
 	var first [][]any
 	for i, a := range c.fits {
@@ -372,7 +368,7 @@ func (a *attempt) words() string {
 	return "I cannot answer that reliably:" + what + offer
 }
 
-// notComputed is what some ask for that takes more than fixed rules.
+// notComputed matches requests that need more than fixed rules.
 var notComputed = map[string]string{"correlation": "correlations", "correlate": "correlations",
 	"correlated": "correlations", "regression": "regressions",
 	"deviation": "standard deviations", "stddev": "standard deviations", "percentile": "percentiles",
@@ -385,8 +381,7 @@ func (p *profile) knows(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !p.words[singular(fold(w))] && !p.words[fold(w)] })
 }
 
-// meant offers the names of the schema that are most like words that are not in it; else
-// the names of the tables.
+// meant suggests the names in the schema that are most like the unknown words, or else the names of the tables.
 func (p *profile) meant(words []string) string {
 	var near, tables []string
 	for _, t := range p.tables {
@@ -411,7 +406,7 @@ func (p *profile) meant(words []string) string {
 	return " I know of " + strings.Join(tables, ", ") + "."
 }
 
-// alike reports whether two words begin alike or differ by little.
+// alike reports whether two words begin alike or differ only a little.
 func alike(a, b string) bool {
 	if len(a) < 4 || len(b) < 4 {
 		return false
@@ -437,8 +432,7 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 	return p, src, err
 }
 
-// read reads a question on its own, or as a follow-up where it leans on the plan
-// before.
+// read reads a question on its own, or as a follow-up if it refers to the previous plan.
 func (p *profile) read(q string, before *plan) *attempt {
 	a := &attempt{question: q, profile: p}
 	p = p.without(q, before)
@@ -469,7 +463,7 @@ func (p *profile) read(q string, before *plan) *attempt {
 	return a
 }
 
-// readLeaning reads a question that leans on the plan before, unless it is whole by itself.
+// readLeaning reads a question that refers to the previous plan, unless it is complete by itself.
 func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
 	if alone := p.anew(a.question, ps.ws); alone != nil {
 		a.plan, a.linked = alone, len(ps.ws)
@@ -489,8 +483,8 @@ func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
 	}
 }
 
-// without leaves the views out where there are tables and no view is named: a view
-// over a table makes nothing ambiguous.
+// without removes the views if there are tables and no view is named, because a view over a table makes nothing
+// ambiguous.
 func (p *profile) without(q string, before *plan) *profile {
 	if p.tablesOnly == nil || before != nil && before.base != nil && before.base.schema.View {
 		return p

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// The vocabulary ties words of questions to the nouns that data is named with: verbs
-// to what they make, adjectives to what they measure, peoples to their countries, and
-// the names that German, French and Spanish tables have to English ones.
+// The vocabulary links words of questions to the nouns in names: verbs to what they create, adjectives to what they
+// measure, peoples to their countries, and German, French and Spanish names to English ones.
 
-// verbNouns are verbs and the nouns that rows of what is done are called by: "borrowed"
-// asks for loans. The nouns come first, the verbs behind the colon.
+// verbNouns links nouns for rows to the verbs that create them: "borrowed" asks for loans. The nouns come first, the
+// verbs after the colon.
 var verbNouns = func() map[string][]string {
 	m := map[string][]string{}
 	for _, line := range []string{
@@ -57,12 +56,12 @@ var verbNouns = func() map[string][]string {
 	return m
 }()
 
-// meansNoun reports whether a verb stands for rows that a name calls by a noun.
+// meansNoun reports whether a verb stands for rows with a certain noun in their name.
 func meansNoun(w word, name string) bool {
 	return slices.Contains(verbNouns[w.low], name) || derived(w.low, name)
 }
 
-// derived reports whether a noun is made of a verb: prescription of prescribed.
+// derived reports whether a noun is derived from a verb: prescription from prescribed.
 func derived(verb, noun string) bool {
 	if !strings.HasSuffix(noun, "tion") && !strings.HasSuffix(noun, "sion") || lightVerbs[verb] || filler[verb] ||
 		strings.HasSuffix(verb, "tion") {
@@ -80,9 +79,8 @@ func derived(verb, noun string) bool {
 	return n >= 5 && n >= len(noun)-5
 }
 
-// lightVerbs say that something was, or was done, and set no condition on it. They are
-// mentioned in the reading as said by the way. Verbs that tell some rows from others,
-// such as cancelled, lost, won or refunded, are not among them.
+// lightVerbs say that something was, or was done, and set no condition. The reading mentions them. Verbs that
+// distinguish rows, such as cancelled, lost, won or refunded, are not among them.
 var lightVerbs = set(
 	`score scored scores scoring collect collected collects collecting pay pays paying earn earned earns earning
 	lead leads led leading run runs ran host hosts hosted hosting hold holds held holding carry carries carried carrying
@@ -110,12 +108,12 @@ var lightVerbs = set(
 	bill bills billed booking ask asked request requested requests call called calls receive hire hires
 	report reports reported reporting named called sign signs signed signing`)
 
-// peopleWords mean whoever the data is about.
+// peopleWords are words for any people in the data.
 var peopleWords = set(
 	"people person persons anyone anybody everybody everyone somebody someone folk folks individual individuals " +
 		"human humans guy guys")
 
-// personTables are tables whose rows are people.
+// personTables are names of tables whose rows are people.
 var personTables = set(
 	`customer client member patient student employee user player driver person people agent doctor teacher staff guest
 	visitor author owner subscriber passenger borrower volunteer donor worker artist actor nurse tenant attendee
@@ -124,7 +122,7 @@ var personTables = set(
 	client employe technik
 	keeper contact lead candidate applicant voter resident citizen scientist researcher`)
 
-// demonyms are peoples and languages by their country.
+// demonyms are peoples and languages, by country.
 var demonyms = map[string]string{
 	"brazilian": "brazil", "norwegian": "norway", "german": "germany", "french": "france", "spanish": "spain",
 	"italian":    "italy",
@@ -150,7 +148,7 @@ var demonyms = map[string]string{
 	"algerian": "algeria",
 }
 
-// countryOf is the other way round, as the data may have either.
+// countryOf is the reverse of demonyms, because the data may have either.
 var countryOf = func() map[string][]string {
 	m := map[string][]string{}
 	for people, country := range demonyms {
@@ -161,7 +159,7 @@ var countryOf = func() map[string][]string {
 	return m
 }()
 
-// countryCodes are the codes that countries are kept as.
+// countryCodes are codes for countries in data.
 var countryCodes = map[string]string{
 	"germany": "de", "france": "fr", "spain": "es", "italy": "it", "portugal": "pt", "netherlands": "nl",
 	"belgium": "be", "switzerland": "ch",
@@ -172,8 +170,7 @@ var countryCodes = map[string]string{
 	"china": "cn", "india": "in", "turkey": "tr", "greece": "gr", "australia": "au",
 }
 
-// translations are names in German, French and Spanish data and the English words for
-// them. Names keep their own form in answers.
+// translations maps names in German, French and Spanish data to English words. Answers keep the original names.
 var translations = func() map[string][]string {
 	m := map[string][]string{}
 	for _, line := range []string{
@@ -262,8 +259,7 @@ var translations = func() map[string][]string {
 	return m
 }()
 
-// valueForms are words for what became of something, and what German, French and Spanish
-// data have for them.
+// valueForms maps words for outcomes to German, French and Spanish values.
 var valueForms = func() map[string][]string {
 	m := map[string][]string{}
 	for _, line := range []string{
@@ -289,14 +285,14 @@ var valueForms = func() map[string][]string {
 	return m
 }()
 
-// translated reports whether a word is English for a name.
+// translated reports whether a word is the English translation of a name.
 func translated(w word, name string) bool {
 	in := english(name)
 	return slices.Contains(in, w.sing) || slices.Contains(in, w.low) || compoundOf(w.low, name)
 }
 
-// english are the words for a name that is not English. A German name in one piece means
-// what its last part does: jahresbeitrag is a beitrag.
+// english returns the English words for a foreign name. A German compound means what its last part means: jahresbeitrag
+// is a beitrag.
 func english(name string) []string {
 	for i := 0; i == 0 || i >= 3 && len(name)-i >= 5; i++ {
 		if words := translations[name[i:]]; words != nil {
@@ -321,10 +317,10 @@ func (c *column) means(words map[string]bool) bool {
 	})
 }
 
-// classifiers name what a column is, and may follow its name: "membership type".
+// classifiers say what kind of column it is and may follow its name: "membership type".
 var classifiers = set("type kind category class group name label value level field column status title")
 
-// yesNo are the pairs of texts that a column of yes and no is kept as.
+// yesNo are pairs of texts that mean yes and no.
 var yesNo = map[string]string{
 	"yes": "no", "y": "n", "true": "false", "t": "f", "ja": "nein", "j": "n", "oui": "non", "o": "n", "si": "no",
 	"s": "n", "1": "0", "x": "", "on": "off",

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// change compares the latest full period with the one before, group by group: where
-// a figure changed, which is not why.
+// change compares the latest full period with the previous one, group by group. It shows where a figure changed, not
+// why.
 type change struct {
 	date     *column
 	from, to period
-	why      bool // asked for a cause: totals and several splits
-	dir      int  // what the question says happened: -1 fell, 1 rose
+	why      bool // the question asks for a cause: totals and several splits
+	dir      int  // direction according to the question: -1 fell, 1 rose
 }
 
 var changeWords = regexp.MustCompile(`(?i)^\s*(what changed|where did|which)\b.*\bchanged?\b|^\s*what changed\b`)
@@ -92,7 +92,7 @@ func (ps *parser) finishChange(m measure, base *table, size string) (*plan, *dec
 	return pl, d, true
 }
 
-// someDim is a column with few values near a table.
+// someDim returns a column with few values near a table.
 func (p *profile) someDim(t *table) *column {
 	if ds := t.goodDims(); len(ds) > 0 {
 		return ds[0]
@@ -105,7 +105,7 @@ func (p *profile) someDim(t *table) *column {
 	return nil
 }
 
-// change is the statement of a change: both periods and the difference, by group.
+// change returns the statement of a change: both periods and the difference, by group.
 func (w *sqlWriter) change() string {
 	ch := w.pl.change
 	w.multi = w.multi || ch.date.t != w.pl.base
@@ -140,7 +140,7 @@ func (w *sqlWriter) change() string {
 	return sql
 }
 
-// changes words a change.
+// changes describes a change.
 func (w *Writer) changes(pl *plan, res Result) {
 	c := len(res.Columns) - 1
 	w.Text("From ")

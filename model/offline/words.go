@@ -16,9 +16,9 @@ type word struct {
 	stem   string // low without inflection
 	num    float64
 	isNum  bool
-	was    string // what was typed, when a typo was corrected
+	was    string // the typed word, if a typo was corrected
 	quoted bool
-	stop   bool // a comma, colon or other break stands before the word
+	stop   bool // there is a comma, colon or other break before the word
 }
 
 func newWord(raw string) word {
@@ -31,7 +31,7 @@ func newWord(raw string) word {
 	return w
 }
 
-// fold brings letters to lower case and takes their accents away.
+// fold converts letters to lower case and removes accents.
 func fold(s string) string {
 	ascii := true
 	for i := 0; i < len(s); i++ {
@@ -77,7 +77,7 @@ var irregular = map[string]string{
 	"shelves": "shelf", "boxes": "box", "taxes": "tax",
 }
 
-// singular gives the singular of a noun; other words mostly pass.
+// singular returns the singular of a noun; most other words are unchanged.
 func singular(s string) string {
 	if v, ok := irregular[s]; ok {
 		return v
@@ -98,8 +98,7 @@ func singular(s string) string {
 	return s[:len(s)-1]
 }
 
-// stem takes the inflection from a noun or a verb, so that "cancelled" meets
-// "cancel" and "ordered" meets "orders".
+// stem removes the inflection of a noun or verb, so that "cancelled" matches "cancel" and "ordered" matches "orders".
 func stem(s string) string {
 	s = singular(s)
 	switch {
@@ -125,7 +124,7 @@ func stem(s string) string {
 
 const maxWords = 120
 
-// tokenize cuts a question into words. Quoted text becomes one token.
+// tokenize splits a question into words. Quoted text becomes one token.
 func tokenize(text string) (words []word, tooLong bool) {
 	rs := []rune(text)
 	broke := false
@@ -174,8 +173,8 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// runLength is how far a token reaches: a word with inner apostrophes, a number
-// with separators, or a comparison sign.
+// runLength returns the length of a token: a word with inner apostrophes, a number with separators, or a comparison
+// sign.
 func runLength(rs []rune) int {
 	if strings.ContainsRune("<>=", rs[0]) {
 		if len(rs) > 1 && rs[1] == '=' {
@@ -203,7 +202,7 @@ func runLength(rs []rune) int {
 	return n
 }
 
-// splitWords cuts one run into its words: possessives, contractions, snake_case.
+// splitWords splits one run into its words: possessives, contractions, snake_case.
 func splitWords(run string) []word {
 	var out []word
 	for part := range strings.FieldsFuncSeq(run, func(r rune) bool {
@@ -258,7 +257,7 @@ var numberWords = map[string]float64{
 	"dozen":    12,
 }
 
-// parseNumber reads 12, 1,500, 2.5, 10k and 3m, and number words.
+// parseNumber reads 12, 1,500, 2.5, 10k, 3m and number words.
 func parseNumber(low string) (float64, bool) {
 	if n, ok := numberWords[low]; ok {
 		return n, true
@@ -303,8 +302,7 @@ func parseNumber(low string) (float64, bool) {
 	return (whole + dec) * scale, true
 }
 
-// distance is the number of edits (a swap of neighbours is one) between two words,
-// at most limit+1.
+// distance returns the number of edits between two words (swapping neighbours is one), at most limit+1.
 func distance(a, b string, limit int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1
@@ -330,11 +328,11 @@ func distance(a, b string, limit int) int {
 	return prev[len(b)]
 }
 
-// splitName cuts a column's or table's name into words: snake, kebab, Camel,
-// blanks, and digits kept with their letters.
+// splitName splits a column's or table's name into words: snake_case, kebab-case, CamelCase, blanks. Digits stay with
+// their letters.
 func splitName(name string) []string { return spellName(name, true) }
 
-// spellName is splitName, its words in the singular or as they are.
+// spellName returns the words of splitName, in the singular or unchanged.
 func spellName(name string, one bool) []string {
 	parts := nameParts(name)
 	out := make([]string, len(parts))
@@ -352,8 +350,7 @@ func spellName(name string, one bool) []string {
 	return out
 }
 
-// showName is a name as sentences have it: spelled out, its letters with their accents
-// and its units as they are written.
+// showName returns a name for sentences: spelled out, with the accents of its letters and its units as written.
 func showName(name string) string {
 	parts, words := nameParts(name), spellName(name, false)
 	for i, part := range parts {
@@ -367,14 +364,13 @@ func showName(name string) string {
 	return strings.Join(words, " ")
 }
 
-// isUnit reports whether a part of a name is a unit of measurement, when it is not the
-// first: kWh, but Wh only so, because wh is a warehouse.
+// isUnit reports whether a part of a name, other than the first, is a unit: kWh, and Wh only in this spelling, because
+// wh is a warehouse.
 func isUnit(part string) bool {
 	return part == "Wh" || part != "WH" && part != "wh" && columnUnits[fold(part)]
 }
 
-// coreName is a name without what it says by the way, in brackets or behind a question
-// mark: "Salary (EUR)", "Remote? Y/N".
+// coreName returns a name without additions in brackets or after a question mark: "Salary (EUR)", "Remote? Y/N".
 func coreName(name string) string {
 	name = cut(name, nameBytes)
 	core := name
@@ -390,11 +386,12 @@ func coreName(name string) string {
 	return core
 }
 
-// nameBytes bounds what of a name is matched and shown: every word of a question is compared with every word of it.
+// nameBytes limits how much of a name is matched and shown, because every word of a question is compared with every
+// word of it.
 const nameBytes = 240
 
-// nameParts cuts a name as it is written, units in one piece. A name without letters and
-// digits, as "?", is one part: there is always one.
+// nameParts splits a name as written, with units in one piece. A name without letters and digits, such as "?", is one
+// part, so there is always one.
 func nameParts(name string) []string {
 	name = cut(name, nameBytes)
 	rs := []rune(name)
@@ -428,7 +425,7 @@ func nameParts(name string) []string {
 	return out
 }
 
-// camelParts cuts before every capital that begins a word.
+// camelParts splits before every capital that begins a word.
 func camelParts(rs []rune) []string {
 	var out []string
 	from := 0
