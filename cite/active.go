@@ -7,8 +7,7 @@ import (
 
 // What a sentence is about: the cells, rows and columns a formula may use.
 
-// active is what a sentence is about: the cells found in it, nearest first, and
-// the rows and columns it names.
+// active is what a sentence is about: the cells found in it, nearest first, and the rows and columns it names.
 type active struct {
 	cells []cellRef
 	rows  []dim        // table, row
@@ -16,8 +15,8 @@ type active struct {
 	said  map[dim]bool // table, column: named
 }
 
-// activity gathers the active cells, rows and columns around a numeral. back is
-// how many sentences before its own are looked at.
+// activity gathers the active cells, rows and columns around a numeral. back is how many sentences before its own are
+// looked at.
 func (r *resolver) activity(k, back int) active {
 	n := &r.numerals[k]
 	p := r.prose
@@ -76,8 +75,8 @@ func (r *resolver) activity(k, back int) active {
 	return a
 }
 
-// counterparts are the rows that differ from a bound one in just one label that the
-// sentence names too: beside "female leads", "their male peers".
+// counterparts are the rows that differ from a bound one in just one label that the sentence names too: beside "female
+// leads", "their male peers".
 func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
 	tab := &r.tables[b.table]
 	for _, m := range r.near(n) {
@@ -130,8 +129,7 @@ func (r *resolver) activeCells(k, back int, a *active) {
 	}
 }
 
-// activeColumns are the columns a sentence is about; when it says nothing, all of
-// them, if they are few.
+// activeColumns are the columns a sentence is about; when it says nothing, all of them, if they are few.
 func (r *resolver) activeColumns(k, t int, a active) []int {
 	var cols []int
 	for _, c := range r.columnsOf[k].cols {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Other names of labels: a cell F is spoken of as women, DE as Germany or the
-// German shop, Mon as Monday. A column takes part when all its cells are of one of
-// these lists.
+// Other names of labels: a cell F is spoken of as women, DE as Germany or the German shop, Mon as Monday. A column
+// takes part when all its cells are of one of these lists.
 
-// aliasLists hold one thing a line, its names apart by blanks. The first list that
-// has every label of a column is that column's.
+// aliasLists hold one thing a line, its names apart by blanks. The first list that has every label of a column is that
+// column's.
 var aliasLists = readAliases([]string{`
 f female females woman women girls
 m male males man men boys
@@ -78,7 +77,7 @@ func readAliases(lists []string) []map[string][]string {
 	return out
 }
 
-// aliasesOf gives the list that the labels of a column are from, or nil.
+// aliasesOf returns the list that the labels of a column are from, or nil.
 func (t *table) aliasesOf(ci int) map[string][]string {
 	for _, names := range aliasLists {
 		known := 0

@@ -2,15 +2,13 @@ package cite
 
 import "strings"
 
-// How a numeral finds its subject. Within a sentence each column of labels is
-// looked at by itself (a city, a month), and the label that the numeral belongs to
-// is, in this order: the one a preposition ties to it ("1,204 in Berlin"), the
-// nearest one before it, the first one after it. Labels that are only compared
-// with ("more than Hamburg") are passed over unless the numeral stands right
-// behind them ("Hamburg's 980"). Without a label in the sentence, the subject of
-// the sentence before, of the list item above or of the heading holds.
+// This file binds a numeral to its subject. Within a sentence it considers each column of labels (cities, months)
+// separately. The numeral belongs to the label that a preposition ties to it ("1,204 in Berlin"), otherwise to the
+// nearest label before it, otherwise to the first one after it. It skips labels that are only compared with ("more than
+// Hamburg"), unless the numeral directly follows ("Hamburg's 980"). If the sentence has no label, the subject is that
+// of the previous sentence, the list item above or the heading.
 
-// strength says how a binding came about.
+// strength is the kind of evidence for a binding.
 type strength uint8
 
 const (
@@ -20,7 +18,7 @@ const (
 	said               // in the sentence itself
 )
 
-// binding is the rows of one table that a numeral speaks of.
+// binding holds the rows of one table that a numeral is about.
 type binding struct {
 	table    int
 	rows     []int32 // sorted
@@ -31,7 +29,7 @@ type binding struct {
 
 type dim struct{ table, col int }
 
-// bind gives the bindings of a numeral, at most one per table, newest table first.
+// bind returns the bindings of a numeral, at most one per table, newest table first.
 func (r *resolver) bind(n *numeral) []binding {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -75,7 +73,7 @@ func (r *resolver) bind(n *numeral) []binding {
 	return r.ofPeriod(n, out)
 }
 
-// ownColumns are the columns of labels that the numeral itself is a label of.
+// ownColumns returns the columns in which the numeral itself is a label.
 func (r *resolver) ownColumns(n *numeral) map[dim]bool {
 	own := map[dim]bool{}
 	for _, m := range r.near(n) {
@@ -102,8 +100,8 @@ func (m *mention) hit(d dim) *hit {
 	return nil
 }
 
-// join intersects the rows of the picks: names before dates, fewer rows before
-// more, and a pick that would leave nothing is passed over.
+// join intersects the rows of the picks: names before dates, and fewer rows before more. It skips a pick that would
+// leave no rows.
 func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 	sortPicks(ps, n)
 	out := binding{table: t, strength: level}
@@ -201,11 +199,10 @@ func union(a, b []int32) []int32 {
 	return out
 }
 
-// overlaps says whether the mention is the numeral itself, or part of it.
+// overlaps reports whether the mention is the numeral itself, or part of it.
 func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m.to }
 
-// pickCells binds a numeral in a table: the labels of its row, and those of its
-// column's header.
+// pickCells binds a numeral in a table: the labels of its row, and those of its column's header.
 func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	p := r.prose
 	for _, m := range r.near(n) {
@@ -235,7 +232,7 @@ func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	}
 }
 
-// leadsTo: in a row "From | To | …" the label under To is the one it is about.
+// leadsTo recognises a row "From | To | …", which is about the label under To.
 func (r *resolver) leadsTo(b *block, m *mention, n *numeral) bool {
 	if b.parent < 0 || m.from > n.from {
 		return false
@@ -246,7 +243,7 @@ func (r *resolver) leadsTo(b *block, m *mention, n *numeral) bool {
 
 func (r *resolver) columnOfCell(i int) int { return r.prose.cellOf(i) }
 
-// cellOf is the index of the table cell that token i stands in.
+// cellOf returns the index of the table cell with token i.
 func (p *prose) cellOf(i int) int {
 	b := p.blocks[p.tokens[i].blck]
 	c := -1
@@ -259,7 +256,7 @@ func (p *prose) cellOf(i int) int {
 	return c
 }
 
-// headerCell is the token range of cell c of a header row.
+// headerCell returns the token range of cell c of a header row.
 func (p *prose) headerCell(b, c int) (int, int) {
 	h := p.blocks[b]
 	if c < 0 || c >= len(h.cells) {
@@ -291,7 +288,7 @@ func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 	}
 }
 
-// choose picks among labels of one column, in text order.
+// choose picks one of the labels of a column, which are in text order.
 func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if m := r.paired[n.from]; m != nil {
 		for _, c := range ms {
@@ -329,8 +326,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	return nil
 }
 
-// behindWhole is where the words about a numeral begin: in "9 of the 31 leads are
-// women" behind the 31.
+// behindWhole returns where the words about a numeral begin: in "9 of the 31 leads are women" after the 31.
 func (r *resolver) behindWhole(n *numeral) int {
 	p := r.prose
 	if i := n.to; p.low(i) == "(" || p.low(i) == "of" && p.low(i+2) == "(" {
@@ -352,7 +348,7 @@ func (r *resolver) behindWhole(n *numeral) int {
 	return n.to
 }
 
-// tied says whether a preposition ties the label to the number before it.
+// tied reports whether a preposition ties the label to the number before it.
 func (r *resolver) tied(n *numeral, m *mention) bool {
 	p := r.prose
 	if m.from == n.to {
@@ -390,7 +386,7 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 		(link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
 }
 
-// extreme: best, quietest.
+// extreme reports whether a word is a superlative, such as best or quietest.
 func extreme(w string) bool {
 	return maxCues[w] || minCues[w] || len(w) > 5 && strings.HasSuffix(w, "est")
 }
@@ -412,7 +408,7 @@ func (r *resolver) onlyPercents(from, to int) bool {
 	return found
 }
 
-// startsOwnFigure: "to Berlin (10)", "from Hamburg at 20": the label has its own.
+// startsOwnFigure reports whether the label has its own figure: "to Berlin (10)", "from Hamburg at 20".
 func (m *mention) startsOwnFigure(r *resolver) bool {
 	p := r.prose
 	i := m.to
@@ -423,7 +419,7 @@ func (m *mention) startsOwnFigure(r *resolver) bool {
 	return i > m.to && i < len(p.tokens) && r.numeralAt[i] >= 0
 }
 
-// possessiveNumber: "Hamburg's 980".
+// possessiveNumber recognises "Hamburg's 980".
 func (r *resolver) possessiveNumber(m *mention) bool {
 	p := r.prose
 	i := m.to
@@ -457,7 +453,7 @@ var (
 	comparedWords = set("compared comparison relative")
 )
 
-// comparand says whether a label is only what something is measured against.
+// comparand reports whether a label is only the target of a comparison.
 func (r *resolver) comparand(m *mention) bool {
 	p := r.prose
 	i := m.from - 1
@@ -480,7 +476,7 @@ func (r *resolver) comparand(m *mention) bool {
 		w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
 }
 
-// timesThat: the "of" at token i is that of "ten times that of Enterprise".
+// timesThat recognises the "of" at token i in "ten times that of Enterprise".
 func (r *resolver) timesThat(i int) bool {
 	if before := r.prose.low(i - 1); before != "that" && before != "those" {
 		return false
@@ -489,7 +485,7 @@ func (r *resolver) timesThat(i int) bool {
 	return w == "times" || w == "twice" || w == "double" || w == "half"
 }
 
-// rightBehind: the number follows the label at once: "Hamburg (980)".
+// rightBehind reports whether the number directly follows the label: "Hamburg (980)".
 func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 	d := n.from - m.to
 	if r.prose.low(m.to) == "," && r.timesThat(m.from-1) {
@@ -499,7 +495,7 @@ func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 		d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
 }
 
-// leavesBracket: a bracket closes between two tokens that did not open there.
+// leavesBracket reports whether a bracket closes between two tokens without opening there.
 func (r *resolver) leavesBracket(from, to int) bool {
 	depth := 0
 	for i := from; i < to; i++ {
@@ -515,7 +511,7 @@ func (r *resolver) leavesBracket(from, to int) bool {
 	return false
 }
 
-// sameBracket: "above Hamburg (980 from 12 shops)": the 12 are Hamburg's too.
+// sameBracket recognises "above Hamburg (980 from 12 shops)", where the 12 are also Hamburg's.
 func (r *resolver) sameBracket(m *mention, n *numeral) bool {
 	if n.from-m.to > 16 || r.prose.low(m.to) != "(" {
 		return false

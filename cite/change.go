@@ -2,8 +2,8 @@ package cite
 
 // Changes between columns that differ only in when, or in which end.
 
-// siblings pairs columns that differ only in when or which end: headcount_2023
-// and headcount_2024, min_salary and max_salary.
+// siblings pairs columns that differ only in when or which end: headcount_2023 and headcount_2024, min_salary and
+// max_salary.
 func (r *resolver) siblings(k int) *candidate {
 	ops := r.operations(k)
 	for _, row := range r.boundRows(k) {

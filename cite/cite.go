@@ -1,15 +1,14 @@
-// Package cite resolves the numerals of an answer against the results it was
-// written from: every number gets the cell it repeats or the formula by which it
-// follows from cells, or is listed as unresolved with the reason.
+// Package cite finds footnotes for the numbers of an answer in the results behind it. Every number gets the cell that
+// it repeats or the formula that computes it from cells, or is listed as unresolved with a reason.
 //
-// It prefers silence to a wrong footnote. A numeral belongs to what the words
-// around it name: in "Berlin sold 1,204" only the row of Berlin will do, and when
-// 1,204 stands in the row of Hamburg it is not resolved. Formulas are tried over
-// named cells and whole columns only, and only when words such as "more than",
-// "share" or "in total" ask for them, or when chance could hardly make the figure.
+// It prefers no footnote to a wrong one. The words around a number decide its row: in "Berlin sold 1,204" it accepts
+// only the row of Berlin, and a 1,204 in the row of Hamburg does not resolve the number. It tries formulas only over
+// named cells and whole columns, and only if words such as "more than", "share" or "in total" suggest one, or if a
+// match by chance is unlikely.
 //
-// Everything here is a pure function of its arguments: no I/O, no state, safe for
-// concurrent use, and bounded in work whatever the text holds.
+// In this package a numeral is a number, ordinal or date as written in a text.
+//
+// All functions are pure: no I/O, no state, safe for concurrent use, and limited in work for any text.
 package cite
 
 import (
@@ -28,17 +27,15 @@ type Table struct {
 	RowCount int // all rows of the query; Result may hold fewer
 }
 
-// minConfidence is what a footnote must have to be given at all.
+// minConfidence is the lowest confidence of a footnote.
 const minConfidence = 0.4
 
-// Resolve finds what each numeral of text rests on. The results come oldest
-// first; newer ones are preferred. Question is what the user asked: numerals that
-// only repeat it get the formula "question", those that repeat a literal of the
-// SQL the formula "sql filter".
+// Resolve finds the evidence for each numeral of text. The results must be ordered oldest first; Resolve prefers newer
+// ones. Numerals that only repeat the user's question get the formula "question", and those that repeat a literal of
+// the SQL get "sql filter".
 //
-// Both lists are in text order, and no two entries overlap. Numerals in code, list
-// markers and parts of words are in neither. A table's rows may be shorter than
-// its columns; what is missing is null.
+// Both lists are in text order, and no two entries overlap. Neither contains numbers in code, list markers or parts of
+// words. A row may be shorter than the list of columns; missing cells are null.
 func Resolve(text string, results []Table, question string) ([]footnote.Cite, []footnote.Unresolved) {
 	r := newResolver(text, results, question)
 	cites := []footnote.Cite{}
@@ -84,7 +81,7 @@ func (r *resolver) footnote(n *numeral, c *candidate) footnote.Cite {
 	return out
 }
 
-// beyond lists the numerals of a text that is too long, without looking at them.
+// beyond lists the numerals of a text that is too long as unresolved, without analysing them.
 func (r *resolver) beyond(text string) []footnote.Unresolved {
 	var out []footnote.Unresolved
 	from := len(r.prose.text)
@@ -105,7 +102,7 @@ func (r *resolver) beyond(text string) []footnote.Unresolved {
 	return out
 }
 
-// role says how a column takes part.
+// role is the use of a column.
 type role uint8
 
 const (
@@ -134,11 +131,10 @@ type column struct {
 	distinct int
 }
 
-// maxNumbered is the most rows of a result that can be named by a number of their
-// own, as "line 4" is.
+// maxNumbered is the largest number of rows whose row numbers a text can refer to, as in "line 4".
 const maxNumbered = 500
 
-// integerID: the column's numbers name things, they are not years or months.
+// integerID reports whether the numbers of a column are ids, not years or months.
 func (c *column) integerID() bool {
 	for _, w := range c.words {
 		if idNames[w] {
@@ -158,7 +154,7 @@ type table struct {
 	ordered  bool
 }
 
-// resolver is the work on one answer.
+// resolver holds the state of resolving one answer.
 type resolver struct {
 	prose    *prose
 	tables   []table
@@ -246,7 +242,7 @@ func newResolver(text string, results []Table, question string) *resolver {
 	return r
 }
 
-// spend takes from the bounded work and says whether there was any left.
+// spend consumes part of the work limit and reports whether any is left.
 func (r *resolver) spend(n int) bool {
 	r.work -= n
 	return r.work > 0
@@ -293,7 +289,7 @@ func newTable(t Table) table {
 	return out
 }
 
-// hasWord looks for a word of a statement, in lower case.
+// hasWord reports whether a statement, in lower case, contains a word.
 func hasWord(sql, w string) bool {
 	sql = clip(sql)
 	start := -1
@@ -376,7 +372,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 	return out
 }
 
-// steps: the cells go up or down by one.
+// steps reports whether the cells go up or down by one.
 func steps(ci int, rows [][]any) bool {
 	if len(rows) < 3 || len(rows[0]) < 2 {
 		return false
@@ -418,7 +414,7 @@ func roleOf(kind string) role {
 	return roleNone
 }
 
-// guessRole looks at the first cells of a column of unknown kind.
+// guessRole derives the role of a column of unknown kind from its first cells.
 func guessRole(ci int, rows [][]any) role {
 	for i, row := range rows {
 		if i == 100 {
@@ -442,7 +438,7 @@ func guessRole(ci int, rows [][]any) role {
 	return roleText
 }
 
-// totalOf adds a column up once.
+// totalOf returns the sum of a column, computed once.
 func (r *resolver) totalOf(t, c int) *total {
 	col := &r.tables[t].cols[c]
 	if col.total == nil {
@@ -458,14 +454,14 @@ func (r *resolver) totalOf(t, c int) *total {
 	return col.total
 }
 
-// cellHit is a cell whose value a numeral can stand for.
+// cellHit is a cell whose value matches a numeral.
 type cellHit struct{ table, row, col int }
 
-// maxHits bounds the cells remembered for one numeral.
+// maxHits is the largest number of matching cells kept for one numeral.
 const maxHits = 200
 
-// findValues looks every number up in every numeric cell, in one pass over the
-// cells: the intervals of the numerals are sorted, the cells are not.
+// findValues finds the cells that match each number, in one pass over all numeric cells. It sorts the intervals of the
+// numbers rather than the cells.
 func (r *resolver) findValues() {
 	type interval struct {
 		lo, hi float64

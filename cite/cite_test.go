@@ -43,8 +43,8 @@ func TestResolveGivesTheCell(t *testing.T) {
 	}
 }
 
-// TestHiddenCharactersDoNotHideTheCell holds for a name with a character that nobody
-// sees: the model reads and repeats its code point.
+// TestHiddenCharactersDoNotHideTheCell holds for a name with a character that nobody sees: the model reads and repeats
+// its code point.
 func TestHiddenCharactersDoNotHideTheCell(t *testing.T) {
 	tables := regions()
 	tables[0].Result.Rows[0][0] = "Ber\u200blin \U000e0041West"
@@ -133,8 +133,7 @@ func TestTruncatedResultsHaveNoTotals(t *testing.T) {
 	}
 }
 
-// TestVerify: everything Resolve says holds when checked apart; what was changed
-// afterwards does not.
+// TestVerify: everything Resolve says holds when checked apart; what was changed afterwards does not.
 func TestVerify(t *testing.T) {
 	for _, tr := range loadCorpus(t, "*.txtar") {
 		cites, _ := cite.Resolve(tr.text, tr.results, tr.question)
@@ -172,8 +171,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// sound holds whatever the text is: offsets are rune boundaries in order, do not
-// overlap, and name their text.
+// sound holds whatever the text is: offsets are rune boundaries in order, do not overlap, and name their text.
 func sound(t *testing.T, text string, tables []cite.Table, question string) {
 	t.Helper()
 	cites, open := cite.Resolve(text, tables, question)
@@ -275,8 +273,8 @@ var hostileTexts = map[string]func(n int) string{
 	"one letter": func(n int) string { return strings.Repeat("a", n) + " 7" },
 }
 
-// The cost of hostile text grows with its length and no faster: eight times the
-// text may not cost three times as much a byte.
+// The cost of hostile text grows with its length and no faster: eight times the text may not cost three times as much a
+// byte.
 func TestHostileInputIsBounded(t *testing.T) {
 	big := cite.Table{
 		ID: "r1",

@@ -13,8 +13,8 @@ type columnBinding struct {
 	strong bool // said of this numeral; a value of another column contradicts it
 }
 
-// bindColumn finds the columns a numeral belongs to: those the text names, unless
-// the unit behind the number is that of others.
+// bindColumn finds the columns a numeral belongs to: those the text names, unless the unit behind the number is that of
+// others.
 func (r *resolver) bindColumn(n *numeral) columnBinding {
 	b := r.namedColumns(n)
 	if n.currency {
@@ -115,8 +115,7 @@ func (r *resolver) sameUnit(m *columnMention) []colRef {
 	return out
 }
 
-// predicate gives the columns named after the unit, before any other number:
-// "46,872 residents are vaccinated".
+// predicate returns the columns named after the unit, before any other number: "46,872 residents are vaccinated".
 func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
@@ -200,7 +199,7 @@ func (r *resolver) hasPart(n *numeral) bool {
 	return i < len(p.tokens) && r.numeralAt[i] >= 0
 }
 
-// named says whether token i is part of a column's name.
+// named reports whether token i is part of a column's name.
 func (r *resolver) named(i int) bool {
 	ms := r.colBySentence[r.prose.tokens[i].sentence]
 	k := sort.Search(len(ms), func(k int) bool { return ms[k].to > i })
@@ -311,8 +310,8 @@ func (r *resolver) numbers(m *columnMention) bool {
 	return false
 }
 
-// unitOf says whether the column is named right after the number: "120 orders",
-// "500 in profit", "12.5 hours of downtime".
+// unitOf reports whether the column is named right after the number: "120 orders", "500 in profit", "12.5 hours of
+// downtime".
 func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	p := r.prose
 	words := 0
@@ -334,8 +333,8 @@ func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	return words <= 1 || words == 2 && (p.low(m.from-1) == "of" || p.low(m.from-1) == "in")
 }
 
-// bindHeader binds a numeral in a table to the columns its header names, or to
-// those its row names when the table is turned on its side.
+// bindHeader binds a numeral in a table to the columns its header names, or to those its row names when the table is
+// turned on its side.
 func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
 	p := r.prose
 	if b.parent >= 0 {
@@ -367,8 +366,7 @@ func (r *resolver) columnIn(from, to int) *columnMention {
 	return nil
 }
 
-// headerWords are the columns whose names have every word of a header cell, as
-// "Max" has of max_salary.
+// headerWords are the columns whose names have every word of a header cell, as "Max" has of max_salary.
 func (r *resolver) headerWords(from, to int) []colRef {
 	var words []string
 	for i := from; i < to; i++ {

@@ -4,11 +4,11 @@ import (
 	"slices"
 )
 
-// What a numeral is about when its own sentence names nothing: the subject of an
-// earlier sentence, of the item above or of the heading.
+// What a numeral is about when its own sentence names nothing: the subject of an earlier sentence, of the item above or
+// of the heading.
 
-// narrow takes the labels that a sentence leaves out from the item above and the
-// heading: under "Wheat", "North" is the North's wheat.
+// narrow takes the labels that a sentence leaves out from the item above and the heading: under "Wheat", "North" is the
+// North's wheat.
 func (r *resolver) narrow(n *numeral, b *binding) {
 	p := r.prose
 	for k, hops := p.blocks[p.tokens[n.from].blck].parent, 0; k >= 0 && hops < 6; k, hops = p.blocks[k].parent, hops+1 {
@@ -30,8 +30,8 @@ func (r *resolver) narrow(n *numeral, b *binding) {
 	}
 }
 
-// pickContext binds a numeral whose sentence names nothing: to the subject of an
-// earlier sentence, of the item above, or of the heading.
+// pickContext binds a numeral whose sentence names nothing: to the subject of an earlier sentence, of the item above,
+// or of the heading.
 func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 	p := r.prose
 	s := p.tokens[n.from].sentence

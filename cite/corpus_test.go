@@ -21,8 +21,8 @@ import (
 	"github.com/footnotehq/footnote/cite"
 )
 
-// The corpus is testdata/corpus/*.txtar: transcripts whose answers mark every
-// numeral as {text|spec|!wrong:class…}. A spec says what the numeral rests on:
+// The corpus is testdata/corpus/*.txtar: transcripts whose answers mark every numeral as {text|spec|!wrong:class…}. A
+// spec says what the numeral rests on:
 //
 //	Berlin.revenue            a cell: a row by any cell of it, & for two, # for a number
 //	r2:Berlin.revenue         of a given result
@@ -35,8 +35,8 @@ import (
 //	cell                      some cell that says the same
 //	skip                      no claim: anything but "unresolved" will do
 //
-// with alternatives between " / ". A wrong numeral makes a variant of the
-// transcript in which it, and only it, stands in the place of the right one.
+// with alternatives between " / ". A wrong numeral makes a variant of the transcript in which it, and only it, stands
+// in the place of the right one.
 
 type transcript struct {
 	name, question string
@@ -253,8 +253,7 @@ func (tr *transcript) operand(spec string) (float64, []int, error) {
 	return toFloat(tr.results[t].Result.Rows[r][c]), []int{r}, nil
 }
 
-// truth is what a spec says, computed apart from the resolver: the value, the
-// kind of formula and the rows it is over.
+// truth is what a spec says, computed apart from the resolver: the value, the kind of formula and the rows it is over.
 type truth struct {
 	class string
 	value float64 // NaN when the spec gives none
@@ -400,8 +399,8 @@ var hoursAndMinutes = regexp.MustCompile(`\d h \d+ min`)
 
 var plainNumber = regexp.MustCompile(`\d[\d.,'  ]*`)
 
-// TestCorpusIsTrue checks the annotations by themselves: every right numeral says
-// what its spec computes to, every wrong one differs.
+// TestCorpusIsTrue checks the annotations by themselves: every right numeral says what its spec computes to, every
+// wrong one differs.
 func TestCorpusIsTrue(t *testing.T) {
 	numerals, plants, moved := 0, 0, 0
 	for _, tr := range loadCorpus(t, "*.txtar") {
@@ -435,8 +434,8 @@ func TestCorpusIsTrue(t *testing.T) {
 	}
 }
 
-// plausible compares loosely: any of the usual meanings of the digits, to the
-// digits written, in the unit that stands there or in a header of the answer.
+// plausible compares loosely: any of the usual meanings of the digits, to the digits written, in the unit that stands
+// there or in a header of the answer.
 func plausible(text string, want truth, answer string) bool {
 	raw := strings.TrimRight(plainNumber.FindString(text), "., ")
 	if raw == "" || math.IsNaN(want.value) || hoursAndMinutes.MatchString(text) ||
@@ -493,8 +492,7 @@ func plausible(text string, want truth, answer string) bool {
 	return false
 }
 
-// unitFactors lead from the units columns are kept in (keur, cents, ms, minutes,
-// kwh, kg) to those an answer says.
+// unitFactors lead from the units columns are kept in (keur, cents, ms, minutes, kwh, kg) to those an answer says.
 func unitFactors(text, answer string) []float64 {
 	var out []float64
 	for unit, factors := range map[string][]float64{
@@ -560,8 +558,7 @@ var conversion = regexp.MustCompile(` ([*/]) (\d+)$`)
 
 var rowRef = regexp.MustCompile(`\[([\d,]+)\]`)
 
-// same says whether a footnote is the cell or the formula that was meant, or an
-// equivalent one.
+// same reports whether a footnote is the cell or the formula that was meant, or an equivalent one.
 func (tr *transcript) same(want truth, c footnote.Cite) bool {
 	if c.Row != nil {
 		got := tr.results[c.Result[1]-'1'].Result
@@ -618,8 +615,8 @@ type score struct {
 	plants                map[string][2]int // class → planted, flagged
 }
 
-// scoreCorpus runs the resolver over the transcripts and their wrong variants;
-// misses, when not nil, is told what went wrong.
+// scoreCorpus runs the resolver over the transcripts and their wrong variants; misses, when not nil, is told what went
+// wrong.
 func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
 	s := score{plants: map[string][2]int{}}
 	for _, tr := range loadCorpus(t, pattern) {
@@ -686,14 +683,13 @@ func (s score) String() string {
 
 // knownMisses are the wrong numerals that are not flagged, each for a reason.
 var knownMisses = []string{
-	// 83 late deliveries are 20 % of the lane's shipments, and 25 % of all late
-	// ones: what is in brackets does not say of what.
+	// 83 late deliveries are 20 % of the lane's shipments, and 25 % of all late ones: what is in brackets does not say
+	// of what.
 	"lanes: {20%→25%:pct}",
 }
 
-// TestCorpus holds the goals of the package over all transcripts: 95 % right, at
-// most 2 % of the right ones flagged, and every wrong one flagged. The splits are
-// held to nearly what they measure, so that a change that costs is seen.
+// TestCorpus holds the goals of the package over all transcripts: 95 % right, at most 2 % of the right ones flagged,
+// and every wrong one flagged. The splits are held to nearly what they measure, so that a change that costs is seen.
 func TestCorpus(t *testing.T) {
 	var numerals, good, over int
 	var missed []string
@@ -735,11 +731,10 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestCorpusUnseen measures the transcripts written without sight of the rules.
-// The rules have since been changed for misses of blind-c and of blind-f to blind-h,
-// which are listed; those of the others are not, so that they stay an estimate of answers
-// nobody has tuned for.
-// It holds what the last change measured less a little; README.md has the figures.
+// TestCorpusUnseen measures the transcripts written without sight of the rules. The rules have since been changed for
+// misses of blind-c and of blind-f to blind-h, which are listed; those of the others are not, so that they stay an
+// estimate of answers nobody has tuned for. It holds what the last change measured less a little; README.md has the
+// figures.
 func TestCorpusUnseen(t *testing.T) {
 	for _, split := range []struct {
 		name                string

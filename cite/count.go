@@ -32,8 +32,8 @@ func (r *resolver) conditional(k int) *candidate {
 	return nil
 }
 
-// countWhere tries the conditions a sentence can put on rows: a threshold, a
-// sign, a boolean column, a label that several rows share.
+// countWhere tries the conditions a sentence can put on rows: a threshold, a sign, a boolean column, a label that
+// several rows share.
 func (r *resolver) countWhere(k, t, want int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
@@ -115,8 +115,8 @@ func (r *resolver) countSigned(n *numeral, t, want int) *candidate {
 	return nil
 }
 
-// countSides: "six of the twelve categories were overspent", where the rows have
-// what was planned and what was spent, or last year and this one.
+// countSides: "six of the twelve categories were overspent", where the rows have what was planned and what was spent,
+// or last year and this one.
 func (r *resolver) countSides(k, t, want int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
@@ -261,7 +261,7 @@ func (r *resolver) comparison(m *numeral) []string {
 	return nil
 }
 
-// wordBefore gives the last two words before a number, articles passed over.
+// wordBefore returns the last two words before a number, articles passed over.
 func (r *resolver) wordBefore(n *numeral) (w, before string) {
 	p := r.prose
 	i := n.from - 1
@@ -312,8 +312,8 @@ func (r *resolver) countIf(t, ci int, cond string, want int, conf float64) *cand
 	}
 }
 
-// threshold: "Echo has fewer than 500 orders", "all regions exceed 10,000": a
-// round number that the cells are indeed on that side of.
+// threshold: "Echo has fewer than 500 orders", "all regions exceed 10,000": a round number that the cells are indeed on
+// that side of.
 func (r *resolver) threshold(k int) *candidate {
 	n := &r.numerals[k]
 	ops := r.comparison(n)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// date is a point or a span of the calendar, as precise as it was written. Zero
-// fields were not said; hour is -1 when there is no time of day.
+// date is a point or a span of the calendar, as precise as it was written. Zero fields were not said; hour is -1 when
+// there is no time of day.
 type date struct {
 	year, month, day, quarter int
 	hour, minute              int
@@ -21,8 +21,7 @@ var noTime = date{hour: -1, minute: -1}
 
 func (d date) isZero() bool { return d == date{} || d == noTime }
 
-// covers says whether everything d says is true of the cell c. A day never
-// matches a cell that only knows the month.
+// covers reports whether everything d says is true of the cell c. A day never matches a cell that only knows the month.
 func (d date) covers(c date) bool {
 	q := c.quarter
 	if q == 0 && c.month > 0 {
@@ -220,8 +219,8 @@ func monthNumber(w string) int {
 	return months[strings.TrimSuffix(strings.ToLower(w), ".")]
 }
 
-// cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and
-// time, and what people put in text columns (2024-03, 2024-Q3, Jan).
+// cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and time, and what people put in text
+// columns (2024-03, 2024-Q3, Jan).
 func cellDate(cell any) (date, bool) {
 	s, ok := cell.(string)
 	if !ok || len(s) < 3 || len(s) > 40 {
@@ -247,8 +246,7 @@ func cellDate(cell any) (date, bool) {
 	return date{}, false
 }
 
-// fastDay reads 2006-01-02 and 2006-01-02T15:04… without a regular expression:
-// results have a great many of them.
+// fastDay reads 2006-01-02 and 2006-01-02T15:04… without a regular expression: results have a great many of them.
 func fastDay(s string) (date, bool) {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return date{}, false

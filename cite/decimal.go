@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Limits on what is read as a number at all. A cell or a numeral beyond them is
-// treated as text: nothing here ever expands an exponent that was not bounded.
+// Limits on what is read as a number at all. A cell or a numeral beyond them is treated as text: nothing here ever
+// expands an exponent that was not bounded.
 const (
 	maxDigits   = 80
 	maxExponent = 60
@@ -39,15 +39,13 @@ func pow10(n int) *big.Rat {
 	return new(big.Rat).SetInt(p)
 }
 
-// decimal is mant × 10^-scale, the form almost every cell has; it adds up
-// exactly and without allocating.
+// decimal is mant × 10^-scale, the form almost every cell has; it adds up exactly and without allocating.
 type decimal struct {
 	mant  int64
 	scale int
 }
 
-// parseDecimal reads plain decimal notation (with an optional exponent) that
-// fits an int64 mantissa.
+// parseDecimal reads plain decimal notation (with an optional exponent) that fits an int64 mantissa.
 func parseDecimal(s string) (decimal, bool) {
 	var d decimal
 	neg, digits, point := false, 0, false
@@ -122,8 +120,8 @@ func parseRat(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// cellRat is the exact value of a numeric cell. A float64 stands for the
-// shortest decimal that identifies it, as every reader of the answer sees it.
+// cellRat is the exact value of a numeric cell. A float64 stands for the shortest decimal that identifies it, as every
+// reader of the answer sees it.
 func cellRat(cell any) (*big.Rat, bool) {
 	switch v := cell.(type) {
 	case int64:
@@ -224,8 +222,7 @@ func (t *total) avg() *big.Rat {
 	return t.sum().Quo(t.sum(), new(big.Rat).SetInt64(int64(t.n)))
 }
 
-// ratText writes a value exactly when it is a short decimal, else to twelve
-// places.
+// ratText writes a value exactly when it is a short decimal, else to twelve places.
 func ratText(r *big.Rat) string {
 	if r.IsInt() {
 		return r.Num().String()
@@ -238,9 +235,8 @@ func ratText(r *big.Rat) string {
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
-// rounds says whether a value written to steps of unit can have been written as
-// val: less than half a step away, or at exactly half a step rounded up or to
-// even. Binary floats may tie either way.
+// rounds reports whether a value written to steps of unit can have been written as val: less than half a step away, or
+// at exactly half a step rounded up or to even. Binary floats may tie either way.
 func rounds(v, val, unit *big.Rat, float bool) bool {
 	d := new(big.Rat).Sub(v, val)
 	away := d.Sign() * val.Sign() // < 0: the text is further from zero than the value
@@ -258,8 +254,7 @@ func rounds(v, val, unit *big.Rat, float bool) bool {
 		return true
 	}
 	if f, exact := v.Float64(); float && !exact {
-		// The float is a hair off the decimal it is shown as, and whoever rounded
-		// it may have rounded that.
+		// The float is a hair off the decimal it is shown as, and whoever rounded it may have rounded that.
 		return new(big.Rat).SetFloat64(f).Cmp(v) == -away*v.Sign()
 	}
 	steps := new(big.Rat).Quo(val, unit)

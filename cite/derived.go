@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Formulas are tried over what the sentence is about only: the cells already
-// found in it, the rows it names, whole columns. They need words that ask for
-// them, and have less confidence the further their cells are fetched.
+// Formulas are tried over what the sentence is about only: the cells already found in it, the rows it names, whole
+// columns. They need words that ask for them, and have less confidence the further their cells are fetched.
 
 const (
 	maxActive  = 12 // rows of a sentence that are paired
@@ -131,8 +130,8 @@ func (r *resolver) boundAlone(k int) bool {
 	return false
 }
 
-// strictlyBefore: a row is named before the numeral in its clause, so that it is
-// a value of that row and not a number of rows.
+// strictlyBefore: a row is named before the numeral in its clause, so that it is a value of that row and not a number
+// of rows.
 func (r *resolver) strictlyBefore(k int) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
@@ -236,8 +235,7 @@ func (r *resolver) operations(k int) []operation {
 	return nil
 }
 
-// differs: a word of difference speaks of this number and no other: before it in
-// its clause, or right after it.
+// differs: a word of difference speaks of this number and no other: before it in its clause, or right after it.
 func (r *resolver) differs(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause &&
@@ -324,8 +322,7 @@ func (r *resolver) amounts(t int) []int {
 	return out
 }
 
-// boundRows are the rows a numeral is bound to, and the only rows of results that
-// have just one.
+// boundRows are the rows a numeral is bound to, and the only rows of results that have just one.
 func (r *resolver) boundRows(k int) []dim {
 	var out []dim
 	for _, b := range r.bindings[k] {

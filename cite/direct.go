@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// direct resolves the numerals that repeat a cell, a count, a rank, or the
-// question. What is left is for derived.
+// direct resolves the numerals that repeat a cell, a count, a rank, or the question. derived handles the rest.
 func (r *resolver) direct() {
 	for k := range r.numerals {
 		n := &r.numerals[k]
@@ -28,7 +27,7 @@ func (r *resolver) direct() {
 	}
 }
 
-// isDay: a day of the results is called so: "the 7th".
+// isDay reports whether the numeral names a day of the results, like "the 7th".
 func (r *resolver) isDay(n *numeral) bool {
 	for _, m := range r.near(n) {
 		if m.overlaps(n) && m.date {
@@ -38,7 +37,7 @@ func (r *resolver) isDay(n *numeral) bool {
 	return false
 }
 
-// labelled resolves numerals that are part of a name: the 22 of "Midnight 22".
+// labelled resolves numerals that are part of a name, like the 22 of "Midnight 22".
 func (r *resolver) labelled(k int) bool {
 	n := &r.numerals[k]
 	for _, m := range r.near(n) {
@@ -59,7 +58,7 @@ func (r *resolver) labelled(k int) bool {
 	return false
 }
 
-// namesOther: an order number beside the name of another order's customer.
+// namesOther recognises an order number next to the name of another order's customer.
 func (r *resolver) namesOther(k int, h hit) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
@@ -81,7 +80,7 @@ func (r *resolver) namesOther(k int, h hit) bool {
 	return false
 }
 
-// unique says whether a mention names rows by a column in which no two are alike.
+// unique reports whether a mention names rows by a column in which no two are alike.
 func (r *resolver) unique(m *mention, t int) bool {
 	for _, h := range m.hits {
 		if c := r.tables[h.table].cols[h.col]; h.table == t && (c.unique || c.role == roleNumber) {
@@ -91,8 +90,8 @@ func (r *resolver) unique(m *mention, t int) bool {
 	return false
 }
 
-// identifier decides about SKU-1043 when no cell says so: it is a claim when
-// other cells begin with SKU, else a name like COVID-19.
+// identifier handles SKU-1043 if no cell has it. It is a claim about data if other cells begin with SKU, and otherwise
+// a name like COVID-19.
 func (r *resolver) identifier(k int) {
 	n := &r.numerals[k]
 	for ti := range r.tables {
@@ -168,7 +167,7 @@ func (r *resolver) dated(k int) {
 	}
 }
 
-// yearIsCount: "2,021" is never a year, and "2021 units" is a number of units.
+// yearIsCount reports whether a possible year is a count: "2,021" is never a year, and "2021 units" counts units.
 func (r *resolver) yearIsCount(k int) bool {
 	n := &r.numerals[k]
 	for _, m := range r.nearColumns(n) {
@@ -197,8 +196,8 @@ func (r *resolver) bindingOf(k, t int) *binding {
 	return nil
 }
 
-// dateHits are the cells a date names; a time of day alone is looked for in the
-// rows it is bound to.
+// dateHits returns the cells that a date names. It searches for a time of day without a date only in the rows to which
+// it is bound.
 func (r *resolver) dateHits(n *numeral) []hit {
 	var out []hit
 	for _, m := range r.near(n) {
@@ -237,7 +236,7 @@ func (r *resolver) better(k int, c *candidate) {
 	}
 }
 
-// columnNamed: the 2023 of a column revenue_2023.
+// columnNamed recognises a number in a column name, like the 2023 of revenue_2023.
 func (r *resolver) columnNamed(k int) bool {
 	n := &r.numerals[k]
 	s := r.prose.text[n.start:n.end]
@@ -254,8 +253,7 @@ func (r *resolver) columnNamed(k int) bool {
 	return false
 }
 
-// numbered resolves a plain number directly: an anchored cell, a count, "top 3",
-// a repetition of the question.
+// numbered resolves a plain number directly: an anchored cell, a count, "top 3", a repetition of the question.
 func (r *resolver) numbered(k int) {
 	n := &r.numerals[k]
 	if c := r.topN(n); c != nil {
@@ -294,7 +292,7 @@ var comparativeWords = set(
 	"more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker " +
 		"cheaper mehr weniger")
 
-// comparedWith: "five more than", "308 units behind".
+// comparedWith recognises "five more than" and "308 units behind".
 func (r *resolver) comparedWith(n *numeral) bool {
 	p := r.prose
 	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") &&
@@ -306,7 +304,7 @@ func (r *resolver) comparedWith(n *numeral) bool {
 			comparativeWords[p.low(n.to+1)]
 }
 
-// labelAt: a label begins at token i.
+// labelAt reports whether a label begins at token i.
 func (r *resolver) labelAt(i int) bool {
 	if i >= len(r.prose.tokens) {
 		return false
@@ -319,7 +317,7 @@ func (r *resolver) labelAt(i int) bool {
 	return false
 }
 
-// speaksOfGroup: "A, B and C together have 785" is about none of them alone.
+// speaksOfGroup recognises "A, B and C together have 785", which is about none of them alone.
 func (r *resolver) speaksOfGroup(k int) bool {
 	n := &r.numerals[k]
 	if r.paired[n.from] != nil {
@@ -333,7 +331,7 @@ func (r *resolver) speaksOfGroup(k int) bool {
 	return false
 }
 
-// topN: "top 3", "the top two", "first five".
+// topN recognises "top 3", "the top two" and "first five".
 func (r *resolver) topN(n *numeral) *candidate {
 	p := r.prose
 	w := p.low(n.from - 1)
@@ -365,7 +363,7 @@ func (r *resolver) topN(n *numeral) *candidate {
 	return nil
 }
 
-// counted: "5 regions" of a result with five rows, "the three customers".
+// counted recognises "5 regions" of a result with five rows, and "the three customers".
 func (r *resolver) counted(k int) *candidate {
 	n := &r.numerals[k]
 	p := r.prose
@@ -430,7 +428,7 @@ func (r *resolver) counted(k int) *candidate {
 	return nil
 }
 
-// countsAll: "the four days", "across all six weeks".
+// countsAll recognises "the four days" and "across all six weeks".
 func (r *resolver) countsAll(n *numeral) bool {
 	w := r.prose.low(n.from - 1)
 	return w == "the" || w == "all" || w == "these" || w == "those"
@@ -438,7 +436,7 @@ func (r *resolver) countsAll(n *numeral) bool {
 
 var partPronouns = set("them these those which whom it its")
 
-// allOfThem: "the cheapest of the four", "all three".
+// allOfThem recognises "the cheapest of the four" and "all three".
 func (r *resolver) allOfThem(n *numeral, count int) *candidate {
 	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
 	if k := r.numeralBefore(n); k >= 0 && w == "of" && r.numerals[k].kind == ordinal {
@@ -460,7 +458,7 @@ var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh k
 
 func (r *resolver) unitWord(w string) bool { return measures[w] }
 
-// measured: the noun is a numeric column, so the number is a cell of it.
+// measured reports whether the noun names a numeric column, so that the number is one of its cells.
 func (r *resolver) measured(n *numeral) bool {
 	for _, m := range r.nearColumns(n) {
 		if m.from >= n.to && r.unitOf(n, m) {
@@ -494,8 +492,7 @@ func (r *resolver) countOf(t int, conf float64) *candidate {
 	}
 }
 
-// nounAfter is the token of the noun a number counts: "the 3 (best) customers",
-// "three of the five shops".
+// nounAfter returns the token of the noun that a number counts: "the 3 (best) customers", "three of the five shops".
 func (r *resolver) nounAfter(n *numeral) int {
 	p := r.prose
 	last := -1
@@ -517,7 +514,7 @@ func (r *resolver) nounAfter(n *numeral) int {
 	return last
 }
 
-// ref writes a column, or with row ≥ 0 a cell, as formulas do.
+// ref returns a column, or a cell if row ≥ 0, in the notation of formulas.
 func (r *resolver) ref(t, row int, col string) string {
 	id := r.tables[t].id
 	if row >= 0 {
@@ -539,7 +536,7 @@ func quoteName(s string) string {
 	return s
 }
 
-// rowName is what a row is called in a reason: its first text or date cell.
+// rowName returns the name of a row in a reason: its first text or date cell.
 func (r *resolver) rowName(t, row int) string {
 	tab := &r.tables[t]
 	for _, want := range []role{roleText, roleDate} {

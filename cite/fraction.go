@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Numbers that are words of their own kind: "a quarter of", "two thirds", "one in
-// five", "half the", "twice", "doubled".
+// Numbers that are words of their own kind: "a quarter of", "two thirds", "one in five", "half the", "twice",
+// "doubled".
 
 var fractionNames = map[string]int64{"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
 	"fifth": 5, "fifths": 5,
 	"sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10}
 
-// multiples are words that are ratios by themselves; the verbs are so alone, the
-// others before what is multiplied ("double the figure of").
+// multiples are words that are ratios by themselves; the verbs are so alone, the others before what is multiplied
+// ("double the figure of").
 var multiples = map[string]int64{"twice": 2, "thrice": 3, "doubled": 2, "doubles": 2, "doubling": 2, "tripled": 3,
 	"triples": 3, "trebled": 3,
 	"quadrupled": 4, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10, "double": 2,
@@ -25,8 +25,7 @@ var (
 	partHedges = set("about around roughly nearly almost over under exactly approximately some just than only")
 )
 
-// fraction reads a part of a whole at token i as a percentage, with room for the
-// coarseness of the words.
+// fraction reads a part of a whole at token i as a percentage, with room for the coarseness of the words.
 func (p *prose) fraction(n *numeral, i int) bool {
 	low := p.low(i)
 	if v, ok := cardinals[low]; ok && v > 0 {

@@ -2,9 +2,9 @@ package cite
 
 import "strings"
 
-// The words that say how figures hang together ("grew by", "more than", "from … to")
-// are looked for in English. In an answer of another language its own such words are
-// read as the English ones; what may name a row or a column stays as it is.
+// The words that say how figures hang together ("grew by", "more than", "from … to") are looked for in English. In an
+// answer of another language its own such words are read as the English ones; what may name a row or a column stays as
+// it is.
 
 // glossary lists English words, each followed by what is read as it.
 type glossary struct {
@@ -157,8 +157,8 @@ func (p *prose) gloss() {
 	}
 }
 
-// linkGloss reads the prepositions that mean several things: "von 3 auf 4", "de 3
-// para 4", "fünf der sieben", "mais do que".
+// linkGloss reads the prepositions that mean several things: "von 3 auf 4", "de 3 para 4", "fünf der sieben", "mais do
+// que".
 func (p *prose) linkGloss(i int) string {
 	switch w := p.low(i); w {
 	case "von", "de":

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Formulas over several rows: those listed ("A, B and C together"), those that
-// share a label ("barley"), those just spoken of ("these two") and those left over
-// ("the other three").
+// Formulas over several rows: those listed ("A, B and C together"), those that share a label ("barley"), those just
+// spoken of ("these two") and those left over ("the other three").
 
 type rowGroup struct {
 	table int
@@ -31,8 +30,8 @@ var (
 // maxGroup is the most rows a formula lists.
 const maxGroup = 60
 
-// groupSum: "A, B and C together have 785", "the top two sold 810", "barley came to
-// 22,169 t"; as a percentage, their share of the column; as an average, of them.
+// groupSum: "A, B and C together have 785", "the top two sold 810", "barley came to 22,169 t"; as a percentage, their
+// share of the column; as an average, of them.
 func (r *resolver) groupSum(k int) *candidate {
 	n := &r.numerals[k]
 	if n.points || n.times || n.percent && r.isChange(n) {
@@ -97,8 +96,7 @@ func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone b
 	return nil
 }
 
-// allNegative: the cells of a group are all below zero, so that nothing is left
-// open by an amount without a sign.
+// allNegative: the cells of a group are all below zero, so that nothing is left open by an amount without a sign.
 func (r *resolver) allNegative(g rowGroup, ci int) bool {
 	for _, ri := range g.rows {
 		if f, ok := cellFloat(r.tables[g.table].rows[ri][ci]); !ok || f >= 0 {
@@ -169,8 +167,7 @@ func (r *resolver) saysPair(n *numeral) bool {
 	return false
 }
 
-// bestRows adds "the three busiest routes", "the bottom five", by a column the
-// numeral can be of.
+// bestRows adds "the three busiest routes", "the bottom five", by a column the numeral can be of.
 func (r *resolver) bestRows(k int) []rowGroup {
 	var out []rowGroup
 	p := r.prose
@@ -243,8 +240,7 @@ func (r *resolver) halves(n *numeral, add func(int, []int32)) {
 	}
 }
 
-// superlative: the number counts the first of an order ("top 3", "the three
-// busiest"), or the last.
+// superlative: the number counts the first of an order ("top 3", "the three busiest"), or the last.
 func (r *resolver) superlative(n *numeral) (first, last bool) {
 	p := r.prose
 	for _, w := range []string{p.low(n.from - 1), p.low(n.to)} {
@@ -258,8 +254,8 @@ func (r *resolver) superlative(n *numeral) (first, last bool) {
 	return first, last
 }
 
-// topRows are the rows with the largest (or smallest) cells of a column, in order of
-// the rows; nil when it is not clear which they are.
+// topRows are the rows with the largest (or smallest) cells of a column, in order of the rows; nil when it is not clear
+// which they are.
 func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
 	rows := r.tables[t].rows
 	if len(rows) > maxNumbered || !r.spend(len(rows)) {
@@ -309,8 +305,8 @@ func (r *resolver) listedAbove(k int, add func(int, []int32)) {
 	}
 }
 
-// listedBefore adds the rows of the labels between the number before and this one,
-// and, where things are added up, those of a label of many rows.
+// listedBefore adds the rows of the labels between the number before and this one, and, where things are added up,
+// those of a label of many rows.
 func (r *resolver) listedBefore(n *numeral, add func(int, []int32), together bool) {
 	since := map[int][]int32{}
 	for _, m := range r.near(n) {
@@ -343,8 +339,7 @@ func (r *resolver) namedRows(k, back int) map[int][]int32 {
 	return out
 }
 
-// spokenOf adds the rows named in the sentence, or in the one before it: "these
-// two".
+// spokenOf adds the rows named in the sentence, or in the one before it: "these two".
 func (r *resolver) spokenOf(k int, add func(int, []int32)) {
 	for back := range 2 {
 		found := false

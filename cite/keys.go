@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Rows named by a date, a time of day or a number: "on the 7th", "8 a.m.", "line 4",
-// "5 stars".
+// Rows named by a date, a time of day or a number: "on the 7th", "8 a.m.", "line 4", "5 stars".
 
 // dateLabels finds the dates and months of the text among the cells of a column.
 func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
@@ -59,8 +58,7 @@ type textDate struct {
 	places []wordKey
 }
 
-// collectDates gathers the dates of the text: calendar numerals, years, and
-// months that stand alone.
+// collectDates gathers the dates of the text: calendar numerals, years, and months that stand alone.
 func (r *resolver) collectDates() {
 	at := map[date]int{}
 	put := func(d date, k wordKey) {
@@ -115,8 +113,8 @@ func (p *prose) ordinalDay(n *numeral) date {
 	return d
 }
 
-// keyLabels finds whole numbers of the text in columns of identifiers and years,
-// and small ones behind the column's name: "line 4".
+// keyLabels finds whole numbers of the text in columns of identifiers and years, and small ones behind the column's
+// name: "line 4".
 func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	places := map[int64][]wordKey{}
 	if c := &r.tables[ti].cols[ci]; c.axis && slices.Contains(c.words, "hour") {
@@ -160,8 +158,7 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	}
 }
 
-// numbersRow: the number stands right behind the name of the column, or in the
-// first cell of a row under it.
+// numbersRow: the number stands right behind the name of the column, or in the first cell of a row under it.
 func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
 	col := &r.tables[ti].cols[ci]
 	p := r.prose
@@ -215,8 +212,7 @@ func (n *numeral) wholeHour() int64 {
 
 var gaveWords = set("gave gives give rated scored")
 
-// onAxis: "5 stars", "a score of 9", "gave a 10": a small number beside the name of
-// the first column, or given.
+// onAxis: "5 stars", "a score of 9", "gave a 10": a small number beside the name of the first column, or given.
 func (r *resolver) onAxis(n *numeral, col *column) bool {
 	p := r.prose
 	s := p.tokens[n.from].sentence
@@ -237,8 +233,8 @@ func (r *resolver) onAxis(n *numeral, col *column) bool {
 	return false
 }
 
-// numbering: the column is called by one thing in the singular (line, store_id), so
-// that its numbers may say which, not how many.
+// numbering: the column is called by one thing in the singular (line, store_id), so that its numbers may say which, not
+// how many.
 func (c *column) numbering() bool {
 	things := 0
 	for i, w := range splitName(c.name) {

@@ -17,8 +17,8 @@ func rowRange(a, b *hit, rows []int32) []int32 {
 	return out
 }
 
-// pairing finds lists of labels ("A, B and C") and, where as many numerals stand
-// in a list near them, which belongs to which.
+// pairing finds lists of labels ("A, B and C") and, where as many numerals stand in a list near them, which belongs to
+// which.
 func (r *resolver) pairing() {
 	for s := range r.prose.sentences {
 		ms := r.bySentence[s]
@@ -51,7 +51,7 @@ func sharesColumn(a, b *mention) bool {
 	return false
 }
 
-// listed says whether only commas and conjunctions stand between.
+// listed reports whether only commas and conjunctions stand between.
 func (r *resolver) listed(from, to int) bool {
 	if to <= from || to-from > 3 {
 		return false

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// Text columns that hold numbers as people write them: "84.310,50", "€1,204.00",
-// "12,5 %". They are read as the numbers they are, in one style for the column.
+// Text columns that hold numbers as people write them: "84.310,50", "€1,204.00", "12,5 %". They are read as the numbers
+// they are, in one style for the column.
 
-// localNumbers gives the cells of a column as plain decimals, and whether they are
-// percents; ok is false unless every cell is a number and one of them needs it.
+// localNumbers returns the cells of a column as plain decimals, and whether they are percents; ok is false unless every
+// cell is a number and one of them needs it.
 func localNumbers(ci int, rows [][]any) (cells []any, percent, ok bool) {
 	comma, marked := false, false
 	for _, row := range rows {
@@ -58,8 +58,7 @@ func localNumbers(ci int, rows [][]any) (cells []any, percent, ok bool) {
 	return cells, percent, true
 }
 
-// bareNumber strips currency, percent signs and blanks from a cell; it gives
-// nothing for what is no number.
+// bareNumber strips currency, percent signs and blanks from a cell; it gives nothing for what is no number.
 func bareNumber(s string) (body string, percent bool) {
 	var b strings.Builder
 	digits := 0

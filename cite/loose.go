@@ -2,8 +2,7 @@ package cite
 
 // Cells that no label leads to.
 
-// loose takes a cell that no label leads to: the numeral names no row, or the
-// result has just one.
+// loose takes a cell that no label leads to: the numeral names no row, or the result has just one.
 func (r *resolver) loose(k int) *candidate {
 	n := &r.numerals[k]
 	if n.times {

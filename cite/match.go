@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// intervals are the absolute cell values that a number may stand for, a little
-// wide: matchCell decides exactly.
+// intervals are the absolute cell values that a number may stand for, a little wide: matchCell decides exactly.
 func (n *numeral) intervals(conversions []float64) [][2]float64 {
 	if n.kind == calendar && !n.year || n.huge {
 		return nil
@@ -89,8 +88,8 @@ func (n *numeral) step(rd reading) *big.Rat {
 	}
 }
 
-// fits says whether the text can stand for the value, and how well: 1 exactly,
-// less after rounding. Signs are not looked at.
+// fits reports whether the text can stand for the value, and how well: 1 exactly, less after rounding. Signs are not
+// looked at.
 func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 	a := new(big.Rat).Abs(v)
 	for i, rd := range n.readings {
@@ -118,8 +117,8 @@ func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 	return 0, false
 }
 
-// fitsColumn is fits for a value that is a ratio when the text says percent, is
-// written in thousands or millions, or in another unit than the text.
+// fitsColumn is fits for a value that is a ratio when the text says percent, is written in thousands or millions, or in
+// another unit than the text.
 func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool) {
 	if n.percent || n.points {
 		if col.percent || col.hundred && (n.sig > 2 || n.hedge == about) || col.name == "value" {
@@ -147,7 +146,7 @@ func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool
 	return 0, false
 }
 
-// matchCell says whether a numeral can stand for a cell, sign included.
+// matchCell reports whether a numeral can stand for a cell, sign included.
 func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	t := &r.tables[h.table]
 	cell := t.rows[h.row][h.col]
@@ -172,8 +171,8 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	return q, true
 }
 
-// saysNegative: an amount without a sign can stand for a negative cell when the
-// words say which way, or when the whole column is kept below zero (refunds).
+// saysNegative: an amount without a sign can stand for a negative cell when the words say which way, or when the whole
+// column is kept below zero (refunds).
 func (r *resolver) saysNegative(n *numeral, t, ci int) bool {
 	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.says(n, earlyWords) || r.says(n, downCues) ||
 		r.saysSentence(n, downCues) && !r.saysSentence(n, upCues) ||
@@ -251,8 +250,8 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 }
 
-// anchored looks for the numeral in the rows the text names. When the text names
-// rows and the value is elsewhere only, conflict says where.
+// anchored looks for the numeral in the rows the text names. When the text names rows and the value is elsewhere only,
+// conflict says where.
 func (r *resolver) anchored(k int) *candidate {
 	cb := r.columnsOf[k]
 	var best *candidate
@@ -349,8 +348,8 @@ func (r *resolver) inTable(n *numeral) bool {
 	return r.prose.blocks[r.prose.tokens[n.from].blck].kind == tableRow
 }
 
-// partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a
-// column named by a participle counts some of what a noun counts.
+// partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a column named by a participle counts
+// some of what a noun counts.
 func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
 	if !participle(t.cols[ci].words) {
 		return false

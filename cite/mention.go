@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// What the text names of the results: labels (text and date cells, which stand
-// for their rows) and columns. The text is indexed once by its word sequences and
-// every cell is looked up in it, so that the work is linear in text and results.
+// What the text names of the results: labels (text and date cells, which stand for their rows) and columns. The text is
+// indexed once by its word sequences and every cell is looked up in it, so that the work is linear in text and results.
 
 const (
 	maxLabelWords = 8
@@ -61,8 +60,8 @@ func (r *resolver) labels() {
 	r.arrange(found)
 }
 
-// wordIndex says where each sequence of words of the text stands: a list per
-// sequence, through next. The sequences are parts of one string.
+// wordIndex says where each sequence of words of the text stands: a list per sequence, through next. The sequences are
+// parts of one string.
 type wordIndex struct {
 	head map[string]int32 // into at, plus 1
 	at   []wordKey
@@ -148,8 +147,7 @@ func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 	}
 }
 
-// longestLabel is how many words the cells of labels have at most; it stops at
-// what is looked for.
+// longestLabel is how many words the cells of labels have at most; it stops at what is looked for.
 func (r *resolver) longestLabel() int {
 	longest := 1
 	for ti := range r.tables {
@@ -270,8 +268,7 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 // maxShortNames is the most rows of a result whose labels can be cut short.
 const maxShortNames = 200
 
-// shortNames finds a row by one word of its label that no other label has: "Ben"
-// for Ben Carter.
+// shortNames finds a row by one word of its label that no other label has: "Ben" for Ben Carter.
 func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
 	t := &r.tables[ti]
 	if len(t.rows) > maxShortNames {
@@ -349,8 +346,8 @@ func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey
 	}
 }
 
-// names rejects words that are in the text for their own sake: "may", "total",
-// "all", where the cell writes May, Total, All.
+// names rejects words that are in the text for their own sake: "may", "total", "all", where the cell writes May, Total,
+// All.
 func (r *resolver) names(at wordKey, cell string) bool {
 	p := r.prose
 	for i := at.from; i < at.to; i++ {
@@ -426,7 +423,7 @@ func (r *resolver) arrange(found map[wordKey]*mention) {
 // maxNear is how many mentions on either side of a numeral are considered.
 const maxNear = 24
 
-// near gives the labels around a numeral in its sentence, in text order.
+// near returns the labels around a numeral in its sentence, in text order.
 func (r *resolver) near(n *numeral) []*mention {
 	ms := r.bySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })

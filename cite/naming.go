@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Where the text names columns: by the words of their names, by their relatives and
-// synonyms, by acronyms and as periods.
+// Where the text names columns: by the words of their names, by their relatives and synonyms, by acronyms and as
+// periods.
 
 // columnMention is a place in the text that names columns.
 type columnMention struct {
@@ -31,8 +31,7 @@ func nameWords(name string) []string {
 	return words
 }
 
-// splitName gives the words of a column's name in lower case; a year is a word of
-// its own (y2021, revenue2024).
+// splitName returns the words of a column's name in lower case; a year is a word of its own (y2021, revenue2024).
 func splitName(name string) []string {
 	var words []string
 	var b strings.Builder
@@ -95,8 +94,8 @@ func weight(w string) int {
 	return 3
 }
 
-// columns finds where the text names columns. The longest run of words that are
-// all in one column's name wins, and of the columns it fits those it fits best.
+// columns finds where the text names columns. The longest run of words that are all in one column's name wins, and of
+// the columns it fits those it fits best.
 func (r *resolver) columns() {
 	byWord := map[string][]colRef{}
 	words := map[colRef]map[string]bool{}
@@ -216,8 +215,8 @@ func (r *resolver) compoundAt(i int, byWord map[string][]colRef) *columnMention 
 	return nil
 }
 
-// rootKey is where a word's relatives among the columns are filed. A root begins
-// as its word does, so that most words need no looking at.
+// rootKey is where a word's relatives among the columns are filed. A root begins as its word does, so that most words
+// need no looking at.
 func (r *resolver) rootKey(w string) string {
 	if len(w) < 4 || !r.rootHeads[w[:4]] {
 		return ""
@@ -264,7 +263,7 @@ func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef,
 	return m
 }
 
-// nearColumns gives the column names around a numeral in its sentence.
+// nearColumns returns the column names around a numeral in its sentence.
 func (r *resolver) nearColumns(n *numeral) []*columnMention {
 	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })

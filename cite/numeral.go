@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNumerals bounds the work on one answer; the numerals after it are listed as
-// unresolved without being looked at.
+// maxNumerals is the largest number of numerals analysed in one answer. The rest are listed as unresolved.
 const maxNumerals = 2000
 
-// A Numeral is a number, an ordinal or a date as it stands in a text.
+// A Numeral is a number, an ordinal or a date as written in a text.
 type Numeral struct {
 	Start, End int    // byte offsets into the text
 	Text       string // text[Start:End]
@@ -29,7 +28,7 @@ const (
 	calendar
 )
 
-// hedge is a word before the number that makes it less than exact.
+// hedge is a word before the number that makes it inexact.
 type hedge int8
 
 const (
@@ -39,7 +38,7 @@ const (
 	over
 )
 
-// numeral is a Numeral with all that its surroundings say about it.
+// numeral is a Numeral with the information from its context.
 type numeral struct {
 	start, end int
 	from, to   int // tokens
@@ -65,12 +64,12 @@ type numeral struct {
 	quiet      bool   // a word that is often no claim: dropped when nothing explains it
 }
 
-// reading is one meaning of the digits: unit is what one step of the last digit
-// is worth, zero when the number is exact as it stands.
+// reading is one interpretation of the digits. unit is the value of one step of the last digit, or zero if the number
+// is exact as written.
 type reading struct{ val, unit *big.Rat }
 
-// Numerals lists the numerals of a text that can be claims about data. Numbers in
-// code, list markers and parts of words are not.
+// Numerals lists the numerals of a text that can be claims about data. It leaves out numbers in code, list markers and
+// parts of words.
 func Numerals(text string) []Numeral {
 	found, _ := scanNumerals(parse(clip(text)))
 	out := make([]Numeral, 0, len(found))
@@ -90,7 +89,7 @@ func Numerals(text string) []Numeral {
 	return out
 }
 
-// clip cuts a text to what is analysed, on a rune boundary.
+// clip returns the part of a text that is analysed, cut at a rune boundary.
 func clip(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -102,7 +101,7 @@ func clip(text string) string {
 	return text[:n]
 }
 
-// scanNumerals finds the numerals; more is true when it stopped at maxNumerals.
+// scanNumerals finds the numerals. more is true if it stopped at maxNumerals.
 func scanNumerals(p *prose) (found []numeral, more bool) {
 	digits := 0
 	for i := range p.tokens {
@@ -185,7 +184,7 @@ func (p *prose) durations(found []numeral) []numeral {
 	return kept
 }
 
-// hoursBefore: n is in whole hours and m in minutes below sixty.
+// hoursBefore reports whether n is in whole hours and m in minutes below sixty.
 func (n *numeral) hoursBefore(m *numeral) bool {
 	whole := func(n *numeral) bool {
 		return n.kind == number && !n.word && len(n.readings) == 1 && n.unit.dimension == "time" &&
@@ -196,12 +195,12 @@ func (n *numeral) hoursBefore(m *numeral) bool {
 		m.hedge == exactly && m.readings[0].val.Cmp(big.NewRat(60, 1)) < 0
 }
 
-// onlyUnit: nothing but the word of the unit stands between two tokens.
+// onlyUnit reports whether only the word of the unit is between two tokens.
 func (p *prose) onlyUnit(from, to int) bool {
 	return to-from <= 1 && (to == from || unitNamed(p.low(from)).dimension == "time")
 }
 
-// unitText is the unit behind a number, with the blank before it.
+// unitText returns the unit after a number, with the preceding space.
 func (p *prose) unitText(at int) string {
 	word, skip := nextWord(p.text[at:])
 	if unitNamed(word).factor == nil {
@@ -212,13 +211,13 @@ func (p *prose) unitText(at int) string {
 
 var rangeLinks = set("to and – - until through bis")
 
-// perMany: the 100 of "litres per 100 km" is a part of the unit.
+// perMany reports whether the number is part of a unit, like the 100 of "litres per 100 km".
 func (p *prose) perMany(n *numeral) bool {
 	return n.kind == number && n.sig == 1 && !n.currency && !n.percent &&
 		(p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
 }
 
-// numberWords are those that a numeral can begin with.
+// numberWords are the words that a numeral can begin with.
 var numberWords = func() *sieve {
 	s := sieveOf(cardinals, foreignCardinals, ordinals, multiples, fractionNames)
 	for w := range months {
@@ -254,7 +253,7 @@ func (p *prose) blockEnd(b int) int {
 	return p.tokens[to-1].end
 }
 
-// glued says whether the token continues a word: the 1042 of SKU-1042.
+// glued reports whether the token continues a word, like the 1042 of SKU-1042.
 func (p *prose) glued(i int) bool { return p.prefix(i) != "" }
 
 func (p *prose) prefix(i int) string {
@@ -269,8 +268,7 @@ func (p *prose) prefix(i int) string {
 	return ""
 }
 
-// scanDigits reads a number that begins with a digit, with its separators,
-// scale, sign, currency and unit.
+// scanDigits reads a number that begins with a digit, with its separators, scale, sign, currency and unit.
 func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 	t := p.tokens[i]
 	n := numeral{start: t.start, prefix: p.prefix(i)}
@@ -301,7 +299,7 @@ func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 	return n, true
 }
 
-// run is the digits of a number as they stand.
+// run holds the digits of a number as written.
 type run struct {
 	groups  []string // split at every separator
 	seps    []string
@@ -416,8 +414,7 @@ func (r *run) isVersion() bool {
 	return false
 }
 
-// readings gives the meanings of the digits in a text that writes 1.234,5 (comma)
-// or 1,234.5.
+// readings returns the meanings of the digits in a text that writes 1.234,5 (comma) or 1,234.5.
 func (r *run) readings(comma bool) []reading {
 	last := len(r.seps) - 1
 	if last < 0 {
@@ -447,7 +444,7 @@ func (r *run) readings(comma bool) []reading {
 	return []reading{r.as(last)}
 }
 
-// as reads the digits with the decimal mark at separator point, -1 for none.
+// as interprets the digits with the decimal mark at separator point, or -1 for none.
 func (r *run) as(point int) reading {
 	var b strings.Builder
 	places := 0
@@ -478,8 +475,7 @@ func (r *run) significant() int {
 	return len(s)
 }
 
-// suffix reads what follows the digits. It reports false when the whole is no
-// number after all (3D, 5G).
+// suffix reads the text after the digits. It returns false if the whole is not a number (3D, 5G).
 func (p *prose) suffix(n *numeral, rest string) bool {
 	glued := letters(rest)
 	if glued > 0 {
@@ -575,7 +571,7 @@ func (n *numeral) rescale(s int) {
 	}
 }
 
-// letters is the length of the word at the start of s.
+// letters returns the length of the word at the start of s.
 func letters(s string) int {
 	for i, r := range s {
 		if !unicode.IsLetter(r) {
@@ -585,7 +581,7 @@ func letters(s string) int {
 	return len(s)
 }
 
-// nextWord gives the word after at most one blank or hyphen, and its offset.
+// nextWord returns the word after at most one blank or hyphen, and its offset.
 func nextWord(s string) (string, int) {
 	at := 0
 	for _, sep := range []string{" ", "\u00a0", "\u202f", "\u2009", "-"} {
@@ -597,7 +593,7 @@ func nextWord(s string) (string, int) {
 	return s[at : at+letters(s[at:])], at
 }
 
-// before reads sign, currency and # in front of the number.
+// before reads the sign, currency and # before the number.
 func (p *prose) before(n *numeral, i int) {
 	at := n.start
 	take := func() (rune, int) {
@@ -626,7 +622,7 @@ func (p *prose) before(n *numeral, i int) {
 	}
 }
 
-// scanWord reads number words, and what is a ratio by itself (twice).
+// scanWord reads number words and words that are ratios by themselves (twice).
 func (p *prose) scanWord(i int) (numeral, bool) {
 	t := p.tokens[i]
 	n := numeral{start: t.start, end: t.end, word: true, sig: 1}
@@ -695,7 +691,7 @@ func clipRunes(s string, n int) string {
 	return s[:n]
 }
 
-// adjacent says whether token i is the mark low, with no blank on either side.
+// adjacent reports whether token i is the mark low, without a space on either side.
 func (p *prose) adjacent(i int, low string) bool {
 	if i < 0 || i >= len(p.tokens) || p.tokens[i].low != low {
 		return false
@@ -704,8 +700,7 @@ func (p *prose) adjacent(i int, low string) bool {
 	return i > 0 && p.tokens[i-1].end == t.start && i+1 < len(p.tokens) && p.tokens[i+1].start == t.end
 }
 
-// meansRank tells "ranks third" and "the third-largest" from "first, …", "a third
-// of" and "the second quarter".
+// meansRank tells "ranks third" and "the third-largest" from "first, …", "a third of" and "the second quarter".
 func (p *prose) meansRank(i int) bool {
 	next := p.low(i + 1)
 	if next == "-" {
@@ -722,7 +717,7 @@ func (p *prose) meansRank(i int) bool {
 		(next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")
 }
 
-// low is the token's text, or nothing outside the text.
+// low returns the token's text in lower case, or "" outside the text.
 func (p *prose) low(i int) string {
 	if i < 0 || i >= len(p.tokens) {
 		return ""
@@ -730,7 +725,7 @@ func (p *prose) low(i int) string {
 	return p.tokens[i].low
 }
 
-// hedging looks for the words before a number that make it inexact.
+// hedging finds the words before a number that make it inexact.
 func (p *prose) hedging(n *numeral) {
 	i := n.from - 1
 	for i >= 0 && !p.tokens[i].word && p.tokens[i].low != "~" && p.tokens[i].low != "≈" &&

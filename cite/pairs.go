@@ -119,8 +119,8 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 	return nil
 }
 
-// limitBehind is the column after "short of", "below", "above" behind a numeral:
-// "169 units short of its reorder point"; -1 when there is none.
+// limitBehind is the column after "short of", "below", "above" behind a numeral: "169 units short of its reorder
+// point"; -1 when there is none.
 func (r *resolver) limitBehind(n *numeral, t int) int {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
@@ -176,8 +176,7 @@ func (r *resolver) pairIn(k int, op operation, row dim, as, bs []int, conf float
 	return nil
 }
 
-// pairTables pairs the rows of one name in two results: this year's and last
-// year's query.
+// pairTables pairs the rows of one name in two results: this year's and last year's query.
 func (r *resolver) pairTables(k int, op operation, a active, conf float64) *candidate {
 	for _, x := range a.rows {
 		for _, y := range a.rows {
@@ -200,8 +199,7 @@ func (r *resolver) pairTables(k int, op operation, a active, conf float64) *cand
 	return nil
 }
 
-// neighbours pairs the bound row with the one before it, or the last with the
-// first, in a series by date.
+// neighbours pairs the bound row with the one before it, or the last with the first, in a series by date.
 func (r *resolver) neighbours(k int, ops []operation) *candidate {
 	n := &r.numerals[k]
 	for t := len(r.tables) - 1; t >= 0; t-- {
@@ -252,7 +250,7 @@ func (r *resolver) besideColumn(k, t int) []int {
 	return nil
 }
 
-// series says whether a result is ordered by a date.
+// series reports whether a result is ordered by a date.
 func (r *resolver) series(t int) bool {
 	tab := &r.tables[t]
 	if len(tab.rows) < 2 || len(tab.cols) == 0 {
@@ -318,8 +316,7 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 	return nil
 }
 
-// likely computes in floating point whether a formula can come near the text;
-// only then is it worth computing exactly.
+// likely computes in floating point whether a formula can come near the text; only then is it worth computing exactly.
 func (r *resolver) likely(k int, op operation, x, y cellRef) bool {
 	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].rateConversion(c.unit) != nil ||
 		r.numerals[k].subunit() {
@@ -375,8 +372,7 @@ var (
 		"exceeds fewer")
 )
 
-// comparable: what "grew" has grown over time, so two rows must be two times;
-// "more than" compares any two.
+// comparable: what "grew" has grown over time, so two rows must be two times; "more than" compares any two.
 func (r *resolver) comparable(n *numeral, x, y cellRef) bool {
 	if x.table != y.table || x.row == y.row || !r.says(n, changeVerbs) || r.says(n, comparatives) {
 		return true

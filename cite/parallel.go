@@ -6,25 +6,23 @@ import (
 	"strings"
 )
 
-// Parallel figures: the numbers of one column of a table, or those at one place of
-// the items of a list, are worked out alike. When one formula over two columns gives
-// most of them, each of its own row, chance has not made it, and no word has to ask
-// for it: "€/km", "Change (pp)", "Phone: €131 · Store: €89.90".
+// Parallel figures: the numbers of one column of a table, or those at one place of the items of a list, are worked out
+// alike. When one formula over two columns gives most of them, each of its own row, chance has not made it, and no word
+// has to ask for it: "€/km", "Change (pp)", "Phone: €131 · Store: €89.90".
 
 const (
 	minParallel = 3  // figures that must fit
 	maxParallel = 80 // figures of one place that are looked at
 )
 
-// slot is a place that several figures share: a column of a table, or the nth
-// figure of its form in the items of a list.
+// slot is a place that several figures share: a column of a table, or the nth figure of its form in the items of a
+// list.
 type slot struct {
 	first, nth int
 	form       byte
 }
 
-// parallels resolves the figures that one formula explains row by row, then those
-// that repeat such a formula elsewhere.
+// parallels resolves the figures that one formula explains row by row, then those that repeat such a formula elsewhere.
 func (r *resolver) parallels() {
 	slots := map[slot][]int{}
 	var order []slot
@@ -124,8 +122,7 @@ func (n *numeral) form() byte {
 	return 0
 }
 
-// rowFormula is an operation over two columns of one row; factor is 100 where a
-// header says "per 100 km".
+// rowFormula is an operation over two columns of one row; factor is 100 where a header says "per 100 km".
 type rowFormula struct {
 	op     operation
 	table  int
@@ -158,8 +155,8 @@ func (r *resolver) workedAlike(ks []int) bool {
 	return true
 }
 
-// rowsAlike are the rows of one result that the figures are bound to, each to its
-// own; the table is -1 when too few are.
+// rowsAlike are the rows of one result that the figures are bound to, each to its own; the table is -1 when too few
+// are.
 func (r *resolver) rowsAlike(ks []int) (int, map[int]int) {
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		rows, seen := map[int]int{}, map[int32]bool{}
@@ -285,8 +282,7 @@ func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 	return c
 }
 
-// againTotals tries a ratio that the answer has given row by row on the whole
-// columns: "over all channels €68.87".
+// againTotals tries a ratio that the answer has given row by row on the whole columns: "over all channels €68.87".
 func (r *resolver) againTotals(k int) *candidate {
 	n := &r.numerals[k]
 	if r.ofOneRow(k) || n.sig < 2 {

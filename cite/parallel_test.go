@@ -51,8 +51,7 @@ func TestParallelFigures(t *testing.T) {
 	}
 }
 
-// A figure of another row does not fit the formula of its own, and two figures are
-// not enough to believe in one.
+// A figure of another row does not fit the formula of its own, and two figures are not enough to believe in one.
 func TestParallelFiguresOfOtherRows(t *testing.T) {
 	got := formulas(t, "Per order:\n\n- Web: €74.70\n- App: €89.90\n- Store: €89.90\n- Phone: €131", salesTable())
 	if got["€74.70"] == "" || len(got) != 3 {

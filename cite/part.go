@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Percentages of figures that stand beside them: "356 of its 990 tickets (about
-// 36 %)", "one in four trips (549 of 2,110)", "71,240, 57 % of the fleet's 124,655".
+// Percentages of figures that stand beside them: "356 of its 990 tickets (about 36 %)", "one in four trips (549 of
+// 2,110)", "71,240, 57 % of the fleet's 124,655".
 
-// ofBeside is the ratio of the two figures "A of B" before or behind a percentage,
-// whether they are cells or worked out.
+// ofBeside is the ratio of the two figures "A of B" before or behind a percentage, whether they are cells or worked
+// out.
 func (r *resolver) ofBeside(k int) *candidate {
 	n := &r.numerals[k]
 	if !n.percent {
@@ -61,8 +61,8 @@ func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 	return &candidate{table: a.table, formula: r.term(a) + " / " + r.term(b), value: ratText(v), conf: 0.85 * q}
 }
 
-// ofSum: in "71,240, 57 % of the fleet's 124,655" the whole is the sum that follows;
-// only is true when the part is known too, and nothing else will do.
+// ofSum: in "71,240, 57 % of the fleet's 124,655" the whole is the sum that follows; only is true when the part is
+// known too, and nothing else will do.
 func (r *resolver) ofSum(k int) (c *candidate, only bool) {
 	n := &r.numerals[k]
 	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.speaksOfGroup(k) ||
@@ -91,8 +91,7 @@ func (r *resolver) ofSum(k int) (c *candidate, only bool) {
 	return r.ratioOfFound(k, j, k+1), true
 }
 
-// amountBefore is the numeral before that is no percentage and no year, within a few
-// words in the sentence, or -1.
+// amountBefore is the numeral before that is no percentage and no year, within a few words in the sentence, or -1.
 func (r *resolver) amountBefore(k int) int {
 	n := &r.numerals[k]
 	for j := k - 1; j >= 0 && j >= k-2; j-- {
@@ -107,8 +106,7 @@ func (r *resolver) amountBefore(k int) int {
 	return -1
 }
 
-// ofWhole: "264 MWh, or 43 %, were fed in": a sum as a percentage of the one column
-// it can be a part of.
+// ofWhole: "264 MWh, or 43 %, were fed in": a sum as a percentage of the one column it can be a part of.
 func (r *resolver) ofWhole(k int) *candidate {
 	n := &r.numerals[k]
 	if k == 0 || !n.percent || r.isOpen(k-1) || r.isChange(n) {

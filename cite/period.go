@@ -1,15 +1,13 @@
 package cite
 
-// Periods named by their place: "the previous quarter's 225,000", "1,204 a month
-// earlier".
+// Periods named by their place: "the previous quarter's 225,000", "1,204 a month earlier".
 
 var (
 	beforeWords = set("previous prior preceding")
 	priorWords  = set("earlier before previously ago")
 )
 
-// earlierPeriod moves a binding of one period to the one before it, when the words
-// right beside the numeral say so.
+// earlierPeriod moves a binding of one period to the one before it, when the words right beside the numeral say so.
 func (r *resolver) earlierPeriod(n *numeral, b *binding) {
 	if len(b.rows) != 1 || !r.saysPeriodBefore(n) {
 		return
@@ -38,8 +36,8 @@ func (r *resolver) saysPeriodBefore(n *numeral) bool {
 	return false
 }
 
-// periodBefore is the row of the latest period before that of a row, -1 when the
-// result has no such order or several rows to a period.
+// periodBefore is the row of the latest period before that of a row, -1 when the result has no such order or several
+// rows to a period.
 func (r *resolver) periodBefore(t, row int) int {
 	tab := &r.tables[t]
 	if len(tab.rows) > maxNumbered {
@@ -65,15 +63,13 @@ func (r *resolver) periodBefore(t, row int) int {
 	return -1
 }
 
-// panel: the result has rows of one thing for several periods, and the numeral is
-// bound to one of them.
+// panel: the result has rows of one thing for several periods, and the numeral is bound to one of them.
 func (r *resolver) panel(k, t int) bool {
 	b := r.bindingOf(k, t)
 	return b != nil && len(b.rows) == 1 && r.periodBefore(t, int(b.rows[0])) >= 0
 }
 
-// sidedRows leaves the first or the last of several periods of one thing, as
-// "from" and "to" say.
+// sidedRows leaves the first or the last of several periods of one thing, as "from" and "to" say.
 func (r *resolver) sidedRows(k int, b *binding) {
 	tab := &r.tables[b.table]
 	if len(b.rows) < 2 || len(b.rows) > maxGroup {

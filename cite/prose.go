@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/internal/visible"
 )
 
-// prose is the answer cut up: tokens, and for each token the clause, the sentence
-// and the block it stands in. Code fences have no tokens; inline code has, so
-// that `orders` can name a table, but holds no numerals.
+// prose is the answer cut up: tokens, and for each token the clause, the sentence and the block it stands in. Code
+// fences have no tokens; inline code has, so that `orders` can name a table, but holds no numerals.
 type prose struct {
 	text      string
 	tokens    []token
@@ -41,9 +40,8 @@ const (
 	tableRow
 )
 
-// block is a paragraph, a heading, a list item or a row of a table. parent is the
-// block whose subject holds here too: the item above, the lead-in, the heading;
-// for a table row, its header row. It is -1 when there is none.
+// block is a paragraph, a heading, a list item or a row of a table. parent is the block whose subject holds here too:
+// the item above, the lead-in, the heading; for a table row, its header row. It is -1 when there is none.
 type block struct {
 	kind   blockKind
 	indent int
@@ -53,8 +51,7 @@ type block struct {
 	header bool  // tableRow
 }
 
-// maxText bounds what is analysed of an answer; numerals beyond it are listed as
-// unresolved.
+// maxText bounds what is analysed of an answer; numerals beyond it are listed as unresolved.
 const maxText = 128 << 10
 
 func parse(text string) *prose {
@@ -369,8 +366,8 @@ func (p *prose) endsWithColon(b int) bool {
 
 var mayStyle = sieveOf(commaStyle, dotStyle)
 
-// usesComma decides whether 1.234 means a thousand and more: by the language's
-// small words, or by numbers that can be read in one way only.
+// usesComma decides whether 1.234 means a thousand and more: by the language's small words, or by numbers that can be
+// read in one way only.
 func (p *prose) usesComma() bool {
 	score := 0
 	for i := range p.tokens {

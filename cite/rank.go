@@ -73,8 +73,7 @@ func isRankColumn(name []string) bool {
 	return false
 }
 
-// measure is the column a rank goes by: the one named, or the first that is not
-// a key.
+// measure is the column a rank goes by: the one named, or the first that is not a key.
 func (r *resolver) measure(t int, cb columnBinding) (int, bool) {
 	for _, c := range cb.cols {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {

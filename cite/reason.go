@@ -78,8 +78,7 @@ func (r *resolver) doubtParts() {
 	}
 }
 
-// doubtSame: in "1,204 against 1,204" of one cell, or "from 980 to 980", one of the
-// two is wrong.
+// doubtSame: in "1,204 against 1,204" of one cell, or "from 980 to 980", one of the two is wrong.
 func (r *resolver) doubtSame() {
 	for k := 0; k+1 < len(r.numerals); k++ {
 		a, b := r.found[k], r.found[k+1]
@@ -150,8 +149,8 @@ func (r *resolver) tellsColumn(n *numeral, c *candidate) bool {
 	return false
 }
 
-// doubtDates takes back the footnote of a date when the figure beside it is that
-// of another date: one of the two is wrong, and nothing says which.
+// doubtDates takes back the footnote of a date when the figure beside it is that of another date: one of the two is
+// wrong, and nothing says which.
 func (r *resolver) doubtDates() {
 	for k := range r.numerals {
 		n := &r.numerals[k]

@@ -40,8 +40,8 @@ func (r *resolver) shareOf(k int) *candidate {
 	return nil
 }
 
-// shareBeside: in "77,963 outstanding, or 12 % of receivables" the percentage is what
-// the cell before it is of its column.
+// shareBeside: in "77,963 outstanding, or 12 % of receivables" the percentage is what the cell before it is of its
+// column.
 func (r *resolver) shareBeside(k int) *candidate {
 	n := &r.numerals[k]
 	if k == 0 || !n.percent || r.prose.low(n.to) != "of" || r.numeralBetween(n.to, min(n.to+4, len(r.prose.tokens))) {
@@ -72,8 +72,8 @@ func (r *resolver) shareBeside(k int) *candidate {
 	}
 }
 
-// parallel: the other percentages of the sentence are cells, or ratios of two
-// columns, so that this one is no share of a column: "25 % for A, 15 % for B".
+// parallel: the other percentages of the sentence are cells, or ratios of two columns, so that this one is no share of
+// a column: "25 % for A, 15 % for B".
 func (r *resolver) parallel(k int) bool {
 	s := r.prose.tokens[r.numerals[k].from].sentence
 	same, other := 0, 0
@@ -92,8 +92,7 @@ func (r *resolver) parallel(k int) bool {
 	return same > 1 && other == 0 || same == 1 && other == 0 && r.listedPercent(k)
 }
 
-// listedPercent: the percentage before this one is of the same list: only a label
-// and small words stand between.
+// listedPercent: the percentage before this one is of the same list: only a label and small words stand between.
 func (r *resolver) listedPercent(k int) bool {
 	if k == 0 || !r.numerals[k-1].percent {
 		return false
@@ -172,8 +171,8 @@ func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
 	return nil
 }
 
-// denominators are the columns named right after "per", and those of which one is
-// spoken of: "a session in Dresden draws 36 kWh".
+// denominators are the columns named right after "per", and those of which one is spoken of: "a session in Dresden
+// draws 36 kWh".
 func (r *resolver) denominators(n *numeral) map[int][]int {
 	out := map[int][]int{}
 	for _, m := range append(r.headerColumns(n), r.nearColumns(n)...) {
@@ -229,8 +228,8 @@ func (r *resolver) oneOf(n *numeral, m *columnMention) bool {
 	return false
 }
 
-// again tries the ratio of columns that the answer has used for another row:
-// after "630 of 840 finished (75 %)", "Ethics is at 90 %".
+// again tries the ratio of columns that the answer has used for another row: after "630 of 840 finished (75 %)",
+// "Ethics is at 90 %".
 func (r *resolver) again(k int) *candidate {
 	n := &r.numerals[k]
 	if !n.percent && (!n.currency || n.sig < 3) && !n.fractional() || r.says(n, diffCues) && !r.isLevel(n) {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Sides: which of two figures of one thing a numeral is, the earlier or the later
-// one. Columns have sides (litres_2023 and litres_2024, prev_streams and streams,
-// budget and actual), results of one query for two years have, and the words
+// Sides: which of two figures of one thing a numeral is, the earlier or the later one. Columns have sides (litres_2023
+// and litres_2024, prev_streams and streams, budget and actual), results of one query for two years have, and the words
 // around a number say which is meant: "from A to B", "B instead of A", "B, up 7 %".
 
 var (
@@ -22,8 +21,8 @@ var (
 	riseWords    = set("up down")
 )
 
-// columnAge places revenue_2023 before revenue_2024, and last_year before
-// this_year; base is the name without the time. An age of 0 is no time at all.
+// columnAge places revenue_2023 before revenue_2024, and last_year before this_year; base is the name without the time.
+// An age of 0 is no time at all.
 func columnAge(name []string) (age int, base string) {
 	for _, w := range name {
 		switch y, ok := digits(w); {
@@ -44,8 +43,7 @@ func columnAge(name []string) (age int, base string) {
 	return age, base
 }
 
-// order compares two columns of a table in time: -1 when x is the earlier, 0 when
-// they are not of one thing.
+// order compares two columns of a table in time: -1 when x is the earlier, 0 when they are not of one thing.
 func (t *table) order(x, y int) int {
 	if x == y || t.cols[x].role != roleNumber || t.cols[y].role != roleNumber {
 		return 0
@@ -69,8 +67,8 @@ func (t *table) order(x, y int) int {
 	return 1
 }
 
-// sameMeasure: a column named only by its time and unit (vorjahr_kwh) is of the
-// other one's measure when nothing else has that unit.
+// sameMeasure: a column named only by its time and unit (vorjahr_kwh) is of the other one's measure when nothing else
+// has that unit.
 func (t *table) sameMeasure(x, y int) bool {
 	if t.cols[x].age != 0 && t.cols[y].age != 0 {
 		return false
@@ -96,9 +94,9 @@ func (t *table) sameMeasure(x, y int) bool {
 	return same == 2
 }
 
-// tableTime is the period a result is of by the literals of its statement, as year ×
-// 100 + month; the month is 0 when they are of a whole year, all is 0 when there are
-// none or of several years. Two literals a month apart are the two ends of the first.
+// tableTime is the period a result is of by the literals of its statement, as year × 100 + month; the month is 0 when
+// they are of a whole year, all is 0 when there are none or of several years. Two literals a month apart are the two
+// ends of the first.
 func (r *resolver) tableTime(t int) int {
 	at, one := 0, false
 	for _, e := range r.echoes {
@@ -143,8 +141,8 @@ func (r *resolver) likeTables(t int) []int {
 	return r.like[t]
 }
 
-// ofPeriod keeps the bindings whose result is of the period said over or beside the
-// numeral, where results of one query for several periods are at hand.
+// ofPeriod keeps the bindings whose result is of the period said over or beside the numeral, where results of one query
+// for several periods are at hand.
 func (r *resolver) ofPeriod(n *numeral, bs []binding) []binding {
 	if len(bs) < 2 {
 		return bs
@@ -152,8 +150,7 @@ func (r *resolver) ofPeriod(n *numeral, bs []binding) []binding {
 	return slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { return r.ofOther(n, b.table) })
 }
 
-// ofOther: the words say another period than a result is of, of which there is a
-// result like it.
+// ofOther: the words say another period than a result is of, of which there is a result like it.
 func (r *resolver) ofOther(n *numeral, t int) bool {
 	like := r.likeTables(t)
 	if len(like) == 0 {
@@ -164,14 +161,13 @@ func (r *resolver) ofOther(n *numeral, t int) bool {
 		slices.ContainsFunc(like, func(u int) bool { return isOf(r.tableTime(u), said) })
 }
 
-// isOf says whether a period is the one said, as far as that goes.
+// isOf reports whether a period is the one said, as far as that goes.
 func isOf(at, said int) bool {
 	return (said/100 == 0 || said/100 == at/100) && (said%100 == 0 || said%100 == at%100)
 }
 
-// periodOf is the period in the header over a numeral or in the first cell of its
-// row, or the one in its clause: right behind it ("583 in August"), else the last one
-// before, else the next one. 0 is none.
+// periodOf is the period in the header over a numeral or in the first cell of its row, or the one in its clause: right
+// behind it ("583 in August"), else the last one before, else the next one. 0 is none.
 func (r *resolver) periodOf(n *numeral) int {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -226,8 +222,8 @@ func (r *resolver) periodAt(i int) int {
 	return 0
 }
 
-// side is -1 when the words say that a numeral is the earlier of two figures, +1
-// for the later one, 0 when they do not say.
+// side is -1 when the words say that a numeral is the earlier of two figures, +1 for the later one, 0 when they do not
+// say.
 func (r *resolver) side(k int) int {
 	n := &r.numerals[k]
 	if s := r.ownSide(n); s != 0 {
@@ -335,9 +331,8 @@ func (r *resolver) risesAfter(n *numeral) bool {
 	return false
 }
 
-// superseded: "grew to 2,400" is not about revenue_2023 when there is a
-// revenue_2024, "from 2,880" not about the later of the two, and "27 instead of 32"
-// not about the result of the year before.
+// superseded: "grew to 2,400" is not about revenue_2023 when there is a revenue_2024, "from 2,880" not about the later
+// of the two, and "27 instead of 32" not about the result of the year before.
 func (r *resolver) superseded(k, t, ci int) bool {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
@@ -371,8 +366,8 @@ func (r *resolver) superseded(k, t, ci int) bool {
 	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.saysPast(n, t, tab.cols[ci].age)
 }
 
-// saysPast: the sentence has a word of time other than the year of the whole result,
-// or the year a column is of; without one, a figure is of the present.
+// saysPast: the sentence has a word of time other than the year of the whole result, or the year a column is of;
+// without one, a figure is of the present.
 func (r *resolver) saysPast(n *numeral, t, age int) bool {
 	p := r.prose
 	if age > 0 && age < 3 && !r.inTable(n) {
@@ -402,8 +397,8 @@ func (r *resolver) saysPast(n *numeral, t, age int) bool {
 
 var pastWords = set("vs versus against compared ago since between respectively")
 
-// tellsApart: the words beside the numeral name one of two columns and not the
-// other, so that they and not the order of the figures decide.
+// tellsApart: the words beside the numeral name one of two columns and not the other, so that they and not the order of
+// the figures decide.
 func (r *resolver) tellsApart(n *numeral, t, x, y int) bool {
 	for _, m := range r.nearColumns(n) {
 		if r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause || m.to < n.from-8 || m.from > n.to+5 ||
@@ -418,8 +413,8 @@ func (r *resolver) tellsApart(n *numeral, t, x, y int) bool {
 	return false
 }
 
-// outdated drops the columns that have a later one, unless the sentence names them:
-// what is said without a time is said of the present.
+// outdated drops the columns that have a later one, unless the sentence names them: what is said without a time is said
+// of the present.
 func (r *resolver) outdated(n *numeral, t int, cols []int) []int {
 	tab := &r.tables[t]
 	return slices.DeleteFunc(slices.Clone(cols), func(x int) bool {

@@ -2,8 +2,7 @@ package cite
 
 import "sort"
 
-// Spans: "from May to August", "(Monday to Thursday)" are the rows of a series from
-// one label to the other.
+// Spans: "from May to August", "(Monday to Thursday)" are the rows of a series from one label to the other.
 
 var (
 	spanLinks = set("to through until till – - bis a até")
@@ -11,8 +10,7 @@ var (
 	weekNames = set("weekday wochentag day dow tag")
 )
 
-// span is the rows from one label to another, when m is either of them; nil when it
-// is neither.
+// span is the rows from one label to another, when m is either of them; nil when it is neither.
 func (r *resolver) span(m *mention, d dim) []int32 {
 	ms := r.bySentence[r.prose.tokens[m.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= m.from })

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Formulas over figures that the sentence has already given, whether they are
-// cells or sums: "76 of 527 left, 14.4 %", "from 2.22 to 2.31 million, up 4 %".
+// This file finds formulas over figures that the sentence states itself, which may be cells or sums: "76 of 527 left,
+// 14.4 %", "from 2.22 to 2.31 million, up 4 %".
 
-// claim is a figure of the sentence that has been resolved.
+// claim is a resolved figure of the sentence.
 type claim struct {
 	k   int // numeral
 	c   *candidate
 	val *big.Rat
 }
 
-// claims are the resolved figures of a numeral's sentence, nearest first; with
-// back, of the sentences before it too.
+// claims returns the resolved figures of a numeral's sentence and of the back sentences before it, nearest first.
 func (r *resolver) claims(k, back int) []claim {
 	p := r.prose
 	s := p.tokens[r.numerals[k].from].sentence
@@ -41,20 +40,20 @@ func (r *resolver) claims(k, back int) []claim {
 	return out
 }
 
-// figure: the candidate is an amount, not a rank, a repetition or a label.
+// figure reports whether the candidate is an amount rather than a rank, a repetition or a label.
 func (r *resolver) figure(c *candidate) bool {
 	if c.formula == "" {
 		col := &r.tables[c.table].cols[c.col]
 		return col.role == roleNumber && !(col.key && col.integerID())
 	}
 	if strings.Contains(c.formula, " - ") {
-		return false // a difference is not gone on from
+		return false // do not derive further figures from a difference
 	}
 	return strings.Contains(c.formula, "[") || strings.HasPrefix(c.formula, "sum(") ||
 		strings.HasPrefix(c.formula, "count(") || strings.HasPrefix(c.formula, "avg(")
 }
 
-// term writes a claim as a part of a formula.
+// term returns a claim as part of a formula.
 func (r *resolver) term(c *candidate) string {
 	switch {
 	case c.formula == "":
@@ -65,8 +64,8 @@ func (r *resolver) term(c *candidate) string {
 	return c.formula
 }
 
-// told tries the operations that the words ask for on two figures of the sentence,
-// one of which at least is no plain cell or of another row and column.
+// told tries the operations that the words suggest on two figures of the sentence, at least one of which is not a plain
+// cell, or is in another row and column.
 func (r *resolver) told(k int) *candidate {
 	n := &r.numerals[k]
 	if n.points {
@@ -99,8 +98,8 @@ func (r *resolver) told(k int) *candidate {
 	return nil
 }
 
-// ofNext: in "535,000 m³, a quarter of the 2.14 million m³ supplied" the whole is
-// the number that follows; only is true when that number is known.
+// ofNext handles "535,000 m³, a quarter of the 2.14 million m³ supplied", where the whole is the following number. only
+// is true if that number is known.
 func (r *resolver) ofNext(k int) (c *candidate, only bool) {
 	n := &r.numerals[k]
 	if !n.percent || k+1 >= len(r.numerals) || !r.hasPart(n) {
@@ -132,8 +131,8 @@ func (r *resolver) ofNext(k int) (c *candidate, only bool) {
 	return nil, r.partOf(&r.numerals[k+1])
 }
 
-// ofBefore: in "512 of 640 hours spent (80 %)" the percentage is of the two, also
-// when a cell beside them is 80.
+// ofBefore handles "512 of 640 hours spent (80 %)": the percentage follows from the two numbers, even if a neighbouring
+// cell is 80.
 func (r *resolver) ofBefore(k int) *candidate {
 	n := &r.numerals[k]
 	if !n.percent || k < 2 || r.prose.low(n.from-1) != "(" || !r.partOf(&r.numerals[k-1]) {
@@ -159,7 +158,7 @@ func (r *resolver) ofBefore(k int) *candidate {
 	return nil
 }
 
-// ofWhich: "91,980, of which Sevilla 52 %" is a part of the figure before.
+// ofWhich handles "91,980, of which Sevilla 52 %": a share of the preceding figure.
 func (r *resolver) ofWhich(k int) (c *candidate, only bool) {
 	n := &r.numerals[k]
 	if !n.percent {
@@ -197,8 +196,8 @@ func (r *resolver) ofWhich(k int) (c *candidate, only bool) {
 	return nil, false
 }
 
-// isRatioColumn: a found cell is of a column that is the ratio of the two others in
-// every row (occupancy, of occupied and beds).
+// isRatioColumn reports whether a matching cell belongs to a column that is the ratio of the two others in every row,
+// such as occupancy with occupied and beds.
 func (r *resolver) isRatioColumn(c, a, b *candidate) bool {
 	if c == nil || c.formula != "" || c.table != a.table || c.table != b.table {
 		return false
@@ -222,7 +221,7 @@ func (r *resolver) isRatioColumn(c, a, b *candidate) bool {
 
 func (c *candidate) ref() cellRef { return cellRef{c.table, c.row, c.col} }
 
-// pairedCells: two cells of one row or one column are for pairwise.
+// pairedCells reports whether both claims are cells of one row or column, which pairwise handles.
 func (r *resolver) pairedCells(x, y claim) bool {
 	a, b := x.c, y.c
 	if a.formula != "" || b.formula != "" || a.table != b.table {
@@ -231,7 +230,7 @@ func (r *resolver) pairedCells(x, y claim) bool {
 	return a.row == b.row || a.col == b.col || !r.fromTo(x.k, y.k)
 }
 
-// fromTo: "from 8.4 M at the start to 11.35 M at the end".
+// fromTo recognises "from 8.4 M at the start to 11.35 M at the end".
 func (r *resolver) fromTo(j, k int) bool {
 	if j > k {
 		j, k = k, j
@@ -241,8 +240,7 @@ func (r *resolver) fromTo(j, k int) bool {
 	return v == "from" && (w == "to" || reachWords[w])
 }
 
-// fromToChange: a change right behind "from 98,300 to 171,600" is that of the two,
-// and of nothing else.
+// fromToChange resolves a change directly after "from 98,300 to 171,600" only as the change between these two.
 func (r *resolver) fromToChange(k int) (*candidate, bool) {
 	n := &r.numerals[k]
 	p := r.prose
@@ -273,8 +271,7 @@ func (r *resolver) fromToChange(k int) (*candidate, bool) {
 	return nil, n.sign != 0 || r.isChange(n)
 }
 
-// combine puts two claims through an operation: the later or smaller over the
-// other, as the words allow.
+// combine applies an operation to two claims. The words decide whether the later or the smaller one comes first.
 func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
 	n := &r.numerals[k]
 	if x.k > y.k {
@@ -306,8 +303,7 @@ func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
 	return c
 }
 
-// fitsMeasured is fitsValue for a difference of two amounts in one unit, or an
-// amount in thousands by pieces.
+// fitsMeasured is fitsValue for a difference of two amounts in one unit, or an amount in thousands by pieces.
 func (n *numeral) fitsMeasured(v *big.Rat, op operation, x, y *candidate) (float64, bool) {
 	a, b := x.measure, y.measure
 	switch {
@@ -324,13 +320,13 @@ func (n *numeral) fitsMeasured(v *big.Rat, op operation, x, y *candidate) (float
 	return n.fitsValue(v)
 }
 
-// wrongWay: a growth that the words deny.
+// wrongWay reports whether the words contradict the direction of a change.
 func (r *resolver) wrongWay(n *numeral, v *big.Rat) bool {
 	up, down := r.says(n, upCues) || n.sign > 0, r.says(n, downCues) || n.sign < 0
 	return v.Sign() > 0 && (down && !up || n.sign < 0) || v.Sign() < 0 && (up && !down || !down && n.sign >= 0)
 }
 
-// perEach: "60 per ticket", "earns 4.00 a ride".
+// perEach recognises "60 per ticket" and "earns 4.00 a ride".
 func (r *resolver) perEach(n *numeral) bool {
 	if n.subunit() && r.says(n, perCues) {
 		return true // "every dollar brought back 53 cents"
@@ -343,8 +339,8 @@ func (r *resolver) perEach(n *numeral) bool {
 	return r.averaged(n) || len(r.denominators(n)) > 0
 }
 
-// freely tries two columns of the row that the text names without a word that asks
-// for it, where chance is unlikely to make the figure: three digits, few columns.
+// freely tries pairs of columns of the named row without any word that suggests an operation, if a match by chance is
+// unlikely: three digits, few columns.
 func (r *resolver) freely(k int) *candidate {
 	n := &r.numerals[k]
 	if n.times || n.points || r.isRest(n) || !r.strictly(k) || r.measuredByOne(n) && !n.percent && !r.differs(n) {
@@ -384,8 +380,8 @@ func (r *resolver) freely(k int) *candidate {
 	return nil
 }
 
-// ofOneColumn: the text says which column the number is of, or a cell of the row
-// has it, of which the text says something else.
+// ofOneColumn reports whether the text names the column of the number, or a cell of the row has the number but the text
+// says something else about that cell.
 func (r *resolver) ofOneColumn(k int, row dim) bool {
 	if cb := r.columnsOf[k]; cb.strong && len(boundIn(cb, row.table)) == 1 && r.namesNumber(cb, row.table) {
 		return true
@@ -398,13 +394,13 @@ func (r *resolver) ofOneColumn(k int, row dim) bool {
 	return false
 }
 
-// telling: three digits, as they stand.
+// telling reports whether the number has at least three digits as written.
 func (n *numeral) telling() bool {
 	return n.sig >= 3 ||
 		n.hedge == exactly && !n.scaled && !n.word && !n.percent && n.readings[0].val.Cmp(ratHundred) >= 0
 }
 
-// measuredByOne: the noun behind the number is the name of one column.
+// measuredByOne reports whether the noun after the number names exactly one column.
 func (r *resolver) measuredByOne(n *numeral) bool {
 	for _, m := range r.nearColumns(n) {
 		if m.from >= n.to && r.unitOf(n, m) && len(m.cols) == 1 {
@@ -414,13 +410,13 @@ func (r *resolver) measuredByOne(n *numeral) bool {
 	return false
 }
 
-// comparableColumns: two columns whose difference or share means something.
+// comparableColumns reports whether the difference or ratio of two columns is meaningful.
 func (r *resolver) comparableColumns(t, x, y int) bool {
 	a, b := &r.tables[t].cols[x], &r.tables[t].cols[y]
 	return a.integer == b.integer && a.unit.dimension == b.unit.dimension && a.scale == b.scale
 }
 
-// isChange: the percentage is said to be how much something has changed.
+// isChange reports whether the text presents the percentage as a change.
 func (r *resolver) isChange(n *numeral) bool {
 	w, before := r.wordBefore(n)
 	return n.sign > 0 || r.changedBy(n) || r.comparedWith(n) || w == "of" && changeNouns[before] ||

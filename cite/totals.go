@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Shares, growth and amounts per piece of whole columns: "378,275 (59 %) is not
-// due yet", "spent 165,050 to win 2,754 customers, 59.93 each".
+// Shares, growth and amounts per piece of whole columns: "378,275 (59 %) is not due yet", "spent 165,050 to win 2,754
+// customers, 59.93 each".
 
-// ofTotals puts the sums of two columns of one result through what the words ask
-// for. The text must name both columns, or one when the figure has three digits.
+// ofTotals puts the sums of two columns of one result through what the words ask for. The text must name both columns,
+// or one when the figure has three digits.
 func (r *resolver) ofTotals(k int) *candidate {
 	n := &r.numerals[k]
 	op := ratioOp
@@ -91,8 +91,7 @@ func (r *resolver) ofOneRow(k int) bool {
 	})
 }
 
-// spokenColumns are the numeric columns that the sentence or the one before it
-// names, or has given the total of.
+// spokenColumns are the numeric columns that the sentence or the one before it names, or has given the total of.
 func (r *resolver) spokenColumns(k, t int) []int {
 	p := r.prose
 	n := &r.numerals[k]
@@ -132,8 +131,7 @@ func (r *resolver) spokenColumns(k, t int) []int {
 	return cols
 }
 
-// across adds up the columns of a row that are the periods of one thing: "over the
-// year that adds up to 85,320".
+// across adds up the columns of a row that are the periods of one thing: "over the year that adds up to 85,320".
 func (r *resolver) across(k int) *candidate {
 	n := &r.numerals[k]
 	if n.percent || n.points || n.times || n.sig < 3 || !r.saysSentence(n, totalCues) {

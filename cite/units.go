@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Units of measure: those a column's name ends in, and those that stand behind a
-// number. "6.2 seconds" is the 6210 of p95_ms and cannot be the 6.2 of score.
+// Units of measure: those a column's name ends in, and those that stand behind a number. "6.2 seconds" is the 6210 of
+// p95_ms and cannot be the 6.2 of score.
 
-// unit is a measure of some dimension; factor is what one of it is worth in the
-// dimension's base. The zero unit is none. The thousands of teur are the column's scale.
+// unit is a measure of some dimension; factor is what one of it is worth in the dimension's base. The zero unit is
+// none. The thousands of teur are the column's scale.
 type unit struct {
 	dimension string
 	factor    *big.Rat
@@ -54,8 +54,8 @@ func unitNamed(w string) unit {
 	return unit{}
 }
 
-// columnUnit is the unit a column's name says; the letters of short ones must be
-// at its end, a year or the like apart. A rate ("price_per_kwh") has none.
+// columnUnit is the unit a column's name says; the letters of short ones must be at its end, a year or the like apart.
+// A rate ("price_per_kwh") has none.
 func columnUnit(name string) unit {
 	words := splitName(name)
 	out := unit{}
@@ -102,8 +102,8 @@ func (p *prose) unitBehind(n *numeral) {
 	}
 }
 
-// conversion is what a value of unit u is multiplied by to be said in the unit of
-// the numeral; nil when they are of one size, or of different kinds.
+// conversion is what a value of unit u is multiplied by to be said in the unit of the numeral; nil when they are of one
+// size, or of different kinds.
 func (n *numeral) conversion(u unit) *big.Rat { return convert(u, n.unit) }
 
 func convert(u, to unit) *big.Rat {
@@ -133,8 +133,8 @@ func measuredIn(c *candidate, dimension string) bool {
 	return c.measure != nil && c.measure.unit.dimension == dimension
 }
 
-// inItsUnit writes the conversion of a rate into its formula, so that what comes out is
-// what the text says: minutes by pieces over 60 are hours each.
+// inItsUnit writes the conversion of a rate into its formula, so that what comes out is what the text says: minutes by
+// pieces over 60 are hours each.
 func (n *numeral) inItsUnit(c *candidate, v *big.Rat, x, y *column) {
 	f := n.rateConversion(x.unit)
 	switch {

@@ -17,16 +17,13 @@ type Problem struct {
 	Reason string        `json:"reason"`
 }
 
-// Verify checks given footnotes again, without looking for better ones: the
-// offsets are those of a numeral, the cell is there or the formula can be
-// evaluated, and its value, rounded as the text is, is what the text says. The
-// words around the numeral are not judged. A formula "question" is taken on
-// trust, for the question is not here.
+// Verify checks given footnotes again, without looking for better ones: the offsets are those of a numeral, the cell is
+// there or the formula can be evaluated, and its value, rounded as the text is, is what the text says. The words around
+// the numeral are not judged. A formula "question" is taken on trust, for the question is not here.
 //
-// Formulas are cells r1[0].revenue, columns r1.revenue within sum, avg, min, max,
-// count, count(distinct …), count(column > 5), sum over rows sum(r1[0,2].revenue),
-// rank(cell), row(r1[0]), top(r1, 3), days(cell, cell), a comparison of a cell
-// with a number, and + - * / between them.
+// Formulas are cells r1[0].revenue, columns r1.revenue within sum, avg, min, max, count, count(distinct …),
+// count(column > 5), sum over rows sum(r1[0,2].revenue), rank(cell), row(r1[0]), top(r1, 3), days(cell, cell), a
+// comparison of a cell with a number, and + - * / between them.
 func Verify(text string, cites []footnote.Cite, results []Table) []Problem {
 	v := &verifier{prose: parse(clip(text)), tables: map[string]*table{}}
 	found, _ := scanNumerals(v.prose)
@@ -83,7 +80,7 @@ func (v *verifier) check(text string, c footnote.Cite) string {
 	return v.checkCell(n, c, t, ci)
 }
 
-// boundary says whether a numeral can begin here; broken UTF-8 may follow one.
+// boundary reports whether a numeral can begin here; broken UTF-8 may follow one.
 func boundary(s string, i int) bool { return utf8.RuneStart(s[i]) }
 
 // parseAlone reads the numeral of a footnote whose bounds are not the scanner's.
@@ -234,8 +231,8 @@ func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
 	return "the SQL has no such literal"
 }
 
-// evaluator computes a formula. It is a small recursive descent with bounds on
-// depth and length; it never looks outside the given tables.
+// evaluator computes a formula. It is a small recursive descent with bounds on depth and length; it never looks outside
+// the given tables.
 type evaluator struct {
 	tables   map[string]*table
 	in       string
@@ -586,8 +583,7 @@ func (e *evaluator) beginsName() bool {
 	return unicode.IsLetter(c)
 }
 
-// rank is the 1-based place of a cell in its column, the largest first unless
-// "ascending" is said.
+// rank is the 1-based place of a cell in its column, the largest first unless "ascending" is said.
 func (e *evaluator) rank(p path) (*big.Rat, error) {
 	if len(p.rows) != 1 || p.col < 0 {
 		return nil, fmt.Errorf("rank needs one cell")

@@ -2,8 +2,8 @@ package cite
 
 import "strings"
 
-// The word lists are data: small, lower case, English first, with the German and
-// Portuguese (and a few French and Spanish) words that answers use.
+// The word lists are data: small, lower case, English first, with the German and Portuguese (and a few French and
+// Spanish) words that answers use.
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -13,9 +13,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// A sieve tells most words that are not in a set at a glance: by their first two bytes
-// and their length. Looking each word of a text up in several tables costs more than all
-// else that is done with it.
+// A sieve tells most words that are not in a set at a glance: by their first two bytes and their length. Looking each
+// word of a text up in several tables costs more than all else that is done with it.
 type sieve [1 << 10]uint32
 
 func (s *sieve) add(w string) { s[s.place(w)] |= 1 << min(len(w), 31) }
@@ -95,8 +94,7 @@ var months = map[string]int{
 	"setembro": 9, "outubro": 10, "novembro": 11, "dezembro": 12,
 }
 
-// smallMonths are written with a small letter where they are at home, and mean
-// nothing else.
+// smallMonths are written with a small letter where they are at home, and mean nothing else.
 var smallMonths = set("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro")
 
 var weekdays = map[string]int{
@@ -190,8 +188,7 @@ var expansions = map[string]string{
 	"temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
 }
 
-// percentNames make a column one of percents or ratios; ratioNames do unless its
-// numbers are whole.
+// percentNames make a column one of percents or ratios; ratioNames do unless its numbers are whole.
 var (
 	percentNames = set("percent pct percentage percentagem porcentagem porcentaje pourcentage prozent anteil quote " +
 		"taxa rate ratio share pctg coverage occupancy utilization utilisation completion retention")
@@ -221,8 +218,8 @@ var endings = []string{
 	"ed", "er", "al", "s", "e", "y",
 }
 
-// root cuts a word to what its relatives share: cancelled and cancellations,
-// occupied and occupancy. It gives nothing for short words.
+// root cuts a word to what its relatives share: cancelled and cancellations, occupied and occupancy. It gives nothing
+// for short words.
 func root(w string) string {
 	if len(w) < 4 || len(w) > 30 || generic[w] {
 		return ""
@@ -244,8 +241,7 @@ func root(w string) string {
 	return w
 }
 
-// synonyms are words for the same measure; a column is found by them when its own
-// words are not there.
+// synonyms are words for the same measure; a column is found by them when its own words are not there.
 var synonyms = groupOf(
 	"profit ebit earning income result loss deficit",
 	"revenue sale turnover umsatz proceed",
