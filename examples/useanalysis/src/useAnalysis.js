@@ -7,7 +7,7 @@ const start = { state: 'idle', thinking: '', steps: [], result: null, error: nul
 
 /**
  * @param {object} options
- * @param {string} [options.url] of the door
+ * @param {string} [options.url] of the endpoint
  * @param {() => object} options.schema `{tables: [{name, rows, columns: [{name, type}]}]}`
  * @param {Record<string, (input, context) => Promise<Whole>>} options.tools by name. The
  *   context has `step`, and `steps`: the whole results so far. Whole is
