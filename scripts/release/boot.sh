@@ -94,6 +94,6 @@ case ${ACCEL:-tcg}-$arch in
 esac
 timeout 3600 "${machine[@]}" -m 2048 -smp 2 -nic none -nographic -no-reboot -kernel "$kernel" \
   -initrd "$(echo "$root"/boot/initrd.img-*)" -append "root=LABEL=root rw console=$console quiet" \
-  -drive "file=$work/disk,format=raw,if=virtio" </dev/null | tr -d '\r' | tee "$work/console"
+  -drive "file=$work/disk,format=raw,if=virtio" </dev/null | sed -u 's|\r||g' | tee "$work/console"
 must grep -q '^TRIAL ENDED WITH 0$' "$work/console"
 step "everything held"
