@@ -21,7 +21,9 @@ cat >"$root/usr/local/sbin/trial" <<'END'
 set -euo pipefail
 ask() {
   curl -fsS --retry 100 --retry-delay 3 --retry-all-errors http://127.0.0.1:8787/readyz >/dev/null
-  answer=$(curl -fsS -m 600 http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \
+  # An emulated machine may be too slow for the limits of a first question.
+  answer=$(curl -fsS -m 600 --retry 5 --retry-all-errors http://127.0.0.1:8787/v1/chat/completions \
+    -H 'content-type: application/json' \
     -d '{"model":"analyst","messages":[{"role":"user","content":"total revenue by region"}]}')
   [[ $answer == *2,540.50* ]] || { echo "that is not the answer: $answer"; return 1; }
   echo "answered: North 2,540.50"
@@ -76,8 +78,9 @@ TimeoutStartSec=infinity
 WantedBy=multi-user.target
 END
 ln -s /etc/systemd/system/trial.service "$root/etc/systemd/system/multi-user.target.wants/trial.service"
-# Nobody logs in.
+# Nobody logs in, and the disk is new.
 ln -s /dev/null "$root/etc/systemd/system/serial-getty@$console.service"
+ln -s /dev/null "$root/etc/systemd/system/e2scrub_reap.service"
 umount "$root/proc"
 mkfs.ext4 -q -d "$root" -L root "$work/disk" 3G
 
@@ -92,7 +95,7 @@ case ${ACCEL:-tcg}-$arch in
   tcg-amd64) machine+=(-accel "tcg,thread=multi" -cpu Nehalem) ;;
   tcg-arm64) machine+=(-accel "tcg,thread=multi" -cpu cortex-a72) ;;
 esac
-timeout 3600 "${machine[@]}" -m 2048 -smp 2 -nic none -nographic -no-reboot -kernel "$kernel" \
+timeout 3600 "${machine[@]}" -m 2048 -smp 2 -nic none -vga none -nographic -no-reboot -kernel "$kernel" \
   -initrd "$(echo "$root"/boot/initrd.img-*)" -append "root=LABEL=root rw console=$console quiet" \
   -drive "file=$work/disk,format=raw,if=virtio" </dev/null | sed -u 's|\r||g' | tee "$work/console"
 must grep -q '^TRIAL ENDED WITH 0$' "$work/console"
