@@ -147,10 +147,10 @@ func TestSourceNamedLikeATable(t *testing.T) {
 	}
 }
 
-// TestTypedSQLIsAskedWhereItCanRun checks that typed SQL is about the source that can run it, whatever words stand in
+// TestTypedSQLRunsWhereItCan checks that typed SQL is about the source that can run it, whatever words stand in
 // it,
 // and that the user is asked where several can.
-func TestTypedSQLIsAskedWhereItCanRun(t *testing.T) {
+func TestTypedSQLRunsWhereItCan(t *testing.T) {
 	c := catalog{}
 	uploaded(t, c, "crm", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER)`,
 		`INSERT INTO sales VALUES ('X', 1, 5)`)
@@ -192,8 +192,8 @@ func TestTypedSQLIsAskedWhereItCanRun(t *testing.T) {
 	}
 }
 
-// TestWhatNoSourceExplains checks that a decline says where was looked.
-func TestWhatNoSourceExplains(t *testing.T) {
+// TestQuestionsThatNoSourceExplains checks that a decline says where was looked.
+func TestQuestionsThatNoSourceExplains(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
 	s := newTalk(t, c, p, "shop", "sales", "visits", "gone").ask("average temperature by planet")
@@ -215,9 +215,9 @@ func TestWhatNoSourceExplains(t *testing.T) {
 	}
 }
 
-// TestTheSourceThatWasChosen checks that the reply to the question back is understood, and
+// TestChosenSource checks that the reply to the question back is understood, and
 // that what follows stays there until it names another.
-func TestTheSourceThatWasChosen(t *testing.T) {
+func TestChosenSource(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, reply := range []string{"sales", "sales.csv", "in sales please", "Use the file sales"} {
@@ -264,9 +264,9 @@ func TestATableIsCountedByItsName(t *testing.T) {
 	}
 }
 
-// TestRepliesThatPickByPlace checks that a reply to the question back may count the options, and that one for
+// TestRepliesThatPickByPosition checks that a reply to the question back may count the options, and that one for
 // several of them is answered with what is possible.
-func TestRepliesThatPickByPlace(t *testing.T) {
+func TestRepliesThatPickByPosition(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for reply, source := range map[string]string{
@@ -298,9 +298,9 @@ func TestRepliesThatPickByPlace(t *testing.T) {
 	}
 }
 
-// TestOnlyAFollowUpStays checks that what refers to the answer before stays with its source, and that a complete
-// question which other sources can answer as well is asked back.
-func TestOnlyAFollowUpStays(t *testing.T) {
+// TestOnlyFollowUpsKeepTheirSource checks that what refers to the answer before stays with its source, and that a
+// complete question which other sources can answer as well is asked back.
+func TestOnlyFollowUpsKeepTheirSource(t *testing.T) {
 	c := beside(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ question, source string }{
@@ -334,9 +334,9 @@ func TestOnlyAFollowUpStays(t *testing.T) {
 	}
 }
 
-// TestANameThatIsAValueToo checks that “in North” is the source or the value, whichever can be computed, and that the
-// user is asked where both can.
-func TestANameThatIsAValueToo(t *testing.T) {
+// TestSourceNameThatIsAlsoAValue checks that “in North” is the source or the value, whichever can be computed, and
+// that the user is asked where both can.
+func TestSourceNameThatIsAlsoAValue(t *testing.T) {
 	c := catalog{}
 	uploaded(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`,
 		`INSERT INTO north VALUES ('Lamp', 5), ('Desk', 7)`)
@@ -371,8 +371,8 @@ func TestANameThatIsAValueToo(t *testing.T) {
 	}
 }
 
-// TestASourceCalledAsATable checks that a word which happens to be the name of a source does not choose it.
-func TestASourceCalledAsATable(t *testing.T) {
+// TestSourceAndTableOfOneName checks that a word which happens to be the name of a source does not choose it.
+func TestSourceAndTableOfOneName(t *testing.T) {
 	c := shop(t)
 	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`,
 		`INSERT INTO customers VALUES ('Ann', 'Graz')`)
@@ -459,9 +459,9 @@ func (a answering) Call(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Output{Content: a.says}, nil
 }
 
-// TestTheQuestionBackIsAskedWithATool checks that ask_user is called where it is offered,
+// TestSourceIsAskedForWithATool checks that ask_user is called where it is offered,
 // with the sources to choose from, and that its answer counts.
-func TestTheQuestionBackIsAskedWithATool(t *testing.T) {
+func TestSourceIsAskedForWithATool(t *testing.T) {
 	c := beside(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")
 	k.tools = append(k.tools, ask.New())

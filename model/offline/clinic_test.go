@@ -96,7 +96,7 @@ func TestRankedWithoutTheirTable(t *testing.T) {
 	sameAs(t, c, "clinic", "SELECT 100.0 * SUM(reason = 'dental') / COUNT(*) FROM visits", "share of dental")
 }
 
-func TestExpensesAreNoRevenue(t *testing.T) {
+func TestExpensesAreNotRevenue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reisekosten.db")
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {

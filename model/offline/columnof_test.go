@@ -11,7 +11,7 @@ import (
 
 // A column that is named by a part of its table's name is grouped by like any other, and what
 // a question wants to be split by is never passed over.
-func TestAColumnOfItsTablesName(t *testing.T) {
+func TestColumnNamedLikeItsTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "workshop.db")
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestBestSelling(t *testing.T) {
 }
 
 // A question that is whole by itself does not go on from the one before it.
-func TestWholeQuestionsStartAnew(t *testing.T) {
+func TestCompleteQuestionsAreNotFollowUps(t *testing.T) {
 	c := shop(t)
 	top := "SELECT c.name, " + sales + lines + "GROUP BY c.id ORDER BY 2 DESC LIMIT 5"
 	sameAs(t, c, "shop", top, "Revenue by month", "Top five customers by revenue")
@@ -116,7 +116,7 @@ func twice(t *testing.T) catalog {
 }
 
 // A column that a number is compared with is not also what is added up.
-func TestComparedColumnsAreNoFigures(t *testing.T) {
+func TestComparedColumnsAreNotFigures(t *testing.T) {
 	c := twice(t)
 	for q, gold := range map[string]string{
 		"rows with umsatz 2 over 2":          "SELECT COUNT(*) FROM twice WHERE umsatz_2 > 2",

@@ -62,7 +62,7 @@ func festival(t testing.TB) catalog {
 	return catalog{"festival": open(t, "festival", path)}
 }
 
-func TestTakingsOfRowsWithoutParents(t *testing.T) {
+func TestRevenueOfRowsWithoutReferences(t *testing.T) {
 	c := festival(t)
 	sameAs(t, c, "festival", "SELECT ticket_type, SUM(price_eur) FROM tickets GROUP BY 1", "ticket revenue by type")
 	sameAs(t, c, "festival",

@@ -7,7 +7,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-func TestFirstTurnCarriesTheBadgeOnce(t *testing.T) {
+func TestBadgeAppearsOnlyInTheFirstAnswer(t *testing.T) {
 	c := shop(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
 	if s := k.ask("How many orders are there?"); !strings.Contains(s.text, "846") ||

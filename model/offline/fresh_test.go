@@ -13,7 +13,7 @@ func club(t *testing.T) catalog {
 		('M3', 'Max', 'Groß', '2001-01-01', '2023-04-01', NULL, 96.5, 'Bonn'), ('M4', 'Kai', 'Lang', '1999-01-01', '2023-09-01', '2024-02-01', 60, 'Hürth')`)
 }
 
-func TestNamesInOnePiece(t *testing.T) {
+func TestCompoundNames(t *testing.T) {
 	c := club(t)
 	for q, gold := range map[string]string{
 		"what is the average annual fee?": "SELECT AVG(Jahresbeitrag) FROM mitglieder",

@@ -257,9 +257,9 @@ func TestWithoutAName(t *testing.T) {
 	}
 }
 
-// TestLocalBlind checks that without cells the planner still runs the query, says that
+// TestLocalWithoutCells checks that without cells the planner still runs the query, says that
 // it was sent none, and does not look for values again.
-func TestLocalBlind(t *testing.T) {
+func TestLocalWithoutCells(t *testing.T) {
 	p := newPage(t, 0)
 	got := p.ask("total amount by region", salesSchema())
 	words := got["answer"].(string)

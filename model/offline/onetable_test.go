@@ -57,7 +57,7 @@ func TestPeopleOfOneTable(t *testing.T) {
 }
 
 // shires has figures of people, none of whom is a row.
-func TestRowsThatAreNoPeople(t *testing.T) {
+func TestRowsThatAreNotPeople(t *testing.T) {
 	c := made(t, "shires", `CREATE TABLE shires (shire TEXT, sex TEXT, population INTEGER)`,
 		`INSERT INTO shires VALUES ('Kent', 'F', 900), ('Kent', 'M', 880), ('Devon', 'F', 600), ('Devon', 'M', 590)`)
 	sameAs(t, c, "shires", "", "how many people live in Kent")

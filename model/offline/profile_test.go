@@ -29,8 +29,8 @@ func (p *personal) Schema(context.Context) (source.Schema, error) {
 	return source.Schema{}, nil
 }
 
-// TestProfilesOfThoseWhoAskInTurns are each made once, and not shared.
-func TestProfilesOfThoseWhoAskInTurns(t *testing.T) {
+// TestProfilesOfAlternatingUsers are each made once, and not shared.
+func TestProfilesOfAlternatingUsers(t *testing.T) {
 	src, c := &personal{}, profiles{m: map[string]*profileEntry{}}
 	ask := func(org string) *profile {
 		t.Helper()

@@ -184,7 +184,7 @@ func TestAnUndeclaredSchema(t *testing.T) {
 
 // A source that is away does not keep the others from answering, and is named: it might have
 // answered, too.
-func TestOneOfSeveralSourcesIsAway(t *testing.T) {
+func TestOneOfSeveralSourcesIsUnavailable(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") ||
@@ -216,7 +216,7 @@ func (l loaded) Schema(ctx context.Context) (source.Schema, error) {
 
 // What was left out of a file or not understood is said once in a conversation, with
 // the first answer over its table.
-func TestWhatALoaderLeftOutIsSaidOnce(t *testing.T) {
+func TestLoaderNotesAppearOnce(t *testing.T) {
 	c := shop(t)
 	c["shop"] = loaded{
 		c["shop"], "read as ; separated, Windows-1252; 2 totals rows left out; a second \"city\" is now called " +

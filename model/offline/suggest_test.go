@@ -24,9 +24,9 @@ func (l *leaving) Query(ctx context.Context, q source.Query, each func([]any) er
 	return l.Source.Query(ctx, q, each)
 }
 
-// TestSuggestionsOfASourceThatWasAway are the ones it would have had: nothing is kept
+// TestSuggestionsAfterAnOutage are the ones it would have had: nothing is kept
 // of a look that it went away from, at whichever statement that was.
-func TestSuggestionsOfASourceThatWasAway(t *testing.T) {
+func TestSuggestionsAfterAnOutage(t *testing.T) {
 	c := shop(t)
 	const enough = 1 << 30
 	src := &leaving{Source: c["shop"], left: enough}
