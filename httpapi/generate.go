@@ -65,7 +65,7 @@ func (g Generate) check(longest int) error {
 		return footnote.Errorf(footnote.InvalidRequest, "A question is about a schema or a source, not both.")
 	case g.Schema == nil:
 		return nil
-	case g.Dialect != "" && g.Dialect != "duckdb":
+	case g.Dialect != "" && g.Dialect != localschema.Dialect:
 		return footnote.Errorf(footnote.InvalidRequest, "For a schema the dialect is duckdb.")
 	}
 	return g.Schema.Check()

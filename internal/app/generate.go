@@ -43,7 +43,7 @@ func (g *generator) GenerateSQL(
 	var spent footnote.Spent
 	if in.Schema != nil {
 		sql, err = g.forSchema(ctx, p, *in.Schema, in.Question, &spent)
-		dialect = "duckdb"
+		dialect = localschema.Dialect
 	} else {
 		sql, dialect, err = g.forSource(ctx, p, in, &spent)
 	}
@@ -114,7 +114,7 @@ func (g *generator) forSchema(
 		}
 		return sql, err
 	}
-	return g.ask(ctx, p, "duckdb", schema.Statements(), question, check, spent)
+	return g.ask(ctx, p, localschema.Dialect, schema.Statements(), question, check, spent)
 }
 
 // ask lets the model write the statement, and adds what that used to spent. When the statement is not accepted, the

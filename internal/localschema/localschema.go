@@ -80,6 +80,9 @@ func plain(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
+// Dialect is the SQL of the engine in the browser.
+const Dialect = "duckdb"
+
 // intro is the first line of a schema's text.
 const intro = "The user's files are these DuckDB tables (names and types; the rows stay in the browser):"
 

@@ -115,4 +115,4 @@ func TestNoAdviceThatIsRefused(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) { sourcetest.Run(t, "duckdb", openShop) }
+func TestContract(t *testing.T) { sourcetest.Run(t, openShop) }

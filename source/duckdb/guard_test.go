@@ -46,7 +46,7 @@ func guardedOpen(t testing.TB, path string, filters map[string]string) (source.S
 }
 
 func TestFilters(t *testing.T) {
-	sourcetest.RunFiltered(t, "duckdb", func(t testing.TB, variant int) source.Source {
+	sourcetest.RunFiltered(t, func(t testing.TB, variant int) source.Source {
 		s, err := guardedOpen(t, tenants(t, variant), sourcetest.Filters)
 		if err != nil {
 			t.Fatal(err)

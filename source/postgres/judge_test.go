@@ -99,7 +99,7 @@ func TestFunctionsOfTheDatabase(t *testing.T) {
 // run a function of the database. Statements that also list the outcome "limited" are refused for other reasons.
 func functionsRefused(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server, listed...)
-	hostile := sourcetest.Statements(t, "postgres", "functions", sourcetest.Refused)
+	hostile := sourcetest.Statements(t, "functions", sourcetest.Refused)
 	for _, st := range hostile {
 		before := s.ran()
 		outcome, _, err := sourcetest.Outcome(t.Context(), s, st.SQL, source.Limits{})
@@ -118,7 +118,7 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 		}
 	}
 	before := s.ran()
-	honest := sourcetest.Statements(t, "postgres", "functions-honest", sourcetest.Executed)
+	honest := sourcetest.Statements(t, "functions-honest", sourcetest.Executed)
 	for _, st := range honest {
 		outcome, rows, err := sourcetest.Outcome(t.Context(), s, st.SQL, source.Limits{})
 		if !st.Allows(outcome) {

@@ -123,7 +123,7 @@ const contents = `SELECT coalesce(string_agg(x, E'\n' ORDER BY x), '') FROM (
 	UNION ALL SELECT 'stamp ' || xmin::text || relname::text FROM pg_class WHERE relname IN ('customers', 'orders')) s(x)`
 
 func TestSource(t *testing.T) {
-	sourcetest.Run(t, "postgres", func(t testing.TB) (source.Source, func() string) {
+	sourcetest.Run(t, func(t testing.TB) (source.Source, func() string) {
 		owner, reader := shop(t)
 		admin := dial(t, owner)
 		src := open(t, reader, Options{Functions: []string{"public.twice"}})
@@ -149,7 +149,7 @@ func TestLayersAlone(t *testing.T) {
 	}
 	before := state()
 	ran := 0
-	for _, st := range sourcetest.Statements(t, "postgres", "hostile", sourcetest.Refused) {
+	for _, st := range sourcetest.Statements(t, "hostile", sourcetest.Refused) {
 		for _, slow := range []string{"pg_sleep", "lo_", "pg_cancel", "stacked", "dblink"} {
 			if strings.Contains(st.SQL, slow) || strings.HasPrefix(st.Name, slow) {
 				st.SQL = ""

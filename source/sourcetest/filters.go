@@ -82,11 +82,11 @@ func FilterSetup(variant int) []string {
 //
 // Everything a statement returns, rows, columns and messages, must be the same for all variants. Then none of it
 // depends on the rows of others.
-func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant int) source.Source) {
+func RunFiltered(t *testing.T, open func(t testing.TB, variant int) source.Source) {
 	sources := []source.Source{open(t, 0), open(t, 1)}
 	ada := footnote.Principal{Org: "acme", User: "ada", Attributes: map[string]string{"regions": "north,south"}}
-	hostile := append(Statements(t, "filters", "common"), Statements(t, "filters", engine)...)
-	honest := Statements(t, "filters", "honest", Executed)
+	hostile := append(statements(t, shared, "testdata/filters/common.sql", nil), Statements(t, "filters")...)
+	honest := statements(t, shared, "testdata/filters/honest.sql", []string{Executed})
 	if len(hostile) < 80 {
 		t.Errorf("there are %d hostile statements only", len(hostile))
 	}

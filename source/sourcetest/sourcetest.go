@@ -20,17 +20,18 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Run runs the suite. Engine names the folder of statements: hostile.sql and honest.sql (see Statement),
-// resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must have the
+// Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and honest.sql (see
+// Statement), resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must have the
 // entries "endless" (a statement that does not end by itself and can be interrupted), "rows" (one that returns
 // 5,000 rows of one integer, 1 to 5,000, in order) and "echo" (one that returns its only argument in one row and
 // column).
 //
 // Open returns a source over the tables created by Setup, with default limits and at least four concurrent queries.
 // Snapshot describes everything outside the engine that a statement might change: the files with their contents, or
-// the tables.
-func Run(t *testing.T, engine string, open func(t testing.TB) (src source.Source, snapshot func() string)) {
-	s := suite{engine: engine, open: open}
+// the tables. BehindView names the tables that the engine reports, too, when a statement reads the view revenue.
+func Run(t *testing.T, open func(t testing.TB) (src source.Source, snapshot func() string), behindView ...string) {
+	s := suite{open: open, behindView: behindView}
+	t.Run("Dialect", s.dialect)
 	t.Run("Statements", s.statements)
 	t.Run("Resources", s.resources)
 	t.Run("Limits", s.limits)
@@ -44,8 +45,8 @@ func Run(t *testing.T, engine string, open func(t testing.TB) (src source.Source
 }
 
 type suite struct {
-	engine string
-	open   func(t testing.TB) (source.Source, func() string)
+	open       func(t testing.TB) (source.Source, func() string)
+	behindView []string
 }
 
 // Outcome runs a statement and returns the name of its outcome. For an error that is not a *source.Error, that is
@@ -66,8 +67,8 @@ func Outcome(ctx context.Context, src source.Source, sql string,
 // twice. Each pass must have the same outcomes, and nothing may have changed.
 func (s suite) statements(t *testing.T) {
 	src, snapshot := s.open(t)
-	hostile := Statements(t, s.engine, "hostile", Refused)
-	honest := Statements(t, s.engine, "honest", Executed)
+	hostile := Statements(t, "hostile", Refused)
+	honest := Statements(t, "honest", Executed)
 	all := append(append([]Statement(nil), hostile...), honest...)
 	before := snapshot()
 	for pass := range 3 {
@@ -127,7 +128,7 @@ func (s suite) resources(t *testing.T) {
 	src, snapshot := s.open(t)
 	before := snapshot()
 	limits := source.Limits{Time: time.Second}
-	for _, st := range Statements(t, s.engine, "resources", Refused, Limited, Failed) {
+	for _, st := range Statements(t, "resources", Refused, Limited, Failed) {
 		begun := time.Now()
 		outcome, _, err := Outcome(t.Context(), src, st.SQL, limits)
 		took := time.Since(begun)
@@ -200,12 +201,12 @@ func ticks(pid int) int {
 
 func (s suite) common(t *testing.T, name string) string {
 	t.Helper()
-	for _, st := range Statements(t, s.engine, "common") {
+	for _, st := range Statements(t, "common") {
 		if st.Name == name {
 			return st.SQL
 		}
 	}
-	t.Fatalf("common.sql of %s has no %q", s.engine, name)
+	t.Fatalf("common.sql has no %q", name)
 	return ""
 }
 

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -12,7 +14,7 @@ import (
 )
 
 //go:embed testdata
-var testdata embed.FS
+var shared embed.FS // the statements for every engine with filters
 
 // The outcomes of a statement.
 const (
@@ -50,11 +52,15 @@ func (s Statement) Allows(outcome string) bool {
 	return false
 }
 
-// Statements reads testdata/<engine>/<file>.sql. Outcomes apply to entries that name none.
-func Statements(t testing.TB, engine, file string, outcomes ...string) []Statement {
+// Statements reads testdata/statements/<file>.sql of the package under test. Outcomes apply to entries that name none.
+func Statements(t testing.TB, file string, outcomes ...string) []Statement {
 	t.Helper()
-	name := path.Join("testdata", engine, file+".sql")
-	data, err := testdata.ReadFile(name)
+	return statements(t, os.DirFS("."), path.Join("testdata/statements", file+".sql"), outcomes)
+}
+
+func statements(t testing.TB, files fs.FS, name string, outcomes []string) []Statement {
+	t.Helper()
+	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func tenants(t testing.TB, variant int) string {
 }
 
 func TestFilters(t *testing.T) {
-	sourcetest.RunFiltered(t, "sqlite", func(t testing.TB, variant int) source.Source {
+	sourcetest.RunFiltered(t, func(t testing.TB, variant int) source.Source {
 		return open(t, tenants(t, variant), Options{Filters: sourcetest.Filters})
 	})
 }

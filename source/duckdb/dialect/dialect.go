@@ -12,7 +12,7 @@ import (
 // DuckDB is DuckDB's SQL.
 var DuckDB = source.NewDialect(source.Dialect{
 	Name:             "duckdb",
-	FromSeconds:      "epoch_ms({x} * 1000)",
+	FromSeconds:      "epoch_ms(CAST({x} AS BIGINT) * 1000)",
 	FromMilliseconds: "epoch_ms({x})",
 	Periods: map[string]source.Expr{
 		"year":    "strftime({x}, '%Y')",
