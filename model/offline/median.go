@@ -34,10 +34,10 @@ func (w *sqlWriter) middleOfRows() string {
 		}
 		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+inner+" IS NULL, "+inner)+") AS "+k,
 			"COUNT("+inner+") OVER ("+over+") AS "+n)
-		outer = append(outer, "AVG(CASE WHEN "+k+" IN (("+n+" + 1) / 2, ("+n+" + 2) / 2) THEN "+v+" END) AS "+q(m.as))
+		outer = append(outer, "AVG(CASE WHEN "+w.middle(k, n)+" THEN "+v+" END) AS "+q(m.as))
 	}
 	sql := "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(sel, ", ") + w.source() +
-		w.where(where...) + ")"
+		w.where(where...) + ") AS " + q("numbered")
 	if by > 0 {
 		sql += " GROUP BY " + strings.Join(outer[:by], ", ")
 	}
@@ -46,6 +46,11 @@ func (w *sqlWriter) middleOfRows() string {
 		return w.follow(sql)
 	}
 	return sql + w.order()
+}
+
+// middle returns the condition that the kth of n rows is one of the one or two in the middle.
+func (w *sqlWriter) middle(k, n string) string {
+	return k + " IN (" + w.dialect.Divide.Of("("+n+" + 1)", "2") + ", " + w.dialect.Divide.Of("("+n+" + 2)", "2") + ")"
 }
 
 // parts returns a measure as an expression over one row and the aggregate over it.
@@ -85,8 +90,8 @@ func (w *sqlWriter) medianPer() string {
 		}
 		median = "AVG(" + q("v") + ")"
 		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") +
-			", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
-		where = " WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
+			", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ") AS " + q("numbered")
+		where = " WHERE " + w.middle(q("k"), q("n"))
 	}
 	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where
 	if len(names) > 0 {

@@ -347,7 +347,8 @@ func (s *server) write(frames []byte) {
 }
 
 // Local runs an engine in the server's own process, with the same counting of rows and time as in a child but
-// without confinement. It is for tests and for engines that need no confinement.
+// without confinement. It is for tests and for databases on a server. The schema is read again when the engine's
+// Version changes.
 func Local(dialect *source.Dialect, engine Engine, limits source.Limits) source.Source {
 	return &local{dialect: dialect, Engine: engine, limits: Options{Limits: limits}.withDefaults().Limits}
 }
@@ -356,9 +357,35 @@ type local struct {
 	Engine
 	dialect *source.Dialect
 	limits  source.Limits
+
+	mu     sync.Mutex // guards below
+	schema source.Schema
 }
 
 func (l *local) Dialect() *source.Dialect { return l.dialect }
+
+// Schema implements source.Source.
+func (l *local) Schema(ctx context.Context) (source.Schema, error) {
+	version, err := l.Version(ctx)
+	if err != nil {
+		return source.Schema{}, err
+	}
+	l.mu.Lock()
+	known := l.schema
+	l.mu.Unlock()
+	if version != "" && known.Version == version {
+		return known, nil
+	}
+	fresh, err := l.Engine.Schema(ctx)
+	if err != nil {
+		return source.Schema{}, err
+	}
+	fresh.Version = version
+	l.mu.Lock()
+	l.schema = fresh
+	l.mu.Unlock()
+	return fresh, nil
+}
 
 func (l *local) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	begun := time.Now()

@@ -18,7 +18,6 @@ package postgres
 import (
 	"context"
 	"log/slog"
-	"sync"
 
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
@@ -44,9 +43,6 @@ type Source struct {
 	source.Source // runs queries under limits
 	engine        *engine
 	own           *Grammar // nil if shared; otherwise Close closes it
-
-	mu     sync.Mutex // guards below
-	schema source.Schema
 }
 
 // Open connects to the database at a URL, postgres://…, and reads its catalog. An error is a *footnote.Error with
@@ -72,29 +68,6 @@ func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
 	}
 	s.engine, s.Source = e, child.Local(Dialect, e, o.Limits)
 	return s, nil
-}
-
-// Schema implements source.Source.
-func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
-	version, err := s.Version(ctx)
-	if err != nil {
-		return source.Schema{}, err
-	}
-	s.mu.Lock()
-	known := s.schema
-	s.mu.Unlock()
-	if known.Version == version {
-		return known, nil
-	}
-	fresh, err := s.engine.Schema(ctx)
-	if err != nil {
-		return source.Schema{}, err
-	}
-	fresh.Version = version
-	s.mu.Lock()
-	s.schema = fresh
-	s.mu.Unlock()
-	return fresh, nil
 }
 
 // Role returns the user that queries run as, and remarks about it for the operator.

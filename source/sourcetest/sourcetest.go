@@ -29,7 +29,9 @@ import (
 // Open returns a source over the tables created by Setup, with default limits and at least four concurrent queries.
 // Snapshot describes everything outside the engine that a statement might change: the files with their contents, or
 // the tables. BehindView names the tables that the engine reports, too, when a statement reads the view revenue.
-func Run(t *testing.T, open func(t testing.TB) (src source.Source, snapshot func() string), behindView ...string) {
+func Run(
+	t *testing.T, open func(t testing.TB) (src source.Source, snapshot func() string), behindView ...string,
+) {
 	s := suite{open: open, behindView: behindView}
 	t.Run("Dialect", s.dialect)
 	t.Run("Statements", s.statements)

@@ -593,10 +593,11 @@ func TestLayersAlone(t *testing.T) {
 	path := shop(t)
 	uri := uri(path, plain)
 	before := contents(t, filepath.Dir(path))
+	hostile := sourcetest.Statements(t, "hostile", sourcetest.Refused)
 	t.Chdir(t.TempDir())
 	for _, authorize := range []bool{true, false} {
 		stopped, all := 0, 0
-		for _, st := range sourcetest.Statements(t, "hostile", sourcetest.Refused) {
+		for _, st := range hostile {
 			c, err := dial(uri, authorize)
 			if err != nil {
 				t.Fatal(err)
