@@ -21,8 +21,8 @@ import (
 )
 
 // Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and honest.sql (see
-// Statement), resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must have the
-// entries "endless" (a statement that does not end by itself and can be interrupted), "rows" (one that returns
+// Statement), resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must
+// have the entries "endless" (a statement that does not end by itself and can be interrupted), "rows" (one that returns
 // 5,000 rows of one integer, 1 to 5,000, in order) and "echo" (one that returns its only argument in one row and
 // column).
 //
