@@ -15,7 +15,7 @@ export function whenBack(f: () => void): void {
 
 /** Whether a failure is that of a server which is away: no answer, or one of a proxy
  *  before it. */
-export function isAway(err: unknown): boolean {
+function isAway(err: unknown): boolean {
   return (
     err instanceof ApiError &&
     (err.code === "unreachable" || (err.code === "" && err.status >= 502 && err.status <= 504))

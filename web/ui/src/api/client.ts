@@ -16,7 +16,7 @@ export interface Session {
   features: { duckdb: boolean; coder: boolean; uploads: boolean; charts?: boolean };
 }
 
-export type RunState = "idle" | "running" | "parked";
+type RunState = "idle" | "running" | "parked";
 
 export interface ConversationHead {
   id: string;
@@ -28,7 +28,7 @@ export interface ConversationHead {
 }
 
 /** What the log of a conversation tells beyond its head. */
-export interface ConversationDetails extends ConversationHead {
+interface ConversationDetails extends ConversationHead {
   usage: {
     input_tokens: number;
     output_tokens: number;
@@ -98,7 +98,7 @@ export interface Distribution {
   values: { value?: Cell; from?: Cell; to?: Cell; count: number }[];
 }
 
-export interface Suggestion {
+interface Suggestion {
   text: string;
   reading?: string;
 }
@@ -114,7 +114,7 @@ export interface ResultPage {
   rows: Cell[][];
 }
 
-export interface QueryAnswer {
+interface QueryAnswer {
   result: { id?: string; columns: Column[]; rows: Cell[][]; row_count: number; truncated?: boolean; ms: number };
 }
 
@@ -160,7 +160,7 @@ export interface AskedQuestion {
   ms: number;
 }
 
-export interface Ticket {
+interface Ticket {
   conversation: string;
   run: string;
   after: number;
@@ -215,7 +215,7 @@ export interface ToolAnswer {
   statements?: { sql: string; outcome: "executed" | "refused" | "failed" | "timed_out"; row_count?: number }[];
 }
 
-export type TurnBody =
+type TurnBody =
   | { text: string; context?: string | ChartContext; client_id?: string }
   | { answers: ToolAnswer[] }
   | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] }
@@ -249,7 +249,7 @@ export function whenUnauthorized(f: () => void): void {
   onUnauthorized = f;
 }
 
-export interface Call {
+interface Call {
   method?: string;
   body?: unknown;
   signal?: AbortSignal;

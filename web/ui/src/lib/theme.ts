@@ -2,7 +2,7 @@
 // says which of each pair is meant.
 import { useSyncExternalStore } from "react";
 
-export type Theme = "system" | "light" | "dark";
+type Theme = "system" | "light" | "dark";
 const key = "footnote-theme";
 const listeners = new Set<() => void>();
 

@@ -42,7 +42,7 @@ export function useVisible(
 }
 
 /** The row at a height. */
-export function rowAt(y: number, count: number, topOf: (i: number) => number): number {
+function rowAt(y: number, count: number, topOf: (i: number) => number): number {
   let low = 0,
     high = Math.max(0, count - 1);
   while (low < high) {

@@ -14,7 +14,7 @@ import type {
 } from "./events";
 import { familyOf } from "./tools";
 
-export interface TextPart {
+interface TextPart {
   kind: "text";
   key: string;
   seq: number;
@@ -23,7 +23,7 @@ export interface TextPart {
   broken?: string;
 }
 
-export interface ThinkingPart {
+interface ThinkingPart {
   kind: "thinking";
   key: string;
   seq: number;
@@ -88,7 +88,7 @@ export interface Turn {
   feedback?: { good: boolean; words?: string };
 }
 
-export interface LiveBlock {
+interface LiveBlock {
   index: number;
   kind: "text" | "thinking" | "tool_use";
   id?: string;
@@ -144,6 +144,7 @@ export function applyEvent(c: Conversation, ev: LogEvent): Conversation {
   return { ...reduce(c, ev), last: ev.seq };
 }
 
+// complexity: one case for each kind
 function reduce(c: Conversation, ev: LogEvent): Conversation {
   switch (ev.kind) {
     case "opened":

@@ -1,5 +1,5 @@
-// How calls of a tool are shown. The log records a label and a family with each call; for logs that are older, and for a
-// call that is still being written, the tools that the assistants have now tell them.
+// How calls of a tool are shown. The log records a label and a family with each call; for older logs, and for a
+// call that is still being written, they come from the tools that the assistants have now.
 import { useSyncExternalStore } from "react";
 import type { Assistant } from "../api/client";
 import type { CalledTool } from "./events";

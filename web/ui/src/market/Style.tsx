@@ -135,7 +135,7 @@ function LineMenu({ d, change }: { d: Drawing; change: (c: Partial<Drawing>) => 
 const names = ["Blue", "Teal", "Green", "Ochre", "Red", "Magenta", "Violet", "Grey"];
 
 /** The colours that are offered, as they are stored. */
-export function swatches(): { name: string; value: string }[] {
+function swatches(): { name: string; value: string }[] {
   const of = getComputedStyle(document.documentElement);
   return names.map((name, i) => ({ name, value: of.getPropertyValue(`--draw-${i + 1}`).trim() }));
 }

@@ -24,7 +24,7 @@ import { Mark } from "./icons";
 import type { Change, Timeframe } from "./types";
 import { Unseen } from "./Unseen";
 
-export interface TalkProps {
+interface TalkProps {
   at: Route;
   symbol: string;
   timeframe: Timeframe;

@@ -116,7 +116,7 @@ function both(a: Columns, n: number, b: Columns): Columns {
 }
 
 /** The first place that is not before a value. */
-export function lowerBound(sorted: readonly number[], value: number): number {
+function lowerBound(sorted: readonly number[], value: number): number {
   let from = 0;
   let to = sorted.length;
   while (from < to) {

@@ -36,7 +36,8 @@ export class Doc {
   private server = new Map<string, Drawing>();
   private local = new Map<string, Mine>();
   private unsure = new Map<string, Mine>(); // sent, and perhaps taken: no answer came
-  private ours = new Map<string, { from: number; to: number }>(); // versions between which nobody else changed a drawing
+  // Versions between which nobody else changed a drawing.
+  private ours = new Map<string, { from: number; to: number }>();
   private sending = new Set<string>();
   private renamed = new Map<string, string>(); // ids that were given here, and the server's
   private listeners = new Set<() => void>();
@@ -209,7 +210,8 @@ export class Doc {
     const held = this.state.trail;
     const known = new Set(held.map((t) => t.version));
     const all = [...told.filter((c) => !known.has(c.version)), ...held].sort((a, b) => b.version - a.version);
-    const trail = all.slice(0, Math.max(trailPage, held.length)); // older ones are the server's, and there when asked for
+    // Older ones stay on the server until they are asked for.
+    const trail = all.slice(0, Math.max(trailPage, held.length));
     const { action, version } = told.at(-1)!;
     const news = version > this.state.version; // no answer has said it before
     const back = action === "undo" || action === "redo";

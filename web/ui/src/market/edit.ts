@@ -35,7 +35,7 @@ export const tools: readonly Tool[] = [
 const positionBars = 24;
 
 /** The price range of the newest bars before a place, as a measure of a usual move. */
-export function usualMove(bars: Bars, index: number): number {
+function usualMove(bars: Bars, index: number): number {
   const to = Math.max(1, Math.min(bars.length, Math.round(index) + 1));
   const from = Math.max(0, to - 50);
   let sum = 0;

@@ -6,7 +6,7 @@ import { Bars } from "./bars";
 import { Cell } from "./cell";
 import { seconds, type MarketEvent, type Price, type Timeframe } from "./types";
 
-export interface FeedState {
+interface FeedState {
   loading: boolean;
   error?: string; // there are no bars
   behind?: string; // there are no older ones
@@ -15,7 +15,7 @@ export interface FeedState {
   older: boolean;
 }
 
-export interface FeedEvents {
+interface FeedEvents {
   onFirst: (bars: Bars, older: boolean) => void;
   onOlder: (bars: Bars, older: boolean) => void;
   onLast: (bars: Bars) => void;

@@ -7,7 +7,7 @@ import { pricesOf, type Point } from "./shape";
 import { copied, fresh, made, moved, round, snapped, type Tool } from "./edit";
 import type { Anchor, Drawing } from "./types";
 
-export interface HandEvents {
+interface HandEvents {
   /** A drawing was completed. */
   onMade: (d: Omit<Drawing, "id">) => void;
   onChanged: (d: Drawing) => void;

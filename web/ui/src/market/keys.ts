@@ -62,24 +62,40 @@ export function usePageKeys(does: KeyDoes): void {
   now.current = does;
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
-      const held = e.ctrlKey || e.metaKey;
-      const key = e.key.toLowerCase();
       if (document.querySelector("dialog[open]")) return;
-      if (held && key === "l" && !e.shiftKey && !e.altKey) now.current.talk();
-      else if (held && !writing(e.target) && key === "z") now.current.undo(e.shiftKey ? "redo" : "undo");
-      else if (held && !writing(e.target) && key === "y") now.current.undo("redo");
-      else if (e.altKey && !held && e.code === "KeyG") now.current.date();
-      else if (e.key === "?" && !held && !writing(e.target)) now.current.keys();
-      else if (e.altKey && !held && !writing(e.target)) {
-        const tool = tools.find((t) => `Key${t.key}` === e.code);
-        if (!tool) return;
-        now.current.take(tool.id);
-      } else return;
-      e.preventDefault();
+      const handled = e.ctrlKey || e.metaKey ? heldKey(e, now.current) : plainKey(e, now.current);
+      if (handled) e.preventDefault();
     };
     addEventListener("keydown", press, true); // before the app's own
     return () => removeEventListener("keydown", press, true);
   }, []);
+}
+
+/** Handles a key that was pressed with Ctrl or Cmd, and reports whether it did. */
+function heldKey(e: KeyboardEvent, does: KeyDoes): boolean {
+  const key = e.key.toLowerCase();
+  if (key === "l" && !e.shiftKey && !e.altKey) does.talk();
+  else if (writing(e.target)) return false;
+  else if (key === "z") does.undo(e.shiftKey ? "redo" : "undo");
+  else if (key === "y") does.undo("redo");
+  else return false;
+  return true;
+}
+
+/** Handles a key that was pressed alone or with Alt, and reports whether it did. */
+function plainKey(e: KeyboardEvent, does: KeyDoes): boolean {
+  if (e.altKey && e.code === "KeyG") {
+    does.date();
+    return true;
+  }
+  if (writing(e.target)) return false;
+  if (e.key === "?") {
+    does.keys();
+    return true;
+  }
+  const tool = e.altKey ? tools.find((t) => `Key${t.key}` === e.code) : undefined;
+  if (tool) does.take(tool.id);
+  return tool !== undefined;
 }
 
 /** Keys of the chart itself, while it has the focus. */
@@ -102,6 +118,7 @@ export function useChartKeys(now: Now): (e: React.KeyboardEvent) => void {
 
 type Handle = { current: HandleName | undefined };
 
+// complexity: one case for each key
 function press(e: React.KeyboardEvent, now: Now, parts: Parts, handle: Handle): boolean {
   const far = e.shiftKey ? 10 : 1;
   const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key] as

@@ -14,7 +14,7 @@ import type {
 import { isPosition, pricesOf, distance, handleAt, type HandleName, type Point, type Scale, type Shape } from "./shape";
 import { contrast, Lines, paint, type Inks } from "./paint";
 import { visible } from "./edit";
-import type { Drawing } from "./types";
+import type { Anchor, Drawing } from "./types";
 
 export interface Hit {
   id: string;
@@ -244,7 +244,11 @@ function outside(d: Drawing, v: View): boolean {
     return a !== undefined && (a.price < v.low || a.price > v.high || a.time > v.to);
   }
   if (d.type === "circle" || d.type === "text" || d.type === "marker" || anchors.length < 2) return false;
-  const [a, b] = anchors as [{ time: number; price: number }, { time: number; price: number }];
+  return spanOutside(d, v, anchors[0]!, anchors[1]!);
+}
+
+/** The same for a drawing between two points. */
+function spanOutside(d: Drawing, v: View, a: Anchor, b: Anchor): boolean {
   const extend = d.extend ?? "none";
   if (extend === "ray" || extend === "extended") return false;
   const between = d.type === "trendline" || d.type === "rectangle"; // nothing of it is beyond its points

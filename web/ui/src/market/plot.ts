@@ -35,7 +35,7 @@ const spreads = {
   percent: PriceScaleMode.Percentage,
 } as const;
 
-export interface PlotEvents {
+interface PlotEvents {
   /** The bar under the crosshair; undefined when there is none. */
   onPoint: (bar: Bar | undefined, point: Point | undefined) => void;
   /** The oldest bars are nearly in view: more are wanted. */

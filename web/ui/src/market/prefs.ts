@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 import type { Kind, Spread } from "./plot";
 
-export interface Prefs {
+interface Prefs {
   kind: Kind;
   spread: Spread;
   volume: boolean;

@@ -98,6 +98,7 @@ export function riskReward(d: Pick<Drawing, "entry" | "takeProfit" | "stopLoss">
 }
 
 /** Strong: it is chosen or pointed at, and says all that it has to say. */
+// complexity: one case for each type of drawing
 export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): Shape {
   const at = (a: Anchor): Point => ({ x: s.x(a.time), y: s.y(a.price) });
   const [p, q] = (d.anchors ?? []).map(at);
@@ -436,7 +437,8 @@ function positionPlates(
   const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status]
     .filter(Boolean)
     .join(" · ");
-  const beside = heading.length * wide + 2 * plateGap > right - left; // on the line, the handles at its ends would hide it
+  // On the line, the handles at its ends would hide it.
+  const beside = heading.length * wide + 2 * plateGap > right - left;
   return [
     {
       kind: "text",
@@ -508,7 +510,7 @@ function inText(p: { at: Point; text: string; align: string; base: string }, at:
   return at.x >= x && at.x <= x + w && at.y >= y && at.y <= y + high ? 2 : Infinity;
 }
 
-export function toSegment(p: Point, a: Point, b: Point): number {
+function toSegment(p: Point, a: Point, b: Point): number {
   const dx = b.x - a.x;
   const dy = b.y - a.y;
   const len = dx * dx + dy * dy;

@@ -57,7 +57,7 @@ export interface PriceDown {
   reason: string;
 }
 
-export const drawingTypes = [
+const drawingTypes = [
   "trendline",
   "horizontal_line",
   "horizontal_ray",

@@ -13,7 +13,7 @@ import type { Wanted } from "./ranges";
 import type { Point } from "./shape";
 import type { Bar, Drawing, SymbolInfo, Timeframe } from "./types";
 
-export interface Pointed {
+interface Pointed {
   bar?: Bar;
   point?: Point;
 }

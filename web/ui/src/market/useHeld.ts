@@ -5,7 +5,7 @@ import type { Change } from "./types";
 import type { Chosen } from "./useBoard";
 
 /** A dialog or a menu that is open. */
-export type Over = { edit: string } | { menu: Asked } | "date" | "keys";
+type Over = { edit: string } | { menu: Asked } | "date" | "keys";
 
 export interface Held {
   chosen: Chosen;

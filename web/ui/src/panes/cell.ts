@@ -1,6 +1,6 @@
 // The address of a cell within a result: "3,revenue" is row 3, counted from 1.
 
-export interface CellAt {
+interface CellAt {
   row: number; // from 0
   column: string;
 }

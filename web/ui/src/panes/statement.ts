@@ -1,7 +1,7 @@
 // SQL as text: laid out for reading, compared without regard to layout. Only the
 // space between the tokens changes, never a token.
 
-export interface Token {
+interface Token {
   kind: "space" | "word" | "text" | "name" | "number" | "comment" | "sign";
   text: string;
 }
@@ -243,7 +243,7 @@ class Layout {
   }
 }
 
-export interface LineOfDiff {
+interface LineOfDiff {
   kind: "same" | "gone" | "new";
   text: string;
 }

@@ -26,7 +26,7 @@ import { SignIn } from "./SignIn";
 const Settings = later(() => import("./Settings"));
 const CommandMenu = later(() => import("../panes/menu/CommandMenu"));
 const UsagePage = later(() => import("../usage/UsagePage"));
-const ChartPage = later(() => import("../market/ChartPage"));
+const ChartPage = later(() => import("../market/index"));
 
 export function App() {
   const [session, setSession] = useState<Session>();

@@ -406,7 +406,7 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
 }
 
 /** The sources that an answer without results offers to choose from: those it lists. */
-export function offeredSources(turn: Turn, sources: readonly string[]): readonly string[] {
+function offeredSources(turn: Turn, sources: readonly string[]): readonly string[] {
   if (turn.parts.some((p) => p.kind === "tool")) return [];
   const lines = answerText(turn)
     .split("\n")

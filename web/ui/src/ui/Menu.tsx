@@ -2,7 +2,7 @@ import { useState, type KeyboardEvent, type ReactElement, type ReactNode } from 
 import { Icon, type IconName } from "./Icon";
 import { Popover } from "./Popover";
 
-export interface MenuItem {
+interface MenuItem {
   label: string;
   hint?: string;
   icon?: IconName | ReactElement;

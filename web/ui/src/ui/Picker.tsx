@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Dialog } from "./Dialog";
 
-export interface PickerProps<T> {
+interface PickerProps<T> {
   title: string;
   /** What the field and the list are called. */
   field: string;

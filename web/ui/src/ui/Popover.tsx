@@ -2,7 +2,7 @@
 // is above everything, closes with Escape and with a click elsewhere.
 import { useCallback, useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 
-export interface PopoverProps {
+interface PopoverProps {
   /** What it stands beside; nothing: it is closed. */
   anchor: HTMLElement | null;
   onClose: () => void;

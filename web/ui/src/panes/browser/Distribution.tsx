@@ -28,13 +28,13 @@ export interface Of {
   column: SchemaColumn;
 }
 
-export function useDistribution({ source, table, column }: Of, wanted: boolean) {
+function useDistribution({ source, table, column }: Of, wanted: boolean) {
   return useLoad(wanted ? `distribution:${source}:${table}:${column.name}` : "", () =>
     inTurn(() => api.distribution(source, table, column.name)),
   );
 }
 
-export interface Bin {
+interface Bin {
   label: string;
   count: number;
 }
@@ -42,7 +42,7 @@ export interface Bin {
 const mostBins = 60;
 
 /** The bars of a distribution: ranges with the empty ones between them, or values. */
-export function bins(d: Distribution, style: Style): Bin[] {
+function bins(d: Distribution, style: Style): Bin[] {
   const ranged = d.values.filter((v) => v.from !== undefined);
   if (ranged.length !== d.values.length || !ranged.length)
     return d.values.map((v) => ({ label: said(v.value ?? null, style), count: v.count }));
@@ -71,14 +71,14 @@ function said(v: Cell, style: Style): string {
 }
 
 /** Values in an order of their own, or a scale: upright bars. Names: their shares. */
-export function isScale(d: Distribution): boolean {
+function isScale(d: Distribution): boolean {
   return (
     d.values.some((v) => v.from !== undefined) ||
     (d.values.length > 1 && d.values.every((v) => /^\d{4}(-\d{2})?(-\d{2})?$/.test(String(v.value))))
   );
 }
 
-export const styleOfColumn = (c: SchemaColumn): Style => ({
+const styleOfColumn = (c: SchemaColumn): Style => ({
   ...styleOf({ name: c.name, kind: c.kind ?? "" }, []),
   decimals: undefined,
 });

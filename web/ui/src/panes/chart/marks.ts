@@ -18,7 +18,7 @@ export interface Mark {
   o?: 1; // all others together
 }
 
-export type Axis = "periods" | "moments" | "numbers" | "names";
+type Axis = "periods" | "moments" | "numbers" | "names";
 
 export interface Marks {
   axis: Axis;

@@ -34,7 +34,7 @@ export interface ListDetail {
   files: { path: string; size: number; time: string }[] | null;
 }
 
-export type Detail = FileDetail | CommandDetail | ListDetail;
+type Detail = FileDetail | CommandDetail | ListDetail;
 
 const kinds = new Set(["file", "read", "command", "files"]);
 

@@ -62,7 +62,7 @@ const keyOf = (conversation: string) =>
       .sort(),
   ].join(" ");
 
-export function choiceOf(conversation: string): Choice {
+function choiceOf(conversation: string): Choice {
   return choices[keyOf(conversation)] ?? "ask";
 }
 

@@ -1,7 +1,7 @@
 // Copies of the files in this browser's own storage, for after a reload. Where there
 // is no storage, as in a private window, nothing is kept.
 
-export interface KeptFile {
+interface KeptFile {
   id: string;
   file: File;
 }

@@ -32,7 +32,8 @@ export function oneSelect(sql: string): string {
   return parts[0]!.trim();
 }
 
-/** Returns a statement whose columns DESCRIBE can name: DESCRIBE, SUMMARIZE and SHOW as a subquery, others as they are. */
+/** Returns a statement whose columns DESCRIBE can name: DESCRIBE, SUMMARIZE and SHOW as a
+ *  subquery, others as they are. */
 export function asSelect(sql: string): string {
   return /^(describe|summarize|show)\b/i.test(bare(sql)) ? `SELECT * FROM (${sql}\n)` : sql;
 }
@@ -69,7 +70,7 @@ export function kindOf(type: string): string {
 }
 
 /** Whether a type is a number, for averages. */
-export const isNumber = (type: string) => ["integer", "number"].includes(kindOf(type));
+const isNumber = (type: string) => ["integer", "number"].includes(kindOf(type));
 
 /** The statement for the figures of a column. */
 export function statsSQL(table: string, column: string, type: string): string {

@@ -1,4 +1,5 @@
-// The files that are open in this browser. Small, because the first page needs it; the engine comes with the first file.
+// The files that are open in this browser. Small, because the first page needs it; the
+// engine comes with the first file.
 import { useSyncExternalStore } from "react";
 import type { TableName } from "../../composer/mentions";
 import { patiently } from "../../lib/later";
@@ -6,7 +7,7 @@ import type { Whole } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
 
-export interface LocalFile {
+interface LocalFile {
   id: string;
   name: string;
   size: number;

@@ -1,7 +1,7 @@
 // What the page tells the server about the statements of a call, for the audit.
 import { outcomeOf, type Outcome, type Whole } from "./cells";
 
-export interface Tried {
+interface Tried {
   sql: string;
   outcome: Outcome;
   row_count?: number;

@@ -21,7 +21,7 @@ import { useRows, type Sort } from "./rows";
 import { linesOf, widthOf } from "./widths";
 import "./grid.css";
 
-export interface GridProps {
+interface GridProps {
   source: ResultRef;
   columns: readonly Column[];
   count: number;

@@ -6,7 +6,7 @@ import { localRows, page, type ResultRef } from "../../api/rows";
 import type { Cell, Column } from "../../log/events";
 import { isNumeric, numberOf } from "../numbers";
 
-export const pageSize = 10_000;
+const pageSize = 10_000;
 
 export interface Sort {
   column: number;
@@ -27,7 +27,7 @@ export interface Rows {
 }
 
 /** Compares cells of a column; NULL stands last either way. */
-export function comparer(column: Column): (a: Cell, b: Cell) => number {
+function comparer(column: Column): (a: Cell, b: Cell) => number {
   if (isNumeric(column)) return (a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0);
   const words = new Intl.Collator("en", { numeric: true });
   return (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : words.compare(String(a), String(b)));

@@ -69,6 +69,7 @@ function kids(n: { children: Nodes[] }, c: Context): ReactNode[] {
   return n.children.map((k, i) => draw(k, c, i));
 }
 
+// complexity: one case for each kind
 function draw(n: Nodes, c: Context, key: number): ReactNode {
   switch (n.type) {
     case "text":
