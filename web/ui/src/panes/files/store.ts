@@ -7,7 +7,7 @@ import type { Whole } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
 
-interface LocalFile {
+export interface LocalFile {
   id: string;
   name: string;
   size: number;
@@ -16,7 +16,7 @@ interface LocalFile {
   error?: string;
 }
 
-export interface Local {
+interface Local {
   files: readonly LocalFile[];
   keep: boolean; // a copy in this browser, for after a reload
 }
