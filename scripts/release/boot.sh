@@ -21,7 +21,6 @@ cat >"$root/usr/local/sbin/trial" <<'END'
 set -euo pipefail
 ask() {
   curl -fsS --retry 100 --retry-delay 3 --retry-all-errors http://127.0.0.1:8787/readyz >/dev/null
-  # An emulated machine may be too slow for the limits of a first question.
   answer=$(curl -fsS -m 600 --retry 5 --retry-all-errors http://127.0.0.1:8787/v1/chat/completions \
     -H 'content-type: application/json' \
     -d '{"model":"analyst","messages":[{"role":"user","content":"total revenue by region"}]}')
@@ -34,7 +33,13 @@ dpkg -i /srv/footnote.deb
 footnote version
 ! systemctl is-enabled footnote
 ! systemctl is-active footnote
-printf 'sources:\n  sales: /srv/sales.csv\nworkspace: /var/lib/footnote/workspaces\n' >>/etc/footnote/footnote.yaml
+cat >>/etc/footnote/footnote.yaml <<'SETTINGS'
+sources: {sales: /srv/sales.csv}
+workspace: /var/lib/footnote/workspaces
+# An emulated machine is slow.
+limits: {query_time: 200s}
+tool_timeout: 200s
+SETTINGS
 systemctl enable --now footnote
 ask
 curl -fsS http://127.0.0.1:8787/ | grep -q 'id="root"'
