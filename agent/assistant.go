@@ -162,6 +162,7 @@ type AssistantInfo struct {
 	Tiers       []Tier
 	Tools       []ToolInfo
 	Unavailable string // why it cannot work here; empty when it can
+	TakesWhere  bool   // a message may say where it is asked; see Setting
 	Created     time.Time
 }
 
@@ -180,7 +181,8 @@ type ToolInfo struct {
 func (a *Assistant) info() AssistantInfo {
 	info := AssistantInfo{
 		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
-		Tiers: a.Tiers, Unavailable: a.Unavailable, Created: a.Created,
+		Tiers: a.Tiers, Unavailable: a.Unavailable, TakesWhere: a.Setting != nil,
+		Created: a.Created,
 	}
 	for _, t := range a.Tools {
 		s := t.Spec()

@@ -259,12 +259,16 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool)
 	return true
 }
 
-// Body reads the whole JSON body of a request, within the server's limits. It does not decode it.
-func (s *Server) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return s.body(w, r, s.opts.BodyLimit)
+// largerBody is the factor by which BodyLimit is raised for requests that carry client state, such as the rows of a
+// query.
+const largerBody = 8
+
+// Body reads the whole JSON body of a request, within scale times the server's limit. It does not decode it.
+func (s *Server) Body(w http.ResponseWriter, r *http.Request, scale int64) ([]byte, error) {
+	return s.body(w, r, scale*s.opts.BodyLimit)
 }
 
-// body is like Body, with its own limit in bytes.
+// body is Body with a limit in bytes.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {

@@ -42,7 +42,7 @@ func replicas(t *testing.T, model model.Model, tools ...tool.Tool) (first, secon
 			cancel()
 			engine.Drain(ctx)
 		})
-		api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
+		api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Protocols: allProtocols()})
 		if err != nil {
 			t.Fatal(err)
 		}

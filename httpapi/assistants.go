@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 func (s *Server) assistantRoutes() {
@@ -49,7 +50,7 @@ func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 		}
 		list = append(list, out)
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"assistants": list})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"assistants": list})
 }
 
 func titleOf(a agent.AssistantInfo) string {

@@ -50,6 +50,7 @@ func analyst(t *testing.T, log store.Store, model model.Model) *httptest.Server 
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards,
+		Protocols: allProtocols(),
 		Keys: map[string]footnote.Principal{
 			adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"},
 			namesakesKey: {Org: "globex", User: "ada"},

@@ -16,6 +16,8 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol/chatv2"
+	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
@@ -173,16 +175,18 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 		status        int
 		calls         int
 	}{
-		httpapi.Reject:    {agentResponse{Text: "First."}, agentResponse{Code: "conflict"}, 409, 1},
-		httpapi.Enqueue:   {agentResponse{Text: "First."}, agentResponse{Text: "Second."}, 200, 2},
-		httpapi.Interrupt: {agentResponse{}, agentResponse{Text: "Second."}, 200, 2},
+		chatv2.Reject:    {agentResponse{Text: "First."}, agentResponse{Code: "conflict"}, 409, 1},
+		chatv2.Enqueue:   {agentResponse{Text: "First."}, agentResponse{Text: "Second."}, 200, 2},
+		chatv2.Interrupt: {agentResponse{}, agentResponse{Text: "Second."}, 200, 2},
 	} {
 		t.Run(policy, func(t *testing.T) {
 			release := make(chan struct{})
 			held := agenttest.Say("First.")
 			held.Wait = release
 			model := agenttest.Script(held, agenttest.Say("Second."))
-			api := newOn(t, sqlitetest.New(t), "scripted", model, func(o *httpapi.Options) { o.OnBusy = policy })
+			api := newOn(t, sqlitetest.New(t), "scripted", model, func(o *httpapi.Options) {
+				o.Protocols = protocols(openai.Settings{}, chatv2.Settings{OnBusy: policy})
+			})
 			var wg sync.WaitGroup
 			var first agentResponse
 			wg.Go(func() { _, first = chatWhole(t, api, `{"message":"One","conversationId":"c"}`) })
@@ -196,7 +200,7 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 			r.ContentLength = -1
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"message":"Two","conversationId":"c"}`),
 				readerFunc(func([]byte) (int, error) {
-					if policy == httpapi.Enqueue {
+					if policy == chatv2.Enqueue {
 						once() // lets the first answer finish
 					}
 					return 0, io.EOF

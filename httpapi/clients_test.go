@@ -32,7 +32,7 @@ func newAPI(t *testing.T, change func(*httpapi.Options)) (*httpapi.Server, *clie
 	engine := clienttest.New()
 	t.Cleanup(engine.Close)
 	o := httpapi.Options{
-		Engine: engine, Log: engine, Hub: engine.Hub,
+		Engine: engine, Log: engine, Hub: engine.Hub, Protocols: allProtocols(),
 		Keys: map[string]footnote.Principal{
 			adasKey: {Org: "acme", User: "ada"},
 			bobsKey: {Org: "acme", User: "bob"},

@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 func (s *Server) conversationRoutes() {
@@ -98,7 +99,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		}
 		out.Conversations = append(out.Conversations, conversationOf(head))
 	}
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // spent is what a conversation has used of the model.
@@ -188,7 +189,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.Usage, d.Messages = spentOf(used, cost), len(messages)
 	d.Usage.Incomplete = len(d.Unreadable) > 0
-	return writeValue(w, http.StatusOK, d)
+	return protocol.WriteValue(w, http.StatusOK, d)
 }
 
 // renameConversation handles PATCH /api/conversations/{id}.
@@ -197,7 +198,7 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if head, err = s.opts.Log.Get(r.Context(), head.ID); err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, conversationOf(head))
+	return protocol.WriteValue(w, http.StatusOK, conversationOf(head))
 }
 
 // deleteConversation handles DELETE /api/conversations/{id}. It stops a running run first. People may also delete what
@@ -223,7 +224,7 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if !validID(id) {
-		return noConversation()
+		return protocol.NoConversation()
 	}
 	head, err := s.opts.Log.Get(r.Context(), id)
 	if head, err = owned(PrincipalOf(r.Context()), head, err); err != nil {

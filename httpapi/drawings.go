@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/drawing"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/sse"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) withDrawings(h Handler) Handler {
 		}
 		body = append(append(append(body[:len(body)-1], `,"drawing":`...), present...), '}')
 		sc.outcome = "conflict"
-		return writeJSON(w, http.StatusConflict, body)
+		return protocol.WriteJSON(w, http.StatusConflict, body)
 	}
 }
 
@@ -113,12 +114,12 @@ func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request, symbol str
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, v)
+	return protocol.WriteValue(w, http.StatusOK, v)
 }
 
 // putDrawing handles POST /api/drawings: it adds a drawing, or replaces the one with the same id.
 func (s *Server) putDrawing(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (s *Server) putDrawing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, struct {
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		Version int64            `json:"version"`
 		Drawing *drawing.Drawing `json:"drawing"`
 	}{res.Version, res.Drawing()})
@@ -178,7 +179,7 @@ func (s *Server) removeDrawing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"version": res.Version})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"version": res.Version})
 }
 
 // undoDrawing handles POST /api/drawings/undo {symbol, version?, reason?}.
@@ -203,7 +204,7 @@ func (s *Server) redoDrawing(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) stepped(w http.ResponseWriter, r *http.Request,
 	step func(symbol string, version int64, c drawing.Cause) error) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (s *Server) drawingHistory(w http.ResponseWriter, r *http.Request) error {
 	if more {
 		out.Next = strconv.FormatInt(changes[len(changes)-1].Version, 10)
 	}
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // exported is the export format of a document.
@@ -284,13 +285,15 @@ func (s *Server) exportDrawings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Disposition", `attachment; filename="drawings-`+plainName(symbol)+`.json"`)
-	return writeValue(w, http.StatusOK, exported{exportFormat, symbol, v.Version, s.opts.Now().UTC(), v.Drawings})
+	return protocol.WriteValue(w, http.StatusOK, exported{
+		exportFormat, symbol, v.Version, s.opts.Now().UTC(), v.Drawings,
+	})
 }
 
 // importDrawings handles POST /api/drawings/import: it takes an exported document. The request decides
 // whether drawings that are not in it are removed.
 func (s *Server) importDrawings(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
+	body, err := s.Body(w, r, largerBody)
 	if err != nil {
 		return err
 	}

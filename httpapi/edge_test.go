@@ -56,7 +56,7 @@ func TestStatusTable(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	e := clienttest.New()
 	defer e.Close()
-	good := httpapi.Options{Engine: e, Log: e, Hub: e.Hub}
+	good := httpapi.Options{Engine: e, Log: e, Hub: e.Hub, Protocols: allProtocols()}
 	for name, change := range map[string]func(*httpapi.Options){
 		"no engine": func(o *httpapi.Options) { o.Engine = nil },
 		"short key": func(o *httpapi.Options) {
@@ -340,7 +340,7 @@ func TestDoor(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	api.Handle("/api/ask", httpapi.Native, httpapi.Methods{
 		"POST": func(w http.ResponseWriter, r *http.Request) error {
-			body, err := api.Body(w, r)
+			body, err := api.Body(w, r, 1)
 			if err != nil {
 				return err
 			}

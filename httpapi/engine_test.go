@@ -47,7 +47,7 @@ func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, c
 		cancel()
 		engine.Drain(ctx)
 	})
-	o := httpapi.Options{Engine: engine, Log: log, Hub: live}
+	o := httpapi.Options{Engine: engine, Log: log, Hub: live, Protocols: allProtocols()}
 	if change != nil {
 		change(&o)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Status returns the HTTP status of a code. It is the only such table.
@@ -41,15 +42,11 @@ func Status(c footnote.Code) int {
 	}
 }
 
-// Envelope encodes an error in the format that the clients of a door expect. The text must come from
-// footnote.MessageOf, which is safe to show.
-type Envelope func(err error, f Failure) (contentType string, body []byte)
+// Envelope encodes an error in the format that the clients of a protocol expect.
+type Envelope = protocol.Envelope
 
 // Failure carries what an envelope may need besides the error.
-type Failure struct {
-	RequestID  string
-	UnknownURL bool // no route matches
-}
+type Failure = protocol.Failure
 
 // Native is the error envelope of this project's own endpoints.
 func Native(err error, f Failure) (contentType string, body []byte) {
@@ -66,16 +63,6 @@ func Native(err error, f Failure) (contentType string, body []byte) {
 	}
 	return "application/json", append(body, `}}`...)
 }
-
-// afterWork marks an error that happened after the run had begun: a client that repeats the request would pay
-// twice.
-type afterWork struct{ error }
-
-func (e afterWork) Unwrap() error { return e.error }
-
-// AfterWork marks an error of a run that had begun. Clients are told not to retry such a request
-// automatically.
-func AfterWork(err error) error { return afterWork{err} }
 
 // fail writes an error as the response, unless the response has begun.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -106,7 +93,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
 		s.limitHeaders(h, *e.Limit)
 	}
-	if _, ok := errors.AsType[afterWork](err); ok {
+	if protocol.IsAfterWork(err) {
 		h.Set("X-Should-Retry", "false")
 	}
 	if status == http.StatusUnauthorized {
@@ -134,22 +121,7 @@ func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
 // answerWrite is how long writing 64 KB of a response may take; see recorder.Write.
 const answerWrite = 30 * time.Second
 
-// writeJSON sends a complete JSON response.
-func writeJSON(w http.ResponseWriter, status int, body []byte) error {
-	return writeWhole(w, status, "application/json", body)
-}
-
 // writeBody sends a complete response that is not JSON.
 func writeBody(w http.ResponseWriter, contentType string, body []byte) error {
-	return writeWhole(w, http.StatusOK, contentType, body)
-}
-
-func writeWhole(w http.ResponseWriter, status int, contentType string, body []byte) error {
-	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, err := w.Write(body)
-	return err
+	return protocol.Write(w, http.StatusOK, contentType, body)
 }

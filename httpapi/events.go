@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mime"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/sse"
 )
 
@@ -40,15 +42,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	var preface []byte
 	if after > head.Last {
 		preface = reset(head.Last, after)
-		w.Header().Set(resetHeader, strconv.FormatInt(head.Last, 10))
+		w.Header().Set(protocol.ResetHeader, strconv.FormatInt(head.Last, 10))
 		after = head.Last
 	}
-	switch r.URL.Query().Get("view") {
-	case "":
-	case "seed":
-		return s.eventsView(w, r, id, after)
-	default:
-		return footnote.Errorf(footnote.InvalidRequest, "view must be seed, or left out.")
+	if view := r.URL.Query().Get("view"); view != "" {
+		return s.eventsView(w, r, id, view, after)
 	}
 	lines, err := wantsLines(r)
 	if err != nil {
@@ -84,9 +82,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	return v.run()
 }
 
-// resetHeader tells a client that is ahead of the log where the log ends.
-const resetHeader = "X-Log-Reset"
-
 // reset returns the frame for a client that is ahead of the log: events after last no longer exist, because
 // the log was restored from a backup. The id of the frame moves an EventSource back to the end of the log.
 func reset(last, asked int64) []byte {
@@ -97,7 +92,7 @@ func reset(last, asked int64) []byte {
 // else's, as for one that does not exist.
 func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, error) {
 	if !validID(id) {
-		return footnote.Stream{}, noConversation()
+		return footnote.Stream{}, protocol.NoConversation()
 	}
 	return s.mine(r.Context(), PrincipalOf(r.Context()), id)
 }
@@ -142,7 +137,7 @@ func position(r *http.Request) (after int64, follow following, err error) {
 func wantsLines(r *http.Request) (bool, error) {
 	switch r.URL.Query().Get("format") {
 	case "":
-		return !wantsStream(r), nil
+		return !protocol.WantsStream(r), nil
 	case "jsonl":
 		return true, nil
 	default:
@@ -150,14 +145,20 @@ func wantsLines(r *http.Request) (bool, error) {
 	}
 }
 
-// wantsStream reports whether the client explicitly accepts server-sent events.
-func wantsStream(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
-		if media, _, err := mime.ParseMediaType(part); err == nil && media == "text/event-stream" {
-			return true
+// eventsView sends the events in a protocol's format.
+func (s *Server) eventsView(w http.ResponseWriter, r *http.Request, id, name string, after int64) error {
+	var names []string
+	for _, m := range s.mounted {
+		if view := m.Views[name]; view != nil {
+			log, err := s.allEvents(r.Context(), id)
+			if err != nil {
+				return err
+			}
+			return protocol.WriteValue(w, http.StatusOK, view(log, after))
 		}
+		names = slices.AppendSeq(names, maps.Keys(m.Views))
 	}
-	return false
+	return footnote.Errorf(footnote.InvalidRequest, "view must be %s, or left out.", strings.Join(names, ", "))
 }
 
 // eventLines sends events as JSON lines.

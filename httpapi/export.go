@@ -7,6 +7,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/export"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/aisdk"
 )
 
@@ -21,9 +22,10 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	assistant, _ := protocol.AssistantOf(s.Assistants(r), head.Assistant)
 	messages := aisdk.Messages(events, aisdk.Options{
 		Conversation: head.ID,
-		Tools:        s.toolsOf(r, head.Assistant),
+		Tools:        assistant.Tools,
 		Unfinished:   true,
 	})
 	if messages == nil {
@@ -33,7 +35,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, data)
+	return protocol.WriteJSON(w, http.StatusOK, data)
 }
 
 func (s *Server) allEvents(ctx context.Context, id string) ([]footnote.Event, error) {

@@ -9,7 +9,7 @@ import (
 
 // feedback handles POST /api/feedback: a person's rating of an answer.
 func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Generator writes a SQL statement for a question. The statement has passed the gate of its engine.
@@ -33,7 +34,7 @@ func (s *Server) generateRoutes() {
 
 // generateSQL handles POST /api/generate-sql.
 func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, struct {
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		SQL     string `json:"sql"`
 		Dialect string `json:"dialect"`
 	}{sql, dialect})

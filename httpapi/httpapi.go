@@ -1,7 +1,6 @@
 // Package httpapi is the HTTP layer: routes, API keys, limits, the error table, and the pump that turns the
-// events of a run into a response. A door is one protocol that clients speak. This package serves the
-// OpenAI-compatible door and the native event stream itself; other doors are added with Handle and share
-// everything else.
+// events of a run into a response. It mounts the protocols of Options.Protocols and serves what they share, and the
+// endpoints of the app.
 //
 // A handler returns its error. One wrapper writes it in the envelope of the route and logs the request once.
 package httpapi
@@ -28,10 +27,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/protocol/openai"
+	"github.com/footnotehq/footnote/protocol"
 )
 
-// Engine is the part of agent.Engine that the doors need.
+// Engine is the part of agent.Engine that the server needs.
 type Engine interface {
 	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
 	Subscribe(t agent.Ticket) *hub.Reader
@@ -75,14 +74,14 @@ type Options struct {
 	Engine Engine
 	Log    Log
 	Hub    *hub.Hub
+	// Protocols are mounted besides the endpoints of the app.
+	Protocols []protocol.Protocol
 	// Data holds the sources that users may browse; nil: none.
 	Data Data
 	// Usage reports what users have used; nil: unknown.
 	Usage Usage
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
-	// SideJob is told about each model call for the side traffic of a chat front end; nil: nobody is told.
-	SideJob func(ctx context.Context, j SideJob)
 	// Queried is told about each statement of a person that the log does not hold: it failed, or it named no
 	// conversation. Nil: nobody is told.
 	Queried func(ctx context.Context, q OwnQuery)
@@ -119,23 +118,16 @@ type Options struct {
 	Hosts []string
 	// AllowOrigins are the web origins that may call from a browser; empty: only the server's own. "*"
 	// requires keys.
-	AllowOrigins []string
-	// TrustOpenWebUI accepts the X-OpenWebUI-Chat-Id header.
-	TrustOpenWebUI bool
-
-	InputMaxChars int           // of a user's message; default 10,000
+	AllowOrigins  []string
+	InputMaxChars int           // of a question to the generator; default 10,000
 	BodyLimit     int64         // bytes; default 1 MB
 	BodyTimeout   time.Duration // to receive each 64 KB of a body; default 30 s
 	AnswerTimeout time.Duration // of a non-streamed answer; default 300 s
 	StreamTimeout time.Duration // of a stream; default 10 min
 	Hold          time.Duration // how long a stream delays its headers for the first word; default 5 s
-	OnDisconnect  string        // policy for a run of the OpenAI door when its client leaves; default agent.Cancel
-	// StoredOnDisconnect is the same policy for the doors that can show a stored conversation again; default
-	// agent.Continue.
+	// StoredOnDisconnect is the policy for a run when its client leaves, of the protocols that can show a stored
+	// conversation again; default agent.Continue.
 	StoredOnDisconnect string
-	// OnBusy is the policy for a message to /api/chat-v2 when its conversation is still answering: Reject,
-	// Enqueue or Interrupt; default Reject.
-	OnBusy string
 
 	// Watch delivers what other processes write to a conversation to its readers here, until leave is called.
 	// Readers subscribe first and then read last, the newest event at that time. Nil: no other process shares
@@ -148,8 +140,6 @@ type Options struct {
 	// Connections limits the connections that HTTPServer keeps; default twice Streams.
 	Connections int
 
-	Reasoning bool // show thinking in the OpenAI door
-
 	Ready   func(context.Context) error // nil: always ready
 	Scrape  http.Handler                // serves /metrics; nil: none
 	Logger  *slog.Logger
@@ -159,22 +149,19 @@ type Options struct {
 
 // Server serves the HTTP API. It is safe for concurrent use once it serves.
 type Server struct {
-	opts      Options
-	mux       *http.ServeMux
-	keys      keyring
-	hosts     map[string]bool
-	origins   map[string]bool
-	foreign   *http.CrossOriginProtection
-	patterns  map[string][]string // methods by pattern
-	posts     posts
-	schemas   schemas
-	openings  openings
-	summaries summaries
-	queues    queues
-	tally     tally
-	conns     connections
-	draining  atomic.Bool
-	work      turnstile
+	opts     Options
+	mux      *http.ServeMux
+	keys     keyring
+	hosts    map[string]bool
+	origins  map[string]bool
+	foreign  *http.CrossOriginProtection
+	patterns map[string][]string // methods by pattern
+	openings openings
+	mounted  []protocol.Routes
+	tally    tally
+	conns    connections
+	draining atomic.Bool
+	work     turnstile
 }
 
 // New checks the options and returns a server.
@@ -186,7 +173,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
 		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
-		openings: openings{of: map[string]footnote.Opened{}}, summaries: summaries{of: map[string]summarised{}},
+		openings: openings{of: map[string]footnote.Opened{}},
 	}
 	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {
@@ -217,14 +204,8 @@ func (o Options) withDefaults() Options {
 	o.StreamsPerUser = cmp.Or(max(o.StreamsPerUser, 0), max(o.Streams/4, 1))
 	o.Connections = cmp.Or(max(o.Connections, 0), 2*o.Streams)
 	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0 || o.Tokens != nil
-	if o.OnDisconnect == "" {
-		o.OnDisconnect = agent.Cancel
-	}
 	if o.StoredOnDisconnect == "" {
 		o.StoredOnDisconnect = agent.Continue
-	}
-	if o.OnBusy == "" {
-		o.OnBusy = Reject
 	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
@@ -252,7 +233,7 @@ type Methods map[string]Handler
 
 // Handler serves a request or returns an error. If it returns an error after the response has begun, the
 // server aborts the connection.
-type Handler func(w http.ResponseWriter, r *http.Request) error
+type Handler = protocol.Handler
 
 func (s *Server) routes() {
 	s.open("/healthz", Native, get(s.health))
@@ -263,18 +244,15 @@ func (s *Server) routes() {
 			return nil
 		}))
 	}
-	s.Handle("/v1/chat/completions", openAI, Methods{http.MethodPost: s.holding(s.chatCompletions)})
-	s.Handle("/v1/models", openAI, get(s.listModels))
-	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
-	s.browserRoutes()
-	s.chatV2Routes()
+	for _, p := range s.opts.Protocols {
+		s.mount(p)
+	}
 	s.generateRoutes()
 	s.sessionRoutes()
 	s.conversationRoutes()
 	s.assistantRoutes()
 	s.workspaceRoutes()
 	s.drawingRoutes()
-	s.chartRoutes()
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
@@ -353,7 +331,7 @@ func (s *Server) open(pattern string, env Envelope, m Methods) {
 
 // ServeHTTP serves one request and logs it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	sc := &scope{id: requestID(r), route: "none", envelope: envelopeOf(r.URL.Path), begun: s.opts.Now()}
+	sc := &scope{id: requestID(r), route: "none", envelope: s.envelopeOf(r.URL.Path), begun: s.opts.Now()}
 	r, body := s.receive(r)
 	rec := &recorder{ResponseWriter: w, body: body, closes: r.Method == http.MethodGet || r.Method == http.MethodHead}
 	r = r.WithContext(footnote.WithOrigin(context.WithValue(r.Context(), scopeKey{}, sc), footnote.Origin{
@@ -387,7 +365,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // gate rejects requests that must not reach any handler.
 func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
-	if p := r.URL.Path; !cleanPath(p) && !chatPath(r.URL) {
+	if p := r.URL.Path; !cleanPath(p) && !s.clientID(r.URL) {
 		scopeOf(r.Context()).unknown = true
 		return footnote.Errorf(footnote.NotFound, "There is nothing at this address.")
 	}
@@ -421,10 +399,12 @@ func cleanPath(p string) bool {
 	return p == clean || p == clean+"/"
 }
 
-// chatPath reports whether a URL addresses a chat by a client-chosen id that merely looks like a path.
-func chatPath(u *url.URL) bool {
+// clientID reports whether a URL ends in an id of the client's own, which merely looks like a path.
+func (s *Server) clientID(u *url.URL) bool {
 	p := u.EscapedPath()
-	return strings.HasPrefix(p, "/api/ai/") && cleanPath(p)
+	return cleanPath(p) && slices.ContainsFunc(s.mounted, func(m protocol.Routes) bool {
+		return m.ClientIDs != "" && strings.HasPrefix(p, m.ClientIDs)
+	})
 }
 
 // recovered turns a panic into a 500, or aborts the connection if the response has begun.
@@ -439,7 +419,7 @@ func (s *Server) recovered(rec *recorder, r *http.Request) {
 		return
 	}
 	sc.aborted = rec.status != 0
-	s.fail(rec, r, AfterWork(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
+	s.fail(rec, r, protocol.AfterWork(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
 }
 
 // logged writes the log line of a request. It runs last, and tells net/http if the response must be aborted.
@@ -500,7 +480,7 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
+	return protocol.WriteJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
 }
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
@@ -516,7 +496,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &footnote.Error{Code: footnote.StorageUnavailable, Message: message, Err: err}
 	}
-	return writeJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+	return protocol.WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
 // scope holds what is known about a request while it is served.
@@ -634,21 +614,11 @@ func (r *recorder) code() int {
 }
 
 // envelopeOf returns the envelope for paths without a route.
-func envelopeOf(p string) Envelope {
-	switch {
-	case strings.HasPrefix(p, "/v1/") || p == "/v1":
-		return openAI
-	case strings.HasPrefix(p, "/api/chat-v2"):
-		return chatV2Error
+func (s *Server) envelopeOf(p string) Envelope {
+	for _, m := range s.mounted {
+		if m.Prefix != "" && strings.HasPrefix(p+"/", m.Prefix) {
+			return m.Errors
+		}
 	}
 	return Native
-}
-
-// openAI is the error envelope of the Chat Completions API.
-func openAI(err error, sc Failure) (contentType string, body []byte) {
-	code := ""
-	if sc.UnknownURL {
-		code = openai.UnknownURL
-	}
-	return "application/json", openai.AppendError(nil, err, code)
 }

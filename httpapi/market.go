@@ -9,6 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/sse"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 		}
 		out[i].From, out[i].To = &list[i].From, &list[i].To
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"symbols": out, "now": now.UTC().Truncate(time.Second)})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"symbols": out, "now": now.UTC().Truncate(time.Second)})
 }
 
 // earliestTime and latestTime limit the times in a query, in Unix seconds.
@@ -130,7 +131,7 @@ func (s *Server) marketCandles(w http.ResponseWriter, r *http.Request) error {
 		out.Time[i], out.Open[i], out.High[i], out.Low[i], out.Close[i], out.Volume[i] = c.Time.Unix(), c.Open, c.High,
 			c.Low, c.Close, c.Volume
 	}
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // marketEvents handles GET /api/market/events?symbol=&from=&to=.
@@ -168,7 +169,7 @@ func (s *Server) marketEvents(w http.ResponseWriter, r *http.Request) error {
 	for i, e := range list {
 		out[i] = event(e)
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"events": out})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"events": out})
 }
 
 // priceEvery is the interval between two prices in a stream; priceTime is how long the feed may take to

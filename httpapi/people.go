@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/export"
 	"github.com/footnotehq/footnote/ledger/usage"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // forAdmins wraps a handler that only administrators may call. They see data of their own organisation only.
@@ -109,7 +110,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Disposition", `attachment; filename="usage-`+from+`-`+to+`.csv"`)
 		return writeBody(w, "text/csv; charset=utf-8", peopleCSV(rows))
 	}
-	return writeValue(w, http.StatusOK, struct {
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		From    string      `json:"from"`
 		To      string      `json:"to"`
 		Rows    []personDay `json:"rows"`
@@ -216,7 +217,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 			Code: u.Code, Tokens: u.Usage.Prompt() + u.Usage.Output, CostUSD: u.Cost.USD(), Millis: u.Millis,
 		})
 	}
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // words returns the question of a run, if the log still has it.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,36 +11,9 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/sse"
 )
-
-// Encoder encodes the events of a run as the frames of a door. Each method appends complete frames to dst, or
-// nothing.
-type Encoder interface {
-	// Open starts an answer whose first word is slow to come. It is called at most once, and only before
-	// anything has been written.
-	Open(dst []byte) []byte
-	Event(dst []byte, ev footnote.Event) []byte
-	Delta(dst []byte, d footnote.Delta) []byte
-	// Fail ends the answer with an error.
-	Fail(dst []byte, err error) []byte
-	// Done reports whether the answer is complete: nothing may follow.
-	Done() bool
-	// Err returns why a completed stream has no answer, or nil.
-	Err() error
-}
-
-// Streaming is a run that is streamed while it goes on.
-type Streaming struct {
-	Door         string // for the metrics
-	Ticket       agent.Ticket
-	Encoder      Encoder
-	OnDisconnect string // agent.Cancel or agent.Continue
-	Preface      []byte // frames that Follow sends before all others; may be nil
-	// Parks keeps the stream open while the run waits for its client: another process may receive the
-	// client's answer, and drive the run from then on.
-	Parks bool
-}
 
 // Causes that end the wait for the next batch.
 var (
@@ -50,23 +24,27 @@ var (
 // bufferKept is the largest buffer to reuse for the next batch.
 const bufferKept = 64 << 10
 
-// Stream shows a run to its client until the run is over, the client leaves or reads too slowly, or the
+// Show shows a run to its client until the run is over, the client leaves or reads too slowly, or the
 // stream's time is up. It delays the headers until the first word, so that a run that fails earlier gets the
-// status of its error; Stream then returns that error, marked with AfterWork.
-func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) error {
-	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
+// status of its error; Show then returns that error, marked with AfterWork.
+func (s *Server) Show(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
+	if st.Ticket.Duplicate {
+		return s.follow(w, r, st)
+	}
+	st.OnDisconnect = cmp.Or(st.OnDisconnect, s.opts.StoredOnDisconnect)
+	p := &pump{s: s, w: w, r: r, Stream: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
 	defer p.rd.Close()
-	if (st.Ticket.Duplicate || st.Parks) && s.opts.Watch != nil { // another process may drive the run
+	if st.Parks && s.opts.Watch != nil { // another process may drive the run
 		defer s.opts.Watch(st.Ticket.Conversation, p.last)()
 	}
-	s.opts.Metrics.StreamOpened(st.Door)
-	defer s.opts.Metrics.StreamClosed(st.Door)
+	s.opts.Metrics.StreamOpened(st.Name)
+	defer s.opts.Metrics.StreamClosed(st.Name)
 	return p.run()
 }
 
 // pump is one stream being served. It belongs to the handler's goroutine, which is the only writer.
 type pump struct {
-	Streaming
+	protocol.Stream
 	s   *Server
 	w   http.ResponseWriter
 	r   *http.Request
@@ -80,15 +58,17 @@ type pump struct {
 	// missing is true once an event could not be read that may have been the run's end.
 	missing bool
 	// remote is true until the hub delivers something to a stream that starts from the log: another process
-	// may drive the run. See Follow.
+	// may drive the run. See follow.
 	remote bool
 }
 
-// Follow shows a run starting after the given event of its conversation: past events from the log, then live
-// ones, until the encoder is done.
-func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, after int64) error {
+// follow shows a run that began earlier, from the ticket's After on: past events from the log, then live
+// ones, until the encoder is done. The run goes on when the client leaves, because another reader waits for it.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
+	after := st.Ticket.After
+	st.OnDisconnect = agent.Continue
 	rd, replay := s.opts.Hub.Subscribe(st.Ticket.Conversation, after)
-	p := &pump{s: s, w: w, r: r, Streaming: st, rd: rd, last: after, remote: replay < 0 && s.opts.Watch == nil}
+	p := &pump{s: s, w: w, r: r, Stream: st, rd: rd, last: after, remote: replay < 0 && s.opts.Watch == nil}
 	defer p.rd.Close()
 	if s.opts.Watch != nil {
 		head, err := s.opts.Log.Get(r.Context(), st.Ticket.Conversation)
@@ -100,8 +80,8 @@ func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, af
 			replay = max(replay, head.Last)
 		}
 	}
-	s.opts.Metrics.StreamOpened(st.Door)
-	defer s.opts.Metrics.StreamClosed(st.Door)
+	s.opts.Metrics.StreamOpened(st.Name)
+	defer s.opts.Metrics.StreamClosed(st.Name)
 	if err := p.write(st.Preface); err != nil {
 		return p.lost(err)
 	}
@@ -302,7 +282,16 @@ func (p *pump) write(frames []byte) (err error) {
 	case p.out != nil:
 		return p.out.Write(frames)
 	}
-	p.out, err = sse.Start(p.w, http.StatusOK, frames)
+	return p.start(frames)
+}
+
+// start sends the headers and the first frames.
+func (p *pump) start(frames []byte) (err error) {
+	if p.ContentType == "" {
+		p.out, err = sse.Start(p.w, http.StatusOK, frames)
+	} else {
+		p.out, err = sse.StartAs(p.w, http.StatusOK, p.ContentType, frames)
+	}
 	return err
 }
 
@@ -311,7 +300,7 @@ func (p *pump) beat() (err error) {
 	next := sse.Heartbeat
 	if p.out == nil {
 		p.buf = p.Encoder.Open(p.buf[:0])
-		p.out, err = sse.Start(p.w, http.StatusOK, p.buf)
+		err = p.start(p.buf)
 	} else if left := sse.Heartbeat - p.out.Idle(); left > 0 {
 		next = left
 	} else {
@@ -329,7 +318,7 @@ func (p *pump) ended() error {
 	case err == nil:
 		sc.outcome = "complete"
 	case p.out == nil:
-		return AfterWork(err)
+		return protocol.AfterWork(err)
 	default:
 		sc.outcome, sc.err = "failed", err
 	}
@@ -348,7 +337,7 @@ func (p *pump) broken(err error) error {
 	}
 	err = p.s.interrupted(p.r, err)
 	if p.out == nil {
-		return AfterWork(err)
+		return protocol.AfterWork(err)
 	}
 	sc := scopeOf(p.r.Context())
 	sc.outcome, sc.err = "failed", err
@@ -380,6 +369,14 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 		return gone
 	case r.Context().Err() != nil:
 		return context.Canceled
+	default:
+		return s.explained(err)
+	}
+}
+
+// explained returns the error that tells a client why waiting for events ended.
+func (s *Server) explained(err error) error {
+	switch {
 	case errors.Is(err, hub.ErrClosed):
 		return &footnote.Error{
 			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/protocol/sse"
 )
@@ -29,7 +30,7 @@ func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
 	topic := h.Open("conv_1", 0)
 	reader, _ := h.Subscribe("conv_1", 0)
 	p := &pump{
-		Streaming: Streaming{
+		Stream: protocol.Stream{
 			Encoder: openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: "run_1", Model: "analyst"}),
 		},
 		w: discard{http.Header{}}, r: httptest.NewRequest("POST", "/", nil), rd: reader,

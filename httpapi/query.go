@@ -10,12 +10,13 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // querySource handles POST /api/sources/{name}/query: it runs a user's own statement. With a conversation,
 // the statement and its result are added to the log, and the result has an id.
 func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *
 			out.ID, out.Seq = in.Conversation+"."+run.Result.ID, seq
 		}
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"result": out})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"result": out})
 }
 
 // OwnQuery describes a person's own statement that the log does not hold.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // ranHere handles POST /api/conversations/{id}/queries: a user's statement that ran in the browser, over
 // files that only the browser has. The rows stay there; the log records the statement, the columns and the
 // number of rows.
 func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -59,6 +60,6 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 		if run, ok := noted.(footnote.QueryRun); ok {
 			result = run.Result.ID
 		}
-		return writeValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
+		return protocol.WriteValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/export"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 func (s *Server) resultRoutes() {
@@ -49,7 +50,7 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	if columns == nil {
 		columns = []footnote.Column{}
 	}
-	return writeValue(w, http.StatusOK, struct {
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		ID        string            `json:"id"`
 		Source    string            `json:"source"`
 		SQL       string            `json:"sql"`

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // About describes the server to the page before anybody signs in.
@@ -90,7 +90,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if roles == nil {
 		roles = []string{}
 	}
-	return writeValue(w, http.StatusOK, struct {
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		Org      string   `json:"org"`
 		User     string   `json:"user"`
 		Roles    []string `json:"roles"`
@@ -171,15 +171,6 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 				return strings.EqualFold(v, "https")
 			}),
 	}
-}
-
-// writeValue sends a value as JSON.
-func writeValue(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, status, body)
 }
 
 // done sends an empty response.

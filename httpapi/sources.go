@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Data holds the sources that a principal can browse and query, its own uploads included. Methods return
@@ -118,7 +119,7 @@ func (s *Server) listSources(w http.ResponseWriter, r *http.Request) error {
 	if list == nil {
 		list = []SourceInfo{}
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"sources": list})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"sources": list})
 }
 
 // sourceSchema handles GET /api/sources/{name}/schema.
@@ -127,7 +128,7 @@ func (s *Server) sourceSchema(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, schema)
+	return protocol.WriteValue(w, http.StatusOK, schema)
 }
 
 // sourceSamples handles GET /api/sources/{name}/samples?table=T&limit=20.
@@ -142,7 +143,7 @@ func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeValue(w, http.StatusOK, rowsOf(res))
+	return protocol.WriteValue(w, http.StatusOK, rowsOf(res))
 }
 
 // table is a set of rows with its columns.
@@ -177,7 +178,7 @@ func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) erro
 	if d.Values == nil {
 		d.Values = []DistributionValue{}
 	}
-	return writeValue(w, http.StatusOK, d)
+	return protocol.WriteValue(w, http.StatusOK, d)
 }
 
 // maxSuggestions is the number of questions to suggest.
@@ -197,7 +198,7 @@ func (s *Server) suggestions(w http.ResponseWriter, r *http.Request) error {
 	for i, text := range texts {
 		list[i] = suggestion{text}
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"suggestions": list})
+	return protocol.WriteValue(w, http.StatusOK, map[string]any{"suggestions": list})
 }
 
 // noData implements Data for a server without sources.

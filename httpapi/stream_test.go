@@ -17,6 +17,8 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/clienttest"
+	"github.com/footnotehq/footnote/protocol/chatv2"
+	"github.com/footnotehq/footnote/protocol/openai"
 )
 
 // inBubble runs f with a server whose clock is fake. The engine is closed before the bubble ends.
@@ -26,7 +28,7 @@ func inBubble(t *testing.T, change func(*httpapi.Options),
 	synctest.Test(t, func(t *testing.T) {
 		engine := clienttest.New()
 		defer engine.Close()
-		o := httpapi.Options{Engine: engine, Log: engine, Hub: engine.Hub}
+		o := httpapi.Options{Engine: engine, Log: engine, Hub: engine.Hub, Protocols: allProtocols()}
 		if change != nil {
 			change(&o)
 		}
@@ -144,7 +146,9 @@ func TestNoHeartbeatBetweenWords(t *testing.T) {
 }
 
 func TestRunContinuesWithoutItsClient(t *testing.T) {
-	policy := func(o *httpapi.Options) { o.OnDisconnect = agent.Continue }
+	policy := func(o *httpapi.Options) {
+		o.Protocols = protocols(openai.Settings{OnDisconnect: agent.Continue}, chatv2.Settings{})
+	}
 	inBubble(t, policy, func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine) {
 		ctx, leave := context.WithCancel(t.Context())
 		w := newTape()

@@ -8,6 +8,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -30,7 +31,7 @@ type accepted struct {
 // take submits a turn of the app and responds once its first event is stored.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
 	t.Door, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
-	ticket, err := s.submit(w, r, t)
+	ticket, err := s.Submit(w, r, t)
 	if err != nil {
 		return err
 	}
@@ -41,12 +42,14 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) erro
 			return s.interrupted(r, err)
 		}
 	}
-	return writeValue(w, http.StatusAccepted, accepted{ticket.Conversation, ticket.Run, ticket.After, ticket.Duplicate})
+	return protocol.WriteValue(w, http.StatusAccepted, accepted{
+		ticket.Conversation, ticket.Run, ticket.After, ticket.Duplicate,
+	})
 }
 
 // openConversation handles POST /api/conversations: the first question creates the conversation.
 func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
+	body, err := s.Body(w, r, largerBody)
 	if err != nil {
 		return err
 	}

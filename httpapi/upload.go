@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 const (
@@ -41,7 +42,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return uploadError(err, tooLarge)
 	}
-	return writeValue(w, http.StatusCreated, info)
+	return protocol.WriteValue(w, http.StatusCreated, info)
 }
 
 // filePart returns the first part of a form, which must be the file.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/ledger/usage"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Usage is the part of usage.Totals that the endpoints need. Whole is false while a long log is still being
@@ -142,7 +143,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	out.CostUSD, out.Unpriced = cost.USD(), cost.Unpriced
 	out.Days = out.Days[max(0, len(out.Days)-daysShown):]
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // tiers maps the names of all assistants' tiers to what the response shows of them.

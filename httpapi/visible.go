@@ -6,6 +6,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // maxOpenings is the number of conversations whose Opened event is cached. That event never changes.
@@ -43,7 +44,7 @@ func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.S
 	if ok, err := s.visible(ctx, p, head); err != nil {
 		return footnote.Stream{}, err
 	} else if !ok {
-		return footnote.Stream{}, noConversation()
+		return footnote.Stream{}, protocol.NoConversation()
 	}
 	return head, nil
 }
@@ -52,17 +53,13 @@ func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.S
 func owned(p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:
-		return footnote.Stream{}, noConversation()
+		return footnote.Stream{}, protocol.NoConversation()
 	case err != nil:
 		return footnote.Stream{}, err
 	case !owns(p, head):
-		return footnote.Stream{}, noConversation()
+		return footnote.Stream{}, protocol.NoConversation()
 	}
 	return head, nil
-}
-
-func noConversation() error {
-	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 }
 
 // visible reports whether p may still use the data that its conversation was opened with.

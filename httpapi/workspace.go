@@ -10,6 +10,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Workspaces gives access to the files that conversations work on.
@@ -80,7 +81,7 @@ func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
 			out.Changes = append(out.Changes, change{ev.Seq, ev.Time, b})
 		}
 	}
-	return writeValue(w, http.StatusOK, out)
+	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
 // workspaceFile handles GET /api/conversations/{id}/workspace/file?path=…: it returns the file's content,
@@ -110,7 +111,7 @@ func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(w, r)
+	body, err := s.Body(w, r, 1)
 	if err != nil {
 		return err
 	}

@@ -26,15 +26,15 @@ func (a *App) API() (*httpapi.Server, error) {
 	a.onClose(statements.close)
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	o := httpapi.Options{
-		SideJob: a.sideJob, Queried: a.queried,
+		Protocols: a.protocols(), Queried: a.queried,
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
 		Access: a.allowed(),
 		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(),
 		AllowOrigins:  a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
-		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy,
-		Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		StoredOnDisconnect: a.cfg.StoredOnDisconnect,
+		Ready:              a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Watch:   a.watch(),
 		Streams: open.streams, StreamsPerUser: open.perUser, Connections: open.connections,
 	}

@@ -40,6 +40,7 @@ import (
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
+	"github.com/footnotehq/footnote/protocol/openai"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
@@ -211,7 +212,7 @@ func (a *App) refused(t agent.Turn, err error) {
 }
 
 // sideJob tells the audit about a model call for the side traffic of a chat front end.
-func (a *App) sideJob(ctx context.Context, j httpapi.SideJob) {
+func (a *App) sideJob(ctx context.Context, j openai.SideJob) {
 	e := a.outsideLog(ctx, httpapi.PrincipalOf(ctx), "side_job", "openai", j.Spent, j.Took, j.Err)
 	e.Question, e.Response = j.Prompt, j.Text
 	a.inbox.Add(e)

@@ -35,8 +35,11 @@ func openModule(_ context.Context, e module.Env) (*module.Opened, error) {
 	boards := board.New(o)
 	return &module.Opened{
 		Assistants: []*agent.Assistant{chartAnalyst(e, m, boards, prices)},
-		Serve:      func(o *httpapi.Options) { o.Drawings, o.Market = boards, m },
-		Document:   board.IsBoard,
+		Serve: func(o *httpapi.Options) {
+			o.Drawings, o.Market = boards, m
+			o.Protocols = append(o.Protocols, chart.New())
+		},
+		Document: board.IsBoard,
 		Forget: func(ctx context.Context, p footnote.Principal) ([]string, error) {
 			return forget(ctx, boards, string(e.Config.Market.Store), p)
 		},

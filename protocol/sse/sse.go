@@ -15,8 +15,6 @@ const Heartbeat = 15 * time.Second
 // writeTimeout is how long a stalled reader may block a write.
 const writeTimeout = 30 * time.Second
 
-const comment = ": ping\n\n"
-
 // ErrUnsupported is returned by Start when the response cannot be flushed: a middleware hides the connection.
 var ErrUnsupported = errors.New("the response cannot stream: a wrapper around it lacks Unwrap")
 
@@ -26,26 +24,42 @@ type Writer struct {
 	rc    *http.ResponseController
 	until time.Time // the current write deadline
 	last  time.Time // last write
+	ping  []byte    // a heartbeat; empty: none
 }
+
+var comment = []byte(": ping\n\n")
 
 // Start sends the headers of an event stream with the given status, and the first frames in the same write.
 // Without frames it sends a comment, so that the first byte leaves early. If it returns ErrUnsupported,
 // nothing has been written.
 func Start(w http.ResponseWriter, status int, frames []byte) (*Writer, error) {
+	if len(frames) == 0 {
+		frames = comment
+	}
+	return start(w, status, "text/event-stream", comment, frames)
+}
+
+// StartAs is Start for a stream of another content type. It has no heartbeats, and Write writes what it gets.
+func StartAs(w http.ResponseWriter, status int, contentType string, first []byte) (*Writer, error) {
+	return start(w, status, contentType, nil, first)
+}
+
+func start(w http.ResponseWriter, status int, contentType string, ping, first []byte) (*Writer, error) {
 	if !flushes(w) {
 		return nil, ErrUnsupported
 	}
 	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Del("Content-Length")
-	s := &Writer{w: w, rc: http.NewResponseController(w)}
+	s := &Writer{w: w, rc: http.NewResponseController(w), ping: ping}
 	w.WriteHeader(status)
-	if len(frames) == 0 {
-		frames = []byte(comment)
+	if len(first) == 0 {
+		s.last = time.Now()
+		return s, s.rc.Flush()
 	}
-	return s, s.Write(frames)
+	return s, s.Write(first)
 }
 
 // flushes reports whether the response, or one that it wraps, can be flushed. Calling Flush would show this
@@ -79,7 +93,7 @@ func (s *Writer) Write(frames []byte) error {
 }
 
 // Ping sends a heartbeat.
-func (s *Writer) Ping() error { return s.Write([]byte(comment)) }
+func (s *Writer) Ping() error { return s.Write(s.ping) }
 
 // Idle returns how long ago the last write was.
 func (s *Writer) Idle() time.Duration { return time.Since(s.last) }

@@ -24,6 +24,8 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/protocol/aisdk"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -95,7 +97,8 @@ func serve(t *testing.T) string {
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Engine: engine, Log: log, Hub: live, Logger: logger, BodyLimit: 16 << 10,
+		Engine: engine, Log: log, Hub: live, Logger: logger,
+		Protocols: []protocol.Protocol{aisdk.New()}, BodyLimit: 16 << 10,
 		Keys: map[string]footnote.Principal{adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"}},
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ import (
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/aisdk"
 	"github.com/footnotehq/footnote/protocol/analyze"
 	"github.com/footnotehq/footnote/protocol/openai"
@@ -100,7 +101,9 @@ func serve(data, fake string) error {
 	if err := engine.Recover(ctx); err != nil {
 		return err
 	}
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
+	api, err := httpapi.New(httpapi.Options{
+		Engine: engine, Log: log, Hub: live, Protocols: []protocol.Protocol{analyze.New(), aisdk.New()},
+	})
 	if err != nil {
 		return err
 	}

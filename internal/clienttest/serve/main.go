@@ -17,6 +17,8 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/clienttest"
+	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/protocol/openai"
 )
 
 func main() {
@@ -38,8 +40,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	defer engine.Close()
 	api, err := httpapi.New(httpapi.Options{
 		Engine: engine, Log: engine, Hub: engine.Hub, BodyLimit: *limit,
-		Keys:   map[string]footnote.Principal{*key: {Org: "acme", User: "ada"}},
-		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Protocols: []protocol.Protocol{openai.New(openai.Settings{})},
+		Keys:      map[string]footnote.Principal{*key: {Org: "acme", User: "ada"}},
+		Logger:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
-package httpapi
+package analyze
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,63 +17,74 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
-	"github.com/footnotehq/footnote/protocol/analyze"
+	"github.com/footnotehq/footnote/protocol"
 )
 
-// analyzeRoutes registers the door for pages that run the queries themselves.
-func (s *Server) analyzeRoutes() {
-	s.Handle("/api/analyze", Native, Methods{
-		http.MethodGet:  s.holding(s.analyzeGet),
-		http.MethodPost: s.holding(s.analyzePost),
-	})
-	s.Handle("/api/analyze/schema", Native, Methods{http.MethodPost: s.analyzeSchema})
-	s.Handle("/api/analyze/tool-result", Native, Methods{http.MethodPost: s.toolResult})
+// New returns the protocol.
+func New() protocol.Protocol { return &handler{} }
+
+// handler serves the protocol's addresses.
+type handler struct {
+	server  protocol.Server
+	schemas schemas
 }
 
-// analyzePost handles POST /api/analyze. The stream stays open while the browser works.
-func (s *Server) analyzePost(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+func (p *handler) Routes(s protocol.Server) protocol.Routes {
+	p.server = s
+	return protocol.Routes{List: []protocol.Route{
+		{Method: http.MethodGet, Pattern: "/api/analyze", Handler: p.get, Held: true},
+		{Method: http.MethodPost, Pattern: "/api/analyze", Handler: p.post, Held: true},
+		{Method: http.MethodPost, Pattern: "/api/analyze/schema", Handler: p.schema},
+		{Method: http.MethodPost, Pattern: "/api/analyze/tool-result", Handler: p.toolResult},
+	}}
+}
+
+// post handles POST /api/analyze. The stream stays open while the browser works.
+func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.server.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
-	q, err := analyze.Decode(body)
+	q, err := Decode(body)
 	if err != nil {
 		return err
 	}
 	if r.Header.Get("Last-Event-ID") != "" {
-		return s.analyze(w, r, q, errNothingToRead)
+		return p.show(w, r, q, errNothingToRead)
 	}
-	return s.analyze(w, r, q, nil)
+	return p.show(w, r, q, nil)
 }
 
-// analyzeParams lists the parameters of GET /api/analyze; "after" is the position of a reader that cannot
+// parameters lists the parameters of GET /api/analyze; "after" is the position of a reader that cannot
 // send Last-Event-ID.
-var analyzeParams = []string{"question", "tier", "schema", "request_id", "sessionId", "assistant", "after"}
+var parameters = []string{"question", "tier", "schema", "request_id", "sessionId", "assistant", "after"}
 
-// analyzeGet handles GET /api/analyze, for an EventSource.
-func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
-	if err := s.mayBeginByGet(r); err != nil {
-		return err
+// get handles GET /api/analyze, for an EventSource.
+func (p *handler) get(w http.ResponseWriter, r *http.Request) error {
+	if !p.server.MayStart(r) {
+		return footnote.Errorf(footnote.Forbidden,
+			"A question by GET needs an API key, or a page of this server (Sec-Fetch-Site: same-origin). Programs can "+
+				"POST it.")
 	}
 	v := r.URL.Query()
 	for name, values := range v {
-		if !slices.Contains(analyzeParams, name) || len(values) > 1 {
+		if !slices.Contains(parameters, name) || len(values) > 1 {
 			return footnote.Errorf(footnote.InvalidRequest, "The parameters are %s, each at most once.",
-				strings.Join(analyzeParams, ", "))
+				strings.Join(parameters, ", "))
 		}
 	}
-	q := analyze.Question{
+	q := Question{
 		Question: v.Get("question"), Tier: v.Get("tier"), RequestID: v.Get("request_id"), SessionID: v.Get("sessionId"),
 		Assistant: v.Get("assistant"),
 	}
 	if id := v.Get("schema"); id != "" {
-		schema, ok := s.schemas.get(ownerKey(r)+id, s.opts.Now())
+		schema, ok := p.schemas.get(ownerKey(p.server.Caller(r))+id, p.server.Now())
 		if !ok && q.RequestID == "" {
 			return noSchema()
 		}
 		if q.Schema = &schema; !ok {
 			q.Schema = nil // a run that has already begun can still be shown
-			return s.analyze(w, r, q, noSchema())
+			return p.show(w, r, q, noSchema())
 		}
 	}
 	if err := q.Check(); err != nil {
@@ -82,9 +92,9 @@ func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 	}
 	if r.Header.Get("Last-Event-ID") != "" {
 		// The reader reconnects. If we cannot tell what it was reading, stop it, because asking again would cost again.
-		return s.analyze(w, r, q, errNothingToRead)
+		return p.show(w, r, q, errNothingToRead)
 	}
-	return s.analyze(w, r, q, nil)
+	return p.show(w, r, q, nil)
 }
 
 func noSchema() error {
@@ -92,53 +102,41 @@ func noSchema() error {
 		"The schema is not known any more. Post it to /api/analyze/schema, then ask again.")
 }
 
-// mayBeginByGet rejects a GET that would start a run on behalf of another site. Any page can make a browser
-// send such a GET, and the run would cost the user money.
-func (s *Server) mayBeginByGet(r *http.Request) error {
-	origin := r.Header.Get("Origin")
-	if scopeOf(r.Context()).withKey || r.Header.Get("Sec-Fetch-Site") == "same-origin" ||
-		origin != "" && s.origins[origin] {
-		return nil
-	}
-	return footnote.Errorf(footnote.Forbidden,
-		"A question by GET needs an API key, or a page of this server (Sec-Fetch-Site: same-origin). Programs can "+
-			"POST it.")
-}
-
 // errNothingToRead is returned for a reader that reconnects to a run that is not known.
 var errNothingToRead = errors.New("no run is known for this reader")
 
-// analyze shows the run of a question: the one already begun under its request_id, or a new one. With missing it starts
+// show shows the run of a question: the one already begun under its request_id, or a new one. With missing it starts
 // nothing; missing is the error if there is no such run.
-func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Question, missing error) error {
+func (p *handler) show(w http.ResponseWriter, r *http.Request, q Question, missing error) error {
 	turn := q.Turn()
-	turn.OnDisconnect = s.opts.StoredOnDisconnect
-	if turn.Conversation == "" && turn.Assistant == "" && s.has(r, analyze.Assistant) {
-		turn.Assistant = analyze.Assistant
+	if turn.Conversation == "" && turn.Assistant == "" && p.has(r, Assistant) {
+		turn.Assistant = Assistant
 	}
 	if turn.Repeated = missing != nil; turn.Repeated && turn.MessageID == "" {
-		return s.notBegun(w, r, q, missing)
+		return p.notBegun(w, r, q, missing)
 	}
-	ticket, err := s.submit(w, r, turn)
+	ticket, err := p.server.Submit(w, r, turn)
 	switch {
 	case err == nil && ticket.Duplicate:
-		return s.analyzeAgain(w, r, ticket)
+		return p.again(w, r, ticket)
 	case err == nil:
-		enc := analyze.NewEncoder(s.analyzeOptions(r, ticket.Conversation, ticket.Assistant, ticket.Run))
-		return s.Stream(w, r, Streaming{
-			Door: analyze.Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
+		enc := NewEncoder(p.options(r, ticket.Conversation, ticket.Assistant, ticket.Run))
+		return p.server.Show(w, r, protocol.Stream{
+			Name: Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
 		})
 	case turn.Repeated && footnote.CodeOf(err) == footnote.NotFound:
-		return s.notBegun(w, r, q, missing)
+		return p.notBegun(w, r, q, missing)
 	}
 	return err
 }
 
 // notBegun responds to a request for a run that is not known.
-func (s *Server) notBegun(w http.ResponseWriter, r *http.Request, q analyze.Question, missing error) error {
+func (p *handler) notBegun(w http.ResponseWriter, r *http.Request, q Question, missing error) error {
 	if q.SessionID != "" {
-		if _, err := s.conversation(r, q.SessionID); err != nil {
+		if _, found, err := p.server.Find(r, q.SessionID); err != nil {
 			return err
+		} else if !found {
+			return protocol.NoConversation()
 		}
 	}
 	if missing == errNothingToRead { //nolint:errorlint // our own
@@ -149,34 +147,25 @@ func (s *Server) notBegun(w http.ResponseWriter, r *http.Request, q analyze.Ques
 }
 
 // has reports whether the caller has an assistant of that name.
-func (s *Server) has(r *http.Request, name string) bool {
-	return slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(r.Context())), func(a agent.AssistantInfo) bool {
+func (p *handler) has(r *http.Request, name string) bool {
+	return slices.ContainsFunc(p.server.Assistants(r), func(a agent.AssistantInfo) bool {
 		return a.Name == name
 	})
 }
 
-// sleep waits for d, or returns the cause when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// analyzeAgain shows a run from the reader's position on. When nothing is left it responds 204, which makes
+// again shows a run from the reader's position on. When nothing is left it responds 204, which makes
 // an EventSource stop.
-func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, t agent.Ticket) error {
-	head, err := s.opts.Log.Get(r.Context(), t.Conversation)
+func (p *handler) again(w http.ResponseWriter, r *http.Request, t agent.Ticket) error {
+	head, found, err := p.server.Find(r, t.Conversation)
 	if err != nil {
 		return err
 	}
+	if !found {
+		return protocol.NoConversation()
+	}
 	var events []footnote.Event
 	last, end := t.After, int64(0) // the newest event; the run's last one, or 0 while it is running
-	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, t.After) {
+	for ev, err := range p.server.Events(r, head.ID, t.After) {
 		if err != nil {
 			return err
 		}
@@ -195,42 +184,42 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, t agent.Ti
 		// door have no names; a comment announces the reset.
 		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n",
 			last, from.Seq)
-		w.Header().Set(resetHeader, strconv.FormatInt(last, 10))
-		from = analyze.Position{}
+		w.Header().Set(protocol.ResetHeader, strconv.FormatInt(last, 10))
+		from = Position{}
 	}
 	if end > 0 && from.Seq >= end {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	opt := s.analyzeOptions(r, head.ID, head.Assistant, t.Run)
+	opt := p.options(r, head.ID, head.Assistant, t.Run)
 	opt.From = from
-	enc := analyze.NewEncoder(opt)
+	enc := NewEncoder(opt)
 	for _, ev := range events {
 		if ev.Seq <= from.Seq {
 			enc.Event(nil, ev)
 		}
 	}
-	return s.Follow(w, r, Streaming{
-		Door: analyze.Door, Ticket: t, Encoder: enc, OnDisconnect: agent.Continue, Preface: preface,
-	}, max(from.Seq, t.After))
+	t.After = max(from.Seq, t.After)
+	return p.server.Show(w, r, protocol.Stream{Name: Door, Ticket: t, Encoder: enc, Preface: preface})
 }
 
 // readerPosition returns the reader's position from Last-Event-ID, which a browser sends by itself, or from
 // the address.
-func readerPosition(r *http.Request) analyze.Position {
+func readerPosition(r *http.Request) Position {
 	for _, v := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")} {
-		if p, ok := analyze.ParsePosition(v); ok {
+		if p, ok := ParsePosition(v); ok {
 			return p
 		}
 	}
-	return analyze.Position{}
+	return Position{}
 }
 
-func (s *Server) analyzeOptions(r *http.Request, conversation, assistant, run string) analyze.Options {
-	return analyze.Options{
-		Run: run, Tools: s.toolsOf(r, assistant),
+func (p *handler) options(r *http.Request, conversation, assistant, run string) Options {
+	a, _ := protocol.AssistantOf(p.server.Assistants(r), assistant)
+	return Options{
+		Run: run, Tools: a.Tools,
 		Rows: func(res footnote.StoredResult) (json.RawMessage, error) {
-			rows, err := s.page(r.Context(), conversation, res, 0, analyze.MostRows)
+			rows, err := p.server.Rows(r, conversation, res, MostRows)
 			if err != nil {
 				return nil, err
 			}
@@ -239,44 +228,46 @@ func (s *Server) analyzeOptions(r *http.Request, conversation, assistant, run st
 	}
 }
 
+// largerBody is the factor by which the limit of bodies is raised for the rows of a query.
+const largerBody = 8
+
 // toolResult handles POST /api/analyze/tool-result.
-func (s *Server) toolResult(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
+func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.server.Body(w, r, largerBody)
 	if err != nil {
 		return err
 	}
-	turn, err := analyze.DecodeResult(body)
+	turn, err := DecodeResult(body)
 	if err != nil {
 		return err
 	}
-	turn.OnDisconnect = s.opts.StoredOnDisconnect
-	ticket, err := s.submit(w, r, turn)
+	ticket, err := p.server.Submit(w, r, turn)
 	if err != nil {
 		return err
 	}
-	s.opts.Engine.Subscribe(ticket).Close()
-	return writeValue(w, http.StatusOK, struct {
+	p.server.Discard(ticket)
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		OK        bool `json:"ok"`
 		Duplicate bool `json:"duplicate"`
 	}{true, ticket.Duplicate})
 }
 
-// analyzeSchema handles POST /api/analyze/schema. It stores a schema for a later question by GET, because a
+// schema handles POST /api/analyze/schema. It stores a schema for a later question by GET, because a
 // URL has no room for one.
-func (s *Server) analyzeSchema(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
+func (p *handler) schema(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.server.Body(w, r, 1)
 	if err != nil {
 		return err
 	}
-	schema, err := analyze.DecodeSchema(body)
+	schema, err := DecodeSchema(body)
 	if err != nil {
 		return err
 	}
 	text := schema.Text()
 	sum := sha256.Sum256([]byte(text))
 	id := "schema_" + hex.EncodeToString(sum[:16])
-	s.schemas.put(ownerKey(r), id, schema, len(text), s.opts.Now())
-	return writeValue(w, http.StatusOK, struct {
+	p.schemas.put(ownerKey(p.server.Caller(r)), id, schema, len(text), p.server.Now())
+	return protocol.WriteValue(w, http.StatusOK, struct {
 		Schema    string `json:"schema"`
 		ExpiresIn int    `json:"expires_in"` // seconds without use
 	}{id, int(schemaIdle.Seconds())})
@@ -305,8 +296,7 @@ type keptSchema struct {
 }
 
 // ownerKey returns the key prefix for a user's schemas, which separates them from those of other users.
-func ownerKey(r *http.Request) string {
-	p := PrincipalOf(r.Context())
+func ownerKey(p footnote.Principal) string {
 	return p.Org + "\x00" + p.User + "\x00"
 }
 
