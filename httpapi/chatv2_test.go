@@ -175,9 +175,9 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 		status        int
 		calls         int
 	}{
-		chatv2.Reject:    {agentResponse{Text: "First."}, agentResponse{Code: "conflict"}, 409, 1},
-		chatv2.Enqueue:   {agentResponse{Text: "First."}, agentResponse{Text: "Second."}, 200, 2},
-		chatv2.Interrupt: {agentResponse{}, agentResponse{Text: "Second."}, 200, 2},
+		agent.Reject:    {agentResponse{Text: "First."}, agentResponse{Code: "conflict"}, 409, 1},
+		agent.Enqueue:   {agentResponse{Text: "First."}, agentResponse{Text: "Second."}, 200, 2},
+		agent.Interrupt: {agentResponse{}, agentResponse{Text: "Second."}, 200, 2},
 	} {
 		t.Run(policy, func(t *testing.T) {
 			release := make(chan struct{})
@@ -200,7 +200,7 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 			r.ContentLength = -1
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"message":"Two","conversationId":"c"}`),
 				readerFunc(func([]byte) (int, error) {
-					if policy == chatv2.Enqueue {
+					if policy == agent.Enqueue {
 						once() // lets the first answer finish
 					}
 					return 0, io.EOF

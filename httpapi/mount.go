@@ -131,23 +131,6 @@ func (s *Server) Stop(r *http.Request, conversation string) error {
 	return s.opts.Engine.Stop(ctx, conversation, "user")
 }
 
-func (s *Server) AwaitIdle(ctx context.Context, head footnote.Stream, stop bool) error {
-	if stop {
-		return s.halt(ctx, head)
-	}
-	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
-	defer rd.Close()
-	for {
-		now, err := s.opts.Log.Get(ctx, head.ID)
-		if err != nil || now.RunState != "running" {
-			return err
-		}
-		if err := s.progress(ctx, rd); err != nil {
-			return s.explained(err)
-		}
-	}
-}
-
 func (s *Server) AnswerTime(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, s.explained(errAnswerTime))
 }

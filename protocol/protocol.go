@@ -101,8 +101,6 @@ type Server interface {
 	Rows(r *http.Request, conversation string, res footnote.StoredResult, limit int) ([]json.RawMessage, error)
 	// Stop asks the run of a conversation to stop. One that has ended already is no error.
 	Stop(r *http.Request, conversation string) error
-	// AwaitIdle waits until no run of a conversation is under way. With stop it stops the run first.
-	AwaitIdle(ctx context.Context, head footnote.Stream, stop bool) error
 	// AnswerTime returns a context that ends when an answer that is not streamed may take no longer.
 	AnswerTime(r *http.Request) (context.Context, context.CancelFunc)
 

@@ -2,10 +2,8 @@ package chatv2
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -13,31 +11,20 @@ import (
 	"github.com/footnotehq/footnote/protocol"
 )
 
-// Policies for a message to a conversation that is still answering.
-const (
-	Reject    = "reject"    // refuse the message
-	Enqueue   = "enqueue"   // answer it when the current answer is complete
-	Interrupt = "interrupt" // stop the current answer
-)
-
 // Settings configure the protocol. The zero value has the defaults.
 type Settings struct {
-	// OnBusy is the policy for a message when its conversation is still answering: Reject, Enqueue or Interrupt;
-	// default Reject.
+	// OnBusy is the policy for a message when its conversation is still answering: agent.Reject, agent.Enqueue or
+	// agent.Interrupt; default agent.Reject.
 	OnBusy string
 }
 
 // New returns the protocol.
-func New(s Settings) protocol.Protocol {
-	s.OnBusy = cmp.Or(s.OnBusy, Reject)
-	return &handler{Settings: s}
-}
+func New(s Settings) protocol.Protocol { return &handler{Settings: s} }
 
 // handler serves the protocol's address.
 type handler struct {
 	Settings
 	server protocol.Server
-	queues queues
 }
 
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
@@ -105,41 +92,14 @@ func (p *handler) take(w http.ResponseWriter, r *http.Request) (run agent.Ticket
 	if err != nil {
 		return run, err
 	}
+	turn := q.Turn()
+	turn.OnBusy = p.OnBusy
+	if turn.Conversation = head.ID; head.ID == "" {
+		turn.ClientID = cmp.Or(q.ConversationID, q.ClientID())
+	}
 	ctx, cancel := p.server.AnswerTime(r)
 	defer cancel()
-	if p.OnBusy == Enqueue {
-		leave, err := p.queues.join(ctx, p.server.Caller(r), head.ID, q)
-		if err != nil {
-			return run, err
-		}
-		defer leave()
-	}
-	return p.submit(ctx, w, r, q, head)
-}
-
-// submit submits a message. When the conversation is busy, it follows the configured policy until ctx ends.
-func (p *handler) submit(ctx context.Context, w http.ResponseWriter, r *http.Request, q Request,
-	head footnote.Stream) (run agent.Ticket, err error) {
-	for {
-		turn := q.Turn()
-		if turn.Conversation = head.ID; head.ID == "" {
-			turn.ClientID = cmp.Or(q.ConversationID, q.ClientID())
-		}
-		ticket, refused := p.server.Submit(w, r, turn)
-		if refused == nil || footnote.CodeOf(refused) != footnote.Conflict {
-			return ticket, refused
-		}
-		// Another message is being answered.
-		if head, err = p.conversation(r, q); err != nil {
-			return run, err
-		}
-		if head.RunState != "running" || p.OnBusy == Reject {
-			return run, refused
-		}
-		if err := p.server.AwaitIdle(ctx, head, p.OnBusy == Interrupt); err != nil {
-			return run, err
-		}
-	}
+	return p.server.Submit(w, r.WithContext(ctx), turn)
 }
 
 // conversation returns the conversation of a message. A message without an id gets a new one. Ids that we
@@ -155,66 +115,4 @@ func (p *handler) conversation(r *http.Request, q Request) (footnote.Stream, err
 		err = protocol.NoConversation()
 	}
 	return head, err
-}
-
-// maxQueued is the largest number of messages that may wait for one conversation.
-const maxQueued = 16
-
-// queues holds the messages that wait for conversations, in order of arrival. The zero value is ready to use.
-type queues struct {
-	mu sync.Mutex // guards below
-	m  map[string][]chan struct{}
-}
-
-// join waits until it is the message's turn. Calling leave admits the next one. It returns a RateLimited
-// error when too many messages wait.
-func (k *queues) join(ctx context.Context, p footnote.Principal, conversation string,
-	q Request) (leave func(), err error) {
-	key := conversation
-	if key == "" {
-		if key = q.ConversationID; key == "" {
-			return func() {}, nil // the message starts its own conversation
-		}
-		key = p.Org + "\x00" + p.User + "\x00" + key
-	}
-	turn := make(chan struct{})
-	k.mu.Lock()
-	if len(k.m[key]) > maxQueued {
-		k.mu.Unlock()
-		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", maxQueued)
-	}
-	if k.m == nil {
-		k.m = map[string][]chan struct{}{}
-	}
-	if k.m[key] = append(k.m[key], turn); len(k.m[key]) == 1 {
-		close(turn)
-	}
-	k.mu.Unlock()
-	leave = func() { k.leave(key, turn) }
-	select {
-	case <-turn:
-		return leave, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (k *queues) leave(key string, turn chan struct{}) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	line := k.m[key]
-	for i, c := range line {
-		if c != turn {
-			continue
-		}
-		line = append(line[:i:i], line[i+1:]...)
-		if i == 0 && len(line) > 0 {
-			close(line[0])
-		}
-		break
-	}
-	if k.m[key] = line; len(line) == 0 {
-		delete(k.m, key)
-	}
 }
