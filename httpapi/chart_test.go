@@ -290,7 +290,7 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 	}
 }
 
-// TestTheChartsDoorReadsDrawings has a model list the drawings: through this door that is a server-side tool,
+// TestTheChartsDoorReadsDrawings has a model list the drawings: through this protocol that is a server-side tool,
 // so no client is asked to run it.
 func TestTheChartsDoorReadsDrawings(t *testing.T) {
 	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`),

@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// agentResponse is this door's answer as its clients read it.
+// agentResponse is this protocol's answer as its clients read it.
 type agentResponse struct {
 	Text           string
 	Parts          []struct{ Type string }

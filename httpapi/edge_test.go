@@ -334,7 +334,7 @@ func TestMetricsAndLog(t *testing.T) {
 	}
 }
 
-// TestDoor checks that a door added with Handle gets keys, an envelope and the error table like the built-in
+// TestDoor checks that a protocol added with Handle gets keys, an envelope and the error table like the built-in
 // ones.
 func TestDoor(t *testing.T) {
 	api, _ := newAPI(t, nil)

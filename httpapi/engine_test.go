@@ -61,7 +61,7 @@ func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, c
 var counting = agenttest.NewTool(tool.Spec{Name: "query", Side: tool.Server, ReadOnly: true},
 	func(context.Context, tool.Call) (tool.Output, error) { return tool.Output{Content: "42"}, nil })
 
-// TestRealEngine checks that a conversation through this door uses the real loop and log: tools, history by
+// TestRealEngine checks that a conversation through this protocol uses the real loop and log: tools, history by
 // id, imported history.
 func TestRealEngine(t *testing.T) {
 	model := agenttest.Script(
@@ -111,7 +111,7 @@ func history(m *agenttest.Model, n int) string {
 }
 
 // TestRealEngineNeverParks checks that a run that would need the client's answer goes on without it: the
-// clients of this door know neither our tools nor approvals.
+// clients of this protocol know neither our tools nor approvals.
 func TestRealEngineNeverParks(t *testing.T) {
 	browser := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client, ReadOnly: true}, nil)
 	write := agenttest.NewTool(tool.Spec{Name: "write"}, nil)

@@ -261,7 +261,7 @@ func (p *pump) event(ev footnote.Event) {
 	}
 }
 
-// ended returns an event as the doors see it: an unreadable event that ends a run counts as a failure, so
+// ended returns an event as the protocols see it: an unreadable event that ends a run counts as a failure, so
 // that no reader waits forever.
 func ended(ev footnote.Event) footnote.Event {
 	if u, ok := ev.Body.(footnote.Unreadable); ok && footnote.Terminal(u) {

@@ -27,7 +27,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 }
 
 // TestASlowReaderSlowsNoRun checks that a run completes while the writes to all its readers are blocked, in
-// the app's door and in that of pages with their own stream.
+// the app's protocol and in that of pages with their own stream.
 func TestASlowReaderSlowsNoRun(t *testing.T) {
 	for name, open := range map[string]string{
 		"events":  `/api/conversations/ID/events?follow=true`,

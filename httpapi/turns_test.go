@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// TestAnAnswerListsItsStatements checks that the app's door takes the statements that a page tried, and refuses
+// TestAnAnswerListsItsStatements checks that the app's protocol takes the statements that a page tried, and refuses
 // outcomes that a page cannot know.
 func TestAnAnswerListsItsStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ type streams struct {
 type cli struct {
 	settings `embed:""`
 
-	Serve     serveCmd         `cmd:"" help:"Serve the HTTP doors."`
+	Serve     serveCmd         `cmd:"" help:"Serve the HTTP API and the page."`
 	Demo      demoCmd          `cmd:"" help:"Create the demo shop and serve it."`
 	Ask       askCmd           `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd         `cmd:"" help:"Run one SQL statement as the analyst would."`

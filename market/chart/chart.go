@@ -13,10 +13,10 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Door is the name of this door in the log.
+// Door is the name of this protocol in the log.
 const Door = "chart"
 
-// Assistant is the assistant that this door uses.
+// Assistant is the assistant that this protocol uses.
 const Assistant = "chart"
 
 // Request is the body of POST /api/chat.

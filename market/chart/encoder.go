@@ -195,7 +195,7 @@ func actionOf(r footnote.ToolResult) json.RawMessage {
 	return detail.Change
 }
 
-// parked shows the calls that wait for the client. This door cannot answer a call that waits for an approval.
+// parked shows the calls that wait for the client. This protocol cannot answer a call that waits for an approval.
 func (e *Encoder) parked(dst []byte, b footnote.RunParked) []byte {
 	for _, id := range b.Calls {
 		c := e.calls[id]

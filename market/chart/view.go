@@ -57,7 +57,7 @@ type ToolCall struct {
 	IsError bool            `json:"isError,omitempty"`
 }
 
-// View returns a conversation in this door's format, without undone messages.
+// View returns a conversation in this protocol's format, without undone messages.
 func View(head footnote.Stream, events []footnote.Event) Conversation {
 	v := &view{c: Conversation{Summary: Summary{
 		ID: head.ID, Title: head.Title, State: stateOf(head), Created: stamp(head.Created),

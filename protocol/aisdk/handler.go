@@ -162,7 +162,7 @@ func (p *handler) repeated(w http.ResponseWriter, r *http.Request, post Post, c 
 	return p.again(w, r, c, Shown{Run: t.Run, After: t.After}, agent.Turn{})
 }
 
-// chat is a conversation as this door reads it.
+// chat is a conversation as this protocol reads it.
 type chat struct {
 	found   bool
 	head    footnote.Stream

@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Door is the name of this door in the log.
+// Door is the name of this protocol in the log.
 const Door = "analyze"
 
 // Assistant is the assistant for requests that name none.

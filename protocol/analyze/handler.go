@@ -181,7 +181,7 @@ func (p *handler) again(w http.ResponseWriter, r *http.Request, t agent.Ticket) 
 	var preface []byte
 	if from.Seq > last {
 		// The events that the client read no longer exist, so show the run from its beginning. Frames of this
-		// door have no names; a comment announces the reset.
+		// protocol have no names; a comment announces the reset.
 		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n",
 			last, from.Seq)
 		w.Header().Set(protocol.ResetHeader, strconv.FormatInt(last, 10))

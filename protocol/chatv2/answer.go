@@ -46,7 +46,7 @@ type Totals struct {
 	StopReason string `json:"stopReason"`
 }
 
-// parkedMessage is the error when a run waits for something that this door cannot provide.
+// parkedMessage is the error when a run waits for something that this protocol cannot provide.
 const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant " +
 	"without such tools."
 
@@ -89,7 +89,7 @@ func NewCollector(conversation, run string) *Collector {
 // Delta does nothing: a complete answer is built from events.
 func (*Collector) Delta(footnote.Delta) {}
 
-// Enough returns false: this door has no stop strings.
+// Enough returns false: this protocol has no stop strings.
 func (*Collector) Enough() bool { return false }
 
 // Event adds the next event of the conversation.

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Door is the name of this door in the log.
+// Door is the name of this protocol in the log.
 const Door = "chat-v2"
 
 // Request is the body of POST /api/chat-v2.
@@ -75,7 +75,7 @@ func (q Request) ClientID() string {
 	return Door + "/" + q.MessageID
 }
 
-// Turn converts the request to a turn without a conversation. Nobody behind this door can run a tool or
+// Turn converts the request to a turn without a conversation. Nobody behind this protocol can run a tool or
 // approve a call.
 func (q Request) Turn() agent.Turn {
 	return agent.Turn{
@@ -83,7 +83,7 @@ func (q Request) Turn() agent.Turn {
 	}
 }
 
-// Categories of failure, as the clients of this door know them.
+// Categories of failure, as the clients of this protocol know them.
 const (
 	categoryModel   = "sdk_communication"
 	categoryTool    = "tool_execution"
@@ -110,7 +110,7 @@ func category(c footnote.Code) string {
 	}
 }
 
-// AppendError appends an error in this door's format. It includes only what is safe to show.
+// AppendError appends an error in this protocol's format. It includes only what is safe to show.
 func AppendError(dst []byte, err error, request string) []byte {
 	code := footnote.CodeOf(err)
 	dst = append(dst, `{"error":`...)

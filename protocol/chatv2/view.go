@@ -18,7 +18,7 @@ const (
 	typeResult    = "tool_result"
 )
 
-// Event is an event of a conversation in this door's format.
+// Event is an event of a conversation in this protocol's format.
 type Event struct {
 	ID             string    `json:"id"` // sequence number in the log, which gives the order
 	ConversationID string    `json:"conversationId"`
@@ -68,7 +68,7 @@ func View(events []footnote.Event, after int64) []Event {
 	return out
 }
 
-// appendView appends this door's form of an event: nothing, one event, or those of an imported history.
+// appendView appends this protocol's form of an event: nothing, one event, or those of an imported history.
 func appendView(dst []Event, ev footnote.Event) []Event {
 	e := Event{ID: fmt.Sprint(ev.Seq), ConversationID: ev.Stream, Timestamp: ev.Time.UTC()}
 	switch b := ev.Body.(type) {

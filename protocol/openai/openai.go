@@ -128,7 +128,7 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, b...)
 }
 
-// Headers that this door reads or writes.
+// Headers that this protocol reads or writes.
 const (
 	conversationHeader = "X-Conversation-Id"
 	openWebUIHeader    = "X-Openwebui-Chat-Id"
