@@ -19,7 +19,10 @@ fi
 # shorten the first build, which a newcomer waits for.
 flags=(-trimpath -gcflags=all=-dwarf=false
   "-gcflags=github.com/anthropics/anthropic-sdk-go/v2=-dwarf=false -l")
-mapfile -t packages < <("$go" list -deps -f '{{if not (or .Standard (eq .Name "main"))}}{{.ImportPath}}{{end}}' ./cmd/footnote | grep -v '/footnote/web$')
+# What embeds the web app, or imports what does, waits for it.
+format='{{if not (or .Standard (eq .Name "main"))}}{{.ImportPath}}{{range .Deps}} {{.}}{{end}}{{end}}'
+mapfile -t packages < <("$go" list -deps -f "$format" ./cmd/footnote |
+  awk '$1 && !/(^| )github.com\/footnotehq\/footnote\/web( |$)/ { print $1 }')
 "$go" build "${flags[@]}" "${packages[@]}"
 if [ -n "$ui" ] && ! wait "$ui"; then
   echo "The web app could not be built; see above. Building without it." >&2
