@@ -395,6 +395,7 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 			"analyze", analyze.NewEncoder(analyze.Options{
 				Run: run,
 				Tools: []agent.ToolInfo{
+					{Name: "run_query", Family: tool.Query, Side: tool.Server},
 					{Name: "browser_query", Side: tool.Client}, {Name: "draw_horizontal_line", Side: tool.Client},
 				},
 			}),
