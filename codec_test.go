@@ -30,7 +30,7 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 			CallID:     "c",
 		}, footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true},
 		footnote.RunStarted{
-			Door: "d",
+			Protocol: "d",
 		}, footnote.RunParked{
 			Calls:    []string{"c"},
 			Deadline: time.Unix(1, 0).UTC(),

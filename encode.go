@@ -228,7 +228,7 @@ func (o *object) stored(r *StoredResult) {
 }
 
 func (o *object) started(b *RunStarted) {
-	o.text("door", b.Door)
+	o.text("door", b.Protocol)
 	o.optText("on_disconnect", b.OnDisconnect)
 	o.optText("request_id", b.RequestID)
 	o.flag("unattended", b.Unattended)

@@ -80,7 +80,7 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 			Result: &footnote.StoredResult{Columns: []footnote.Column{}, Chunks: []footnote.Chunk{}},
 		}, footnote.ToolResult{Result: &footnote.StoredResult{}},
 		footnote.RunStarted{}, footnote.RunStarted{
-			Door: "d", OnDisconnect: "c", RequestID: odd, Unattended: true, Roles: []string{"a", "b"}, MaxTokens: 9,
+			Protocol: "d", OnDisconnect: "c", RequestID: odd, Unattended: true, Roles: []string{"a", "b"}, MaxTokens: 9,
 		},
 		footnote.RunStarted{Attributes: map[string]string{"b": odd, "a": ""}},
 		footnote.RunFinished{}, footnote.RunFinished{

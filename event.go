@@ -130,7 +130,7 @@ type ApprovalGiven struct {
 
 // RunStarted opens a run. It holds what recovery needs to continue the run.
 type RunStarted struct {
-	Door         string `json:"door"`                    // the protocol of the request
+	Protocol     string `json:"door"`                    // the protocol of the request
 	OnDisconnect string `json:"on_disconnect,omitempty"` // "cancel" or "continue"
 	RequestID    string `json:"request_id,omitempty"`
 	// Unattended is set when nobody can answer or approve calls. The run then tells the model so instead of parking.

@@ -822,7 +822,7 @@ func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.
 		},
 		footnote.UserMessage{Text: "go"},
 		footnote.RunStarted{
-			Door: "test", OnDisconnect: policy, RequestID: "req_1", Roles: []string{"finance"},
+			Protocol: "test", OnDisconnect: policy, RequestID: "req_1", Roles: []string{"finance"},
 			Attributes: map[string]string{"region": "EU"}, MaxTokens: 77,
 		},
 		footnote.AssistantMessage{Step: 1, Blocks: calls, StopReason: model.ToolUse},

@@ -123,7 +123,7 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	}
 	bodies = append(bodies,
 		footnote.UserMessage{Text: t.Text, Context: r.context(more), ID: t.MessageID, Where: t.Where},
-		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID,
+		footnote.RunStarted{Protocol: t.Protocol, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID,
 			Unattended: t.Unattended, Key: t.Key,
 			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
 	ticket := r.ticket()
@@ -155,7 +155,7 @@ const (
 )
 
 // context is what the model reads after a message: the date, when it has not read
-// it in this conversation yet, what the user ran meanwhile, and what the door
+// it in this conversation yet, what the user ran meanwhile, and what the protocol
 // added.
 func (r *run) context(more string) string {
 	var lines []string

@@ -142,7 +142,7 @@ func ownTurn(head footnote.Stream, s *state) Turn {
 		Principal: footnote.Principal{
 			Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes,
 		}, Key: s.started.Key,
-		Door: s.started.Door, RequestID: s.started.RequestID,
+		Protocol: s.started.Protocol, RequestID: s.started.RequestID,
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	summaryText   = 120_000   // characters of what is summarised; the newest count
 	summaryBytes  = 16_000    // of a summary
 	summaryShare  = 4         // the part of a question's money that a summary may cost
-	carriedBytes  = 128 << 10 // of what doors have added to messages, such as a schema
+	carriedBytes  = 128 << 10 // of what protocols have added to messages, such as a schema
 )
 
 // segment cuts the history of a conversation that has grown too long, at the start of
@@ -134,7 +134,7 @@ func summaryPrompt(conversation string) string {
 		"<conversation>\n" + conversation + "\n</conversation>"
 }
 
-// carried is what doors have added to messages before the cut, and the date: the
+// carried is what protocols have added to messages before the cut, and the date: the
 // model is told it once, and later messages rest on it.
 func (r *run) carried(before []footnote.Event) string {
 	date, size := "", 0

@@ -22,9 +22,9 @@ type Tracer interface {
 
 // Followed describes a run to a Tracer when it begins or resumes.
 type Followed struct {
-	Run, Conversation, Assistant, Door string
-	Principal                          footnote.Principal
-	Question                           string
+	Run, Conversation, Assistant, Protocol string
+	Principal                              footnote.Principal
+	Question                               string
 	// Caller is the traceparent of the request that began it, or brought answers.
 	Caller string
 	// First is what Run gave as own when the run began; empty: it begins now, or nobody
@@ -60,7 +60,7 @@ func (noTracer) Tool(ctx context.Context, _ tool.Call) (context.Context, func(to
 // traced reports a run that begins or resumes to the Tracer.
 func (r *run) traced(ctx context.Context) context.Context {
 	f := Followed{
-		Run: r.id, Conversation: r.stream, Assistant: r.a.Name, Door: r.turn.Door,
+		Run: r.id, Conversation: r.stream, Assistant: r.a.Name, Protocol: r.turn.Protocol,
 		Principal: r.turn.Principal, Question: r.turn.Text, Caller: r.turn.Trace, Part: 1,
 	}
 	if r.s.run != "" {

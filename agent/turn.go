@@ -31,7 +31,7 @@ type Turn struct {
 	Assistant    string // empty: the default one, or the conversation's own
 	Principal    footnote.Principal
 	Key          string // the id of the stored API key that it came with; empty: of none
-	Door         string // "openai", "aisdk", "analyze", …
+	Protocol     string // "openai", "aisdk", "analyze", …
 	OnDisconnect string // Cancel or Continue
 	RequestID    string
 	Trace        string // traceparent of the request, if it has one
@@ -65,7 +65,7 @@ type Turn struct {
 	Answers   []tool.Answer
 	Approvals []Approval
 
-	// Unattended says that the door cannot bring answers: the run never parks, and
+	// Unattended says that the protocol cannot bring answers: the run never parks, and
 	// calls that would wait get an error which the model reads.
 	Unattended bool
 
@@ -119,7 +119,7 @@ type Ticket struct {
 const (
 	maxImported      = 5_000   // turns of a client's own history
 	maxImportedBytes = 4 << 20 // bytes of it
-	maxContext       = 1 << 20 // bytes of what a door adds to a message
+	maxContext       = 1 << 20 // bytes of what a protocol adds to a message
 	maxMessageID     = 128     // bytes
 	maxWhere         = 64 << 10
 )

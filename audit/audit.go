@@ -67,7 +67,7 @@ type Entry struct {
 	Timestamp string `json:"timestamp"`        // RFC 3339, when the run ended
 	Org       string `json:"org"`
 	User      string `json:"user"`
-	Door      string `json:"door"`
+	Protocol  string `json:"door"`
 	RequestID string `json:"request_id,omitempty"`
 	Outcome   string `json:"outcome"`         // finished, failed, stopped, or refused before it began
 	Error     string `json:"error,omitempty"` // why it did not finish: an error code, or who stopped it
@@ -489,7 +489,7 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 				e.Question = b.Text
 			}
 		case footnote.RunStarted:
-			e.Door, e.RequestID = b.Door, b.RequestID
+			e.Protocol, e.RequestID = b.Protocol, b.RequestID
 		case footnote.AssistantMessage:
 			e.message(b, inputs)
 		case footnote.StepFailed:
@@ -689,7 +689,7 @@ func (e *Entry) bound() {
 // redact applies clean to every text that comes from a person, a model or a tool.
 func (e *Entry) redact(clean func(string) string) {
 	for _, text := range []*string{
-		&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question,
+		&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Protocol, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question,
 		&e.Response, &e.Metadata.Model,
 	} {
 		*text = clean(*text)

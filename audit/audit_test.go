@@ -78,7 +78,7 @@ func question(text, answer, thought string) []footnote.Body {
 	})
 	return []footnote.Body{
 		footnote.UserMessage{Text: text},
-		footnote.RunStarted{Door: "openai", RequestID: "req_1"},
+		footnote.RunStarted{Protocol: "openai", RequestID: "req_1"},
 		footnote.AssistantMessage{Step: 1, Model: "claude", Blocks: []json.RawMessage{block}, StopReason: "tool_use"},
 		footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: "…", Millis: 7,
 			Result: &footnote.StoredResult{
@@ -160,13 +160,13 @@ func TestRunsThatDidNotFinish(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_f", footnote.UserMessage{
 		Text: "q",
-	}, footnote.RunStarted{Door: "d"}, footnote.RunFailed{Code: footnote.AgentTimeout, Message: "slow"})
+	}, footnote.RunStarted{Protocol: "d"}, footnote.RunFailed{Code: footnote.AgentTimeout, Message: "slow"})
 	put(t, log, "run_s", footnote.UserMessage{
 		Text: "q",
-	}, footnote.RunStarted{Door: "d"}, footnote.RunStopped{By: "user"})
+	}, footnote.RunStarted{Protocol: "d"}, footnote.RunStopped{By: "user"})
 	put(t, log, "run_p", footnote.UserMessage{
 		Text: "q",
-	}, footnote.RunStarted{Door: "d"}, footnote.RunParked{Calls: []string{"a"}})
+	}, footnote.RunStarted{Protocol: "d"}, footnote.RunParked{Calls: []string{"a"}})
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 	lines := strings.Split(strings.TrimSpace(out.text()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `"outcome":"failed","error":"agent_timeout"`) ||

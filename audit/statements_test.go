@@ -79,7 +79,7 @@ func TestOneLineForEachRun(t *testing.T) {
 			var bodies []footnote.Body
 			if c.run == "" {
 				c.run = fmt.Sprintf("run_%d", n)
-				bodies = append(bodies, footnote.UserMessage{Text: "q"}, footnote.RunStarted{Door: "app"})
+				bodies = append(bodies, footnote.UserMessage{Text: "q"}, footnote.RunStarted{Protocol: "app"})
 			}
 			switch r.IntN(7) {
 			case 0:

@@ -385,7 +385,7 @@ func TestTheChartInOtherDoors(t *testing.T) {
 		`"timeframe":"4h"`) {
 		t.Error(got)
 	}
-	until(t, events, "run_finished") // the model's next reply is for the other door
+	until(t, events, "run_finished") // the model's next reply is for the other protocol
 	ai := whole(t, call(t, srv, "POST", "/api/ai",
 		`{"id":"chat-1","assistant":"chart","context":{"symbol":"XAUUSD","timeframe":"1D"},"messages":[{"id":"m1",`+
 			`"role":"user","parts":[{"type":"text","text":"Draw"}]}]}`, adasKey), 200)

@@ -280,7 +280,7 @@ func TestChatV2TornHistory(t *testing.T) {
 				Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)),
 				Tools: agent.DigestOf([]byte(`[]`)),
 			},
-			footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{Door: "chat-v2"},
+			footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{Protocol: "chat-v2"},
 			footnote.AssistantMessage{
 				Step: 1, Model: "scripted", StopReason: model.ToolUse, Blocks: []json.RawMessage{call},
 			},

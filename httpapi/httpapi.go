@@ -57,8 +57,8 @@ type Metrics interface {
 	RequestFailed(route string, code footnote.Code)
 	// Answered records how long a non-streamed answer took.
 	Answered(route string, d time.Duration)
-	StreamOpened(door string)
-	StreamClosed(door string)
+	StreamOpened(protocol string)
+	StreamClosed(protocol string)
 }
 
 type noMetrics struct{}

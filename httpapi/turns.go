@@ -30,7 +30,7 @@ type accepted struct {
 
 // take submits a turn of the app and responds once its first event is stored.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
-	t.Door, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
+	t.Protocol, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
 	ticket, err := s.Submit(w, r, t)
 	if err != nil {
 		return err

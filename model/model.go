@@ -90,7 +90,7 @@ func (e *StepError) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap gives the footnote.Error a door shows, so that CodeOf and MessageOf work
+// Unwrap gives the footnote.Error a protocol shows, so that CodeOf and MessageOf work
 // on a StepError, and the cause behind it.
 func (e *StepError) Unwrap() error {
 	return &footnote.Error{Code: e.Code, Message: e.Message, RetryAfter: e.RetryAfter, Err: e.Err}

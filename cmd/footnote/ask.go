@@ -62,7 +62,7 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 	}
 	defer func() { err = errors.Join(err, a.Close(ctx)) }()
 	turn := agent.Turn{
-		Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel, Unattended: true,
+		Text: question, Principal: self(), Protocol: "terminal", OnDisconnect: agent.Cancel, Unattended: true,
 	}
 	if cmd.Continue {
 		if turn.Conversation, err = lastConversation(ctx, a); err != nil {

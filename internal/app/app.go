@@ -206,7 +206,7 @@ func (a *App) drive(ctx context.Context) (err error) {
 func (a *App) refused(t agent.Turn, err error) {
 	e := audit.NewEntry("audit", time.Now())
 	e.SessionID, e.Org, e.User = t.Conversation, t.Principal.Org, t.Principal.User
-	e.Door, e.RequestID, e.Question = t.Door, t.RequestID, t.Text
+	e.Protocol, e.RequestID, e.Question = t.Protocol, t.RequestID, t.Text
 	e.Failed(err)
 	a.inbox.Add(e)
 }
@@ -223,7 +223,7 @@ func (a *App) queried(ctx context.Context, q httpapi.OwnQuery) {
 	p := httpapi.PrincipalOf(ctx)
 	e := audit.NewEntry("query", time.Now())
 	e.SessionID, e.Org, e.User = q.Conversation, p.Org, p.User
-	e.Door, e.RequestID = "app", footnote.OriginOf(ctx).Request
+	e.Protocol, e.RequestID = "app", footnote.OriginOf(ctx).Request
 	e.Metadata.DurationSeconds = q.Took.Seconds()
 	if q.Err != nil {
 		e.Failed(q.Err)
@@ -234,10 +234,11 @@ func (a *App) queried(ctx context.Context, q httpapi.OwnQuery) {
 
 // outsideLog returns an audit entry about a model call of which the log holds only the numbers.
 func (a *App) outsideLog(
-	ctx context.Context, p footnote.Principal, kind, door string, spent footnote.Spent, took time.Duration, err error,
+	ctx context.Context, p footnote.Principal, kind, protocol string,
+	spent footnote.Spent, took time.Duration, err error,
 ) audit.Entry {
 	e := audit.NewEntry(kind, time.Now())
-	e.Org, e.User, e.Door, e.RequestID = p.Org, p.User, door, footnote.OriginOf(ctx).Request
+	e.Org, e.User, e.Protocol, e.RequestID = p.Org, p.User, protocol, footnote.OriginOf(ctx).Request
 	e.Metadata.Model = cmp.Or(spent.Model, a.assistant.ModelName)
 	e.Took(spent.Usage, spent.Cost, took.Milliseconds())
 	if err != nil {

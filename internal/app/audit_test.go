@@ -93,7 +93,7 @@ func TestWhatIsNoRunIsAudited(t *testing.T) {
 			if e.Org != "acme" || e.Timestamp == "" || len(e.Queries) != len(e.Results) {
 				t.Errorf("its fields: %s", line)
 			}
-			if e.Type != "title" && (e.RequestID == "" || e.Door == "") {
+			if e.Type != "title" && (e.RequestID == "" || e.Protocol == "") {
 				t.Errorf("where it came from: %s", line)
 			}
 			if e.User == "ada" && e.Metadata.Model != "claude-sonnet-5-5" {

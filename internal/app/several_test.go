@@ -71,7 +71,7 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	for door, ask := range map[string]func(q string) string{
+	for protocol, ask := range map[string]func(q string) string{
 		"openai": func(q string) string {
 			return posted("/v1/chat/completions", map[string]any{
 				"model":    "claude-da/analyst",
@@ -109,7 +109,7 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 			got := ask(question)
 			if !strings.Contains(got, want) || !strings.Contains(got, up.Name) && want == "Source: " ||
 				strings.Contains(got, "payroll") {
-				t.Errorf("%s, %s: want %q: %s", door, question, want, got)
+				t.Errorf("%s, %s: want %q: %s", protocol, question, want, got)
 			}
 		}
 	}

@@ -531,7 +531,7 @@ var tenantOps = map[string]tenantOp{
 		w.send(p, "POST", "/api/conversations/"+id+"/turns", in("text", p.question(pick(p, w.sources...))))
 		w.settle(p, id)
 	}},
-	"ask at the other doors": {3, func(w *tenantWorld, p *tenant) {
+	"ask at the other protocols": {3, func(w *tenantWorld, p *tenant) {
 		source := pick(p, w.sources...)
 		if p.rng.IntN(2) == 0 {
 			w.send(p, "POST", "/v1/chat/completions",

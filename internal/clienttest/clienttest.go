@@ -1,4 +1,4 @@
-// Package clienttest is an engine that plays scenarios, for testing the doors with unmodified clients. The
+// Package clienttest is an engine that plays scenarios, for testing the protocols with unmodified clients. The
 // user's text selects the scenario: "scenario: 429" is rejected, "scenario: midstream" breaks off, anything
 // else gets an answer in two steps.
 //
@@ -366,7 +366,7 @@ func (r *run) finish(reason, words string, cites []footnote.Cite) {
 func (r *run) play(name string) {
 	defer r.topic.Close()
 	r.put(footnote.UserMessage{Text: r.turn.Text, Context: r.turn.Context},
-		footnote.RunStarted{Door: r.turn.Door, OnDisconnect: r.turn.OnDisconnect, RequestID: r.turn.RequestID})
+		footnote.RunStarted{Protocol: r.turn.Protocol, OnDisconnect: r.turn.OnDisconnect, RequestID: r.turn.RequestID})
 	switch name {
 	case "run-429":
 		r.fail(footnote.RateLimited, "The model has too many requests.")

@@ -97,7 +97,7 @@ func New(slow time.Duration) (*Metrics, error) {
 	m.events = b.lengths("footnote_conversation_events", "How many events a conversation has when an answer has ended.")
 	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
 	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
-	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by door.")
+	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by protocol.")
 	return m, b.err
 }
 
@@ -297,11 +297,11 @@ func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration
 }
 
 // StreamOpened counts an open stream of an endpoint.
-func (m *Metrics) StreamOpened(door string) {
-	m.streams.Add(context.Background(), 1, m.labels.of(pairs{"door", door}))
+func (m *Metrics) StreamOpened(protocol string) {
+	m.streams.Add(context.Background(), 1, m.labels.of(pairs{"door", protocol}))
 }
 
 // StreamClosed removes a stream from that count.
-func (m *Metrics) StreamClosed(door string) {
-	m.streams.Add(context.Background(), -1, m.labels.of(pairs{"door", door}))
+func (m *Metrics) StreamClosed(protocol string) {
+	m.streams.Add(context.Background(), -1, m.labels.of(pairs{"door", protocol}))
 }

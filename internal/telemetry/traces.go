@@ -131,7 +131,7 @@ func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, 
 		attribute.String("gen_ai.provider.name", t.opts.Provider),
 		attribute.String("gen_ai.agent.name", f.Assistant), attribute.String("gen_ai.conversation.id", f.Conversation),
 		attribute.String("footnote.run.id", f.Run), attribute.Int("footnote.run.part", f.Part),
-		attribute.String("footnote.door", f.Door),
+		attribute.String("footnote.door", f.Protocol),
 		attribute.String("footnote.org", f.Principal.Org), attribute.String("user.id", f.Principal.User),
 	)}
 	if request := footnote.OriginOf(ctx).Request; request != "" {

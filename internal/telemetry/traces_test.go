@@ -215,7 +215,7 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	first.left.Store(1)
 	a := serve(t, log, collector, false, first)
 	ticket, err := a.Submit(t.Context(),
-		agent.Turn{Text: "How many hammers?", Principal: ann, Door: "openai", OnDisconnect: agent.Continue,
+		agent.Turn{Text: "How many hammers?", Principal: ann, Protocol: "openai", OnDisconnect: agent.Continue,
 			RequestID: "req_1", Trace: "00-" + callersTrace + "-" + callersSpan + "-01"})
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	log, collector := sqlitetest.New(t), otlptest.Start(t)
 	a := serve(t, log, collector, true, agenttest.Script(agenttest.Call("c1", "ask_page", `{"what":"size"}`)))
 	ticket, err := a.Submit(t.Context(), agent.Turn{
-		Text: "How large is order 4711?", Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,
+		Text: "How large is order 4711?", Principal: ann, Protocol: "aisdk", OnDisconnect: agent.Continue,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	a.stop()
 	b := serve(t, log, collector, true, agenttest.Script(agenttest.Say("It has 12 pages.")))
 	again, err := b.Submit(t.Context(),
-		agent.Turn{Conversation: ticket.Conversation, Principal: ann, Door: "aisdk", OnDisconnect: agent.Continue,
+		agent.Turn{Conversation: ticket.Conversation, Principal: ann, Protocol: "aisdk", OnDisconnect: agent.Continue,
 			Answers: []tool.Answer{{CallID: "c1", Content: "12"}},
 			Trace:   "00-" + callersTrace + "-" + callersSpan + "-01"})
 	if err != nil {

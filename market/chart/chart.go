@@ -13,8 +13,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Door is the name of this protocol in the log.
-const Door = "chart"
+// Protocol is the name of this protocol in the log.
+const Protocol = "chart"
 
 // Assistant is the assistant that this protocol uses.
 const Assistant = "chart"

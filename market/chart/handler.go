@@ -44,7 +44,7 @@ func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a, _ := protocol.AssistantOf(p.server.Assistants(r), Assistant)
-	return p.server.Show(w, r, protocol.Stream{Name: Door, Ticket: ticket, Parks: true, Encoder: NewEncoder(Options{
+	return p.server.Show(w, r, protocol.Stream{Name: Protocol, Ticket: ticket, Parks: true, Encoder: NewEncoder(Options{
 		Conversation: ticket.Conversation,
 		Run:          ticket.Run,
 		Tools:        a.Tools,
@@ -66,7 +66,7 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (ticket agent.T
 		return ticket, err
 	}
 	turn := agent.Turn{
-		Door: Door, Assistant: Assistant, Text: q.Message,
+		Protocol: Protocol, Assistant: Assistant, Text: q.Message,
 		MessageID: q.MessageID, Where: where,
 	}
 	tier, err := p.tier(r, q.Model)
@@ -149,7 +149,7 @@ func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
 		return protocol.NoConversation()
 	}
 	ticket, err := p.server.Submit(w, r, agent.Turn{
-		Door: Door, Conversation: head.ID,
+		Protocol: Protocol, Conversation: head.ID,
 		Answers: []tool.Answer{q.Answer()},
 	})
 	if err != nil {

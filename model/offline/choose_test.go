@@ -465,7 +465,7 @@ func TestSourceIsAskedForWithATool(t *testing.T) {
 	c := beside(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")
 	k.tools = append(k.tools, ask.New())
-	// The tool's own Call says that nobody was asked, as in a door without a page.
+	// The tool's own Call says that nobody was asked, as in a protocol without a page.
 	if s := k.ask("total units by region"); s.sql != "" || !strings.Contains(s.text, "Which one do you mean?") ||
 		s.steps != 2 {
 		t.Errorf("nobody answers: %d steps, %s", s.steps, s.text)

@@ -104,7 +104,7 @@ func (c *talk) ask(question string) said {
 	return c.askWith(question, "")
 }
 
-// askWith asks with what a door says beside the question.
+// askWith asks with what a protocol says beside the question.
 func (c *talk) askWith(question, more string) said {
 	c.t.Helper()
 	beside := strings.TrimSpace("Today is 2026-11-21.\n" + more)

@@ -143,7 +143,7 @@ type Plan struct {
 // Plan decides what a post means in this chat, and completes its turn. It returns Conflict when the post does not match
 // the open calls in the log.
 func (c *Chat) Plan(p Post, t agent.Turn) (Plan, error) {
-	t.Door, t.Assistant, t.Tier, t.Sources, t.Where = "aisdk", p.Assistant, p.Tier, p.Sources, p.Where
+	t.Protocol, t.Assistant, t.Tier, t.Sources, t.Where = "aisdk", p.Assistant, p.Tier, p.Sources, p.Where
 	switch {
 	case p.Regenerate:
 		return c.regenerate(t, p)

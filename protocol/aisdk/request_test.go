@@ -150,7 +150,7 @@ func talk(t *testing.T) []footnote.Event {
 }
 
 func TestPlan(t *testing.T) {
-	base := agent.Turn{Door: "aisdk", OnDisconnect: agent.Continue}
+	base := agent.Turn{Protocol: "aisdk", OnDisconnect: agent.Continue}
 	turn := func(change func(*agent.Turn)) Plan {
 		t := base
 		change(&t)

@@ -21,8 +21,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Door is the name of this protocol in the log.
-const Door = "analyze"
+// Protocol is the name of this protocol in the log.
+const Protocol = "analyze"
 
 // Assistant is the assistant for requests that name none.
 const Assistant = "explore"
@@ -86,7 +86,7 @@ func (q Question) ClientID() string {
 func (q Question) Turn() agent.Turn {
 	t := agent.Turn{
 		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID,
-		Door: Door,
+		Protocol: Protocol,
 	}
 	if q.SessionID == "" {
 		t.ClientID = q.ClientID()
@@ -158,5 +158,5 @@ func DecodeResult(body []byte) (agent.Turn, error) {
 	} else if a.Content = *r.Error; a.Content == "" {
 		a.Content = "The tool failed without saying why."
 	}
-	return agent.Turn{Conversation: r.SessionID, Door: Door, Answers: []tool.Answer{a}}, nil
+	return agent.Turn{Conversation: r.SessionID, Protocol: Protocol, Answers: []tool.Answer{a}}, nil
 }

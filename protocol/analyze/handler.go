@@ -122,7 +122,7 @@ func (p *handler) show(w http.ResponseWriter, r *http.Request, q Question, missi
 	case err == nil:
 		enc := NewEncoder(p.options(r, ticket.Conversation, ticket.Assistant, ticket.Run))
 		return p.server.Show(w, r, protocol.Stream{
-			Name: Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
+			Name: Protocol, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
 		})
 	case turn.Repeated && footnote.CodeOf(err) == footnote.NotFound:
 		return p.notBegun(w, r, q, missing)
@@ -200,7 +200,7 @@ func (p *handler) again(w http.ResponseWriter, r *http.Request, t agent.Ticket) 
 		}
 	}
 	t.After = max(from.Seq, t.After)
-	return p.server.Show(w, r, protocol.Stream{Name: Door, Ticket: t, Encoder: enc, Preface: preface})
+	return p.server.Show(w, r, protocol.Stream{Name: Protocol, Ticket: t, Encoder: enc, Preface: preface})
 }
 
 // readerPosition returns the reader's position from Last-Event-ID, which a browser sends by itself, or from

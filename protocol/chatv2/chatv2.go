@@ -15,8 +15,8 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Door is the name of this protocol in the log.
-const Door = "chat-v2"
+// Protocol is the name of this protocol in the log.
+const Protocol = "chat-v2"
 
 // Request is the body of POST /api/chat-v2.
 type Request struct {
@@ -72,14 +72,15 @@ func (q Request) ClientID() string {
 	if q.MessageID == "" {
 		return ""
 	}
-	return Door + "/" + q.MessageID
+	return Protocol + "/" + q.MessageID
 }
 
 // Turn converts the request to a turn without a conversation. Nobody behind this protocol can run a tool or
 // approve a call.
 func (q Request) Turn() agent.Turn {
 	return agent.Turn{
-		Assistant: q.Assistant, Tier: q.Tier, Text: q.Message, MessageID: q.MessageID, Door: Door, Unattended: true,
+		Assistant: q.Assistant, Tier: q.Tier, Text: q.Message, MessageID: q.MessageID,
+		Protocol: Protocol, Unattended: true,
 	}
 }
 

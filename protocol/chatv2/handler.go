@@ -55,7 +55,7 @@ func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	if protocol.WantsStream(r) {
 		return p.server.Show(w, r, protocol.Stream{
-			Name: Door, Ticket: run, Encoder: NewEncoder(run.Conversation, run.Run),
+			Name: Protocol, Ticket: run, Encoder: NewEncoder(run.Conversation, run.Run),
 		})
 	}
 	col := NewCollector(run.Conversation, run.Run)

@@ -124,7 +124,7 @@ func (p *handler) request(w http.ResponseWriter, r *http.Request) (*Request, err
 // turn converts the request to a turn for the engine.
 func (p *handler) turn(r *http.Request, a agent.AssistantInfo, req *Request) (agent.Turn, error) {
 	t := agent.Turn{
-		Assistant: a.Name, Door: name, OnDisconnect: p.OnDisconnect, Text: req.Text, Context: req.System,
+		Assistant: a.Name, Protocol: name, OnDisconnect: p.OnDisconnect, Text: req.Text, Context: req.System,
 		MaxTokens: req.MaxTokens, Effort: req.Effort,
 		Unattended: true, // its clients know neither our tools nor approvals
 	}

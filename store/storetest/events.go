@@ -163,7 +163,7 @@ func everyBody() []footnote.Body {
 			ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t",
 		},
 		footnote.RunStarted{
-			Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"},
+			Protocol: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"},
 			Attributes: map[string]string{"k": "v"}, MaxTokens: 9, Trace: "t",
 		},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},

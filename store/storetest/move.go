@@ -60,7 +60,7 @@ func moved() (store.Stream, []footnote.Event, []store.Blob) {
 		footnote.UserMessage{
 			Text: "<b>Hi</b>\u2028",
 		}, footnote.RunStarted{
-			Door: "x",
+			Protocol: "x",
 		}, footnote.StepFailed{Step: 1, Usage: footnote.Usage{Input: 3, Output: 4}, Cost: footnote.Cost{MicroUSD: 9}},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: st.Deadline},
 	} {

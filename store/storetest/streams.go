@@ -85,7 +85,7 @@ func testHeads(t *testing.T, s store.Store) {
 		}
 	}
 	check("", "", time.Time{})
-	write(t, s, "c", 0, footnote.UserMessage{Text: "hello"}, footnote.RunStarted{Door: "native"})
+	write(t, s, "c", 0, footnote.UserMessage{Text: "hello"}, footnote.RunStarted{Protocol: "native"})
 	check("run1", "running", time.Time{})
 	write(t, s, "c", 2, footnote.AssistantMessage{Model: "m"})
 	check("run1", "running", time.Time{})

@@ -17,8 +17,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Door is the name of imported runs in the log.
-const Door = "import"
+// Protocol is the name of imported runs in the log.
+const Protocol = "import"
 
 // Frame sets the owner and the assistant of imported conversations.
 type Frame struct {
@@ -196,7 +196,7 @@ func (c *conversation) message(role string, blocks []piece, title string) error 
 			}
 			delete(c.names, b.CallID)
 			c.add(footnote.ToolResult{
-				CallID: b.CallID, Name: name, Content: plain(b.Content), IsError: b.IsError, By: Door,
+				CallID: b.CallID, Name: name, Content: plain(b.Content), IsError: b.IsError, By: Protocol,
 			})
 		default:
 			return fmt.Errorf("blocks of type %.40q cannot be imported", b.Type)
@@ -214,7 +214,7 @@ func (c *conversation) message(role string, blocks []piece, title string) error 
 	}
 	c.run, c.step = "run_"+rand.Text(), 0
 	c.add(footnote.UserMessage{Text: said})
-	c.add(footnote.RunStarted{Door: Door, Unattended: true})
+	c.add(footnote.RunStarted{Protocol: Protocol, Unattended: true})
 	return nil
 }
 

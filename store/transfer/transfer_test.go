@@ -59,7 +59,7 @@ func fill(t *testing.T, s store.Store, n int) {
 				Model:     "m",
 				System:    store.DigestOf([]byte("[]")),
 			}, footnote.Titled{Title: "Title <" + strings.Repeat("ä", i) + ">"},
-			footnote.UserMessage{Text: "How many\u2028\x00?"}, footnote.RunStarted{Door: "x"},
+			footnote.UserMessage{Text: "How many\u2028\x00?"}, footnote.RunStarted{Protocol: "x"},
 			footnote.ToolResult{
 				CallID: "t", Name: "q", Content: string(rows),
 				Result: &footnote.StoredResult{

@@ -1,4 +1,4 @@
-// Package aisdk tests the AI SDK's door with the SDK itself, as published: the code behind useChat of each
+// Package aisdk tests the AI SDK's protocol with the SDK itself, as published: the code behind useChat of each
 // major version, against a server whose model is an imitation of the Messages API.
 package aisdk
 

@@ -271,13 +271,13 @@ func (t *table) ratios(metric, unit string, f figures, target, stretch string, g
 		ai:    figure(f.ai),
 		ratio: "–", aiRatio: "–", target: target, stretch: stretch, good: true}
 	base := median(f.base)
-	for _, door := range []struct {
+	for _, protocol := range []struct {
 		values []float64
 		ratio  *string
 	}{{f.ours, &w.ratio}, {f.ai, &w.aiRatio}} {
-		if len(door.values) > 0 {
-			ratio := median(door.values) / base
-			*door.ratio, w.good = fmt.Sprintf("%.2f", ratio), w.good && good(ratio)
+		if len(protocol.values) > 0 {
+			ratio := median(protocol.values) / base
+			*protocol.ratio, w.good = fmt.Sprintf("%.2f", ratio), w.good && good(ratio)
 		}
 	}
 	t.rows = append(t.rows, w)

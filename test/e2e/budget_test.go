@@ -9,7 +9,7 @@ import (
 )
 
 // TestStatementsCount checks that the cost of a statement counts like that of an answer, survives a kill -9,
-// and that once the daily limit is reached every door rejects requests before the model is called.
+// and that once the daily limit is reached every protocol rejects requests before the model is called.
 func TestStatementsCount(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply {

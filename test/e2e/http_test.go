@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// question is one request to the OpenAI door.
+// question is one request to the OpenAI protocol.
 type question struct {
 	text         string
 	conversation string

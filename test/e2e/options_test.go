@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// complete posts a raw body to the OpenAI door.
+// complete posts a raw body to the OpenAI protocol.
 func (p *process) complete(t *testing.T, body string) (status int, answer string) {
 	t.Helper()
 	res, err := p.post(t.Context(), "/v1/chat/completions", strings.NewReader(body), "", "")

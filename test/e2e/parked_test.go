@@ -28,7 +28,7 @@ const slow = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM
 
 // TestCrashParked kills the server with kill -9 while the model speaks, while SQL runs, while a query waits
 // for the browser, while a call waits for an approval, and while either is answered. It then continues with
-// the retries that a client would make, through each door, and also through a different door than before, as
+// the retries that a client would make, through each protocol, and also through a different protocol than before, as
 // a second device would. FOOTNOTE_CRASH_SEED repeats a series of random times.
 func TestCrashParked(t *testing.T) {
 	t.Parallel()
@@ -63,10 +63,10 @@ func TestCrashParked(t *testing.T) {
 type parkedCrash struct {
 	crash
 	found     map[string]int // states that the kills interrupted
-	noOpPosts int            // posts in this round to the AI SDK's door with nothing new
+	noOpPosts int            // posts in this round to the AI SDK's protocol with nothing new
 }
 
-// maxNoOpPosts is fewer such posts than that door accepts for a chat within a minute.
+// maxNoOpPosts is fewer such posts than that protocol accepts for a chat within a minute.
 const maxNoOpPosts = 5
 
 // rule asks for queries a few times, and then says some text slowly.
@@ -102,18 +102,18 @@ func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 // round kills p during a run that waits for somebody, and continues the run until it has its answer.
 func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	t.Helper()
-	door := [...]string{"app", "aisdk", "analyze"}[round%3]
+	protocol := [...]string{"app", "aisdk", "analyze"}[round%3]
 	assistant := [...]string{"explore", "analyst"}[round/3%2]
-	if door == "analyze" {
+	if protocol == "analyze" {
 		assistant = "explore"
 	}
 	text := fmt.Sprintf("Now a crash, number %d.", round)
-	path, opening := openingOf(door, assistant, text)
+	path, opening := openingOf(protocol, assistant, text)
 	c.noOpPosts = 0
 	device := &analyzeReader{}
 	var asked sync.WaitGroup
 	asked.Go(func() {
-		if door == "analyze" {
+		if protocol == "analyze" {
 			device.read(t.Context(), p, path, opening)
 		} else {
 			p.tryJSON(path, opening)
@@ -163,10 +163,10 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	events := p.log(t, id, "")
 	checkLog(t, events)
 	c.checkShown(t, p, id, <-shown)
-	if door == "analyze" {
+	if protocol == "analyze" {
 		device.checkWhole(t, p, path, opening)
 	}
-	c.checkAgain(t, p, id, door, path, opening)
+	c.checkAgain(t, p, id, protocol, path, opening)
 	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
 		t.Errorf("round %d: the run ended with %s", round, last.line)
 	}
@@ -202,10 +202,10 @@ func (c *parkedCrash) count(what string) {
 	c.found[what]++
 }
 
-// openingOf returns a question as a client of a door sends it. Sending it again repeats the same question,
-// except at the app's door.
-func openingOf(door, assistant, text string) (path string, body map[string]any) {
-	switch door {
+// openingOf returns a question as a client of a protocol sends it. Sending it again repeats the same question,
+// except at the app's protocol.
+func openingOf(protocol, assistant, text string) (path string, body map[string]any) {
+	switch protocol {
 	case "aisdk":
 		return "/api/ai", map[string]any{"id": text, "assistant": assistant, "messages": []any{
 			map[string]any{
@@ -221,19 +221,19 @@ func openingOf(door, assistant, text string) (path string, body map[string]any) 
 	}
 }
 
-// The doors that accept the answer to a call.
+// The protocols that accept the answer to a call.
 const (
 	atApp = iota
 	atAISDK
 	atAnalyze // only for browser queries
 )
 
-// answer returns what a client of a door sends for a call.
-func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path string, body any) {
+// answer returns what a client of a protocol sends for a call.
+func (c *parkedCrash) answer(protocol int, id, assistant, call, words string) (path string, body any) {
 	approves := assistant == "analyst"
 	turns := "/api/conversations/" + id + "/turns"
 	switch {
-	case door == atAISDK:
+	case protocol == atAISDK:
 		part := map[string]any{
 			"type": "tool-run_query", "toolCallId": call, "state": "output-available", "input": map[string]any{},
 			"output": words,
@@ -256,25 +256,25 @@ func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path 
 		return "/api/ai", post
 	case approves:
 		return turns, map[string]any{"approvals": []any{map[string]any{"call_id": call, "approved": words == "yes"}}}
-	case door == atAnalyze:
+	case protocol == atAnalyze:
 		return "/api/analyze/tool-result", map[string]any{"sessionId": id, "toolCallId": call, "result": words}
 	default:
 		return turns, map[string]any{"answers": []any{map[string]any{"call_id": call, "content": words}}}
 	}
 }
 
-// again returns a door for a post with nothing new.
+// again returns a protocol for a post with nothing new.
 func (c *parkedCrash) again() int {
-	door := c.random(3)
-	if door == atAISDK {
+	protocol := c.random(3)
+	if protocol == atAISDK {
 		if c.noOpPosts++; c.noOpPosts > maxNoOpPosts {
 			return atApp
 		}
 	}
-	return door
+	return protocol
 }
 
-// refusals maps the codes of the other doors to the AI SDK door's texts.
+// refusals maps the codes of the other protocols to the AI SDK protocol's texts.
 var refusals = map[string][]string{
 	"call_answered": {"call_answered", "already, differently"},
 	"call_unknown":  {"call_unknown", "in this conversation"},
@@ -347,15 +347,15 @@ func checkChunks(t *testing.T, body string) {
 }
 
 // checkAgain repeats the question where that does not start a new one, and checks the conversation as the AI
-// SDK's door shows it to a device that knows nothing.
-func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string, opening any) {
+// SDK's protocol shows it to a device that knows nothing.
+func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, protocol, path string, opening any) {
 	t.Helper()
-	if door != "app" {
+	if protocol != "app" {
 		status, got := p.sendJSON(t, path, opening)
 		if status != http.StatusOK {
 			t.Errorf("asked again at %s: %d %s", path, status, got)
 		}
-		if door == "aisdk" {
+		if protocol == "aisdk" {
 			checkChunks(t, got)
 		}
 	}
@@ -374,7 +374,7 @@ func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string
 		Parts []struct{ Type, State string }
 	}
 	if err := json.Unmarshal([]byte(body), &messages); err != nil || len(messages) != 2 {
-		t.Fatalf("%v: the AI SDK's door shows %s", err, body)
+		t.Fatalf("%v: the AI SDK's protocol shows %s", err, body)
 	}
 	for _, part := range messages[1].Parts {
 		if strings.HasPrefix(part.Type, "tool-") && !strings.HasPrefix(part.State, "output-") {

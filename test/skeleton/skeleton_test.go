@@ -1,6 +1,6 @@
 // Package skeleton tests one complete walk through the system: a model step asks for a query on the server, a
 // query in the browser and a drawing; the server is killed while the browser's calls are open, restarted, and
-// answered by another client through other doors. It must pass at every commit.
+// answered by another client through other protocols. It must pass at every commit.
 package skeleton
 
 import (
@@ -294,7 +294,7 @@ func TestSkeleton(t *testing.T) {
 	if got := read(t, second.post(t, "/api/analyze/tool-result", result)); !strings.Contains(got, `"duplicate":false`) {
 		t.Fatalf("first result: %s", got)
 	}
-	// Another client, another door: the drawing again, and the query's rows.
+	// Another client, another protocol: the drawing again, and the query's rows.
 	chat := fmt.Sprintf(`{"id":%q,"trigger":"submit-message","messages":[{"id":"m","role":"assistant","parts":[
 		{"type":"tool-draw_horizontal_line","toolCallId":%q,"state":"output-available","input":{},"output":"drawn"},
 		{"type":"tool-browser_query","toolCallId":%q,"state":"output-available","input":{},"output":{"columns":["visits"],"rows":[[7531]]}}]}]}`,
@@ -365,16 +365,16 @@ func checkLog(t *testing.T, events []footnote.Event) {
 	}
 }
 
-// encoder is what the three doors have in common.
+// encoder is what the three protocols have in common.
 type encoder interface {
 	Event(dst []byte, ev footnote.Event) []byte
 }
 
-// render renders the log as three doors show it.
+// render renders the log as three protocols show it.
 func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 	t.Helper()
 	run := events[len(events)-1].Run
-	doors := []struct {
+	protocols := []struct {
 		name string
 		enc  encoder
 	}{
@@ -401,7 +401,7 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 			}),
 		},
 	}
-	a := &txtar.Archive{Comment: []byte("The log of the walking skeleton, and how three doors show it.\n")}
+	a := &txtar.Archive{Comment: []byte("The log of the walking skeleton, and how three protocols show it.\n")}
 	var kinds bytes.Buffer
 	for _, ev := range events {
 		_, data, err := footnote.EncodeBody(ev.Body)
@@ -411,11 +411,11 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 		fmt.Fprintf(&kinds, "%d %s %s\n", ev.Seq, footnote.KindOf(ev.Body), data)
 	}
 	a.Files = append(a.Files, txtar.File{Name: "log", Data: scrub(kinds.Bytes())})
-	for _, d := range doors {
+	for _, d := range protocols {
 		var out []byte
 		for _, ev := range events {
 			if _, parked := ev.Body.(footnote.RunParked); parked && d.name != "analyze" {
-				continue // these doors end a response there; show the log as a whole
+				continue // these protocols end a response there; show the log as a whole
 			}
 			out = d.enc.Event(out, ev)
 		}

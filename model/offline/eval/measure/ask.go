@@ -164,7 +164,7 @@ func (a *asker) turn(ctx context.Context, source, conversation, text string) (sa
 	defer cancel()
 	begun := time.Now()
 	ticket, err := a.engine.Submit(ctx, agent.Turn{
-		Assistant: source, Conversation: conversation, Text: text, Door: "eval", OnDisconnect: agent.Continue,
+		Assistant: source, Conversation: conversation, Text: text, Protocol: "eval", OnDisconnect: agent.Continue,
 		Principal: footnote.Principal{Org: "local", User: "eval"},
 	})
 	if err != nil {
