@@ -151,8 +151,11 @@ func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reser
 func (s *Store) serveReserves() {
 	for {
 		batch := s.reserves.Next(maxBatch, func(*reservation) bool { return true })
-		if len(batch) == 0 {
+		switch {
+		case batch == nil:
 			return
+		case len(batch) == 0: // what waited was abandoned
+			continue
 		}
 		err := s.doAnyway(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
 			return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{

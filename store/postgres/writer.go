@@ -34,8 +34,11 @@ func (w *writer) serve() {
 	defer w.drop()
 	for {
 		batch := w.s.queue.Next(maxBatch, batchFilter())
-		if len(batch) == 0 {
+		switch {
+		case batch == nil:
 			return
+		case len(batch) == 0: // what waited was abandoned
+			continue
 		}
 		w.commit(batch)
 	}

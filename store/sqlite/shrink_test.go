@@ -124,3 +124,51 @@ func TestOlderFilesGiveSpaceBack(t *testing.T) {
 		t.Errorf("the first stream has %d blobs, %v", len(sizes), err)
 	}
 }
+
+// TestAbandonedWriteDoesNotKeepSpace holds that a write whose caller left does not make the writer wait while there are
+// pages to return.
+func TestAbandonedWriteDoesNotKeepSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "footnote.db")
+	s, err := Open(t.Context(), path, Options{})
+	must(t, err)
+	defer s.Close()
+	digests := fillWith(t, s, "first", 24)
+
+	busy, release := make(chan struct{}), make(chan struct{})
+	dropped := make(chan error, 1)
+	go func() {
+		dropped <- s.do(t.Context(), "drop blobs", &request{
+			exec: func(ctx context.Context, w *writer) error {
+				for _, d := range digests {
+					if _, err := w.stmts.dropRef.ExecContext(ctx, 1, d); err != nil {
+						return err
+					}
+					if _, err := w.stmts.dropBlob.ExecContext(ctx, d); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			done: func() {
+				s.writer.deleted, s.writer.spare = true, true
+				close(busy)
+				<-release
+			},
+		})
+	}()
+	<-busy
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() { gone <- s.Delete(ctx, "first") }()
+	for s.queue.Len() == 0 {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-gone; err == nil {
+		t.Error("a caller who left has no error")
+	}
+	close(release)
+	must(t, <-dropped)
+	shrinksTo(t, path, 8<<20)
+	must(t, s.Delete(t.Context(), "first")) // the writer still serves
+}

@@ -112,8 +112,11 @@ func (w *writer) serve() {
 			w.giveBack()
 		}
 		batch := queue.Next(maxBatch, func(*request) bool { return true })
-		if len(batch) == 0 {
+		switch {
+		case batch == nil:
 			return
+		case len(batch) == 0: // what waited was abandoned
+			continue
 		}
 		w.commit(batch)
 		if w.deleted {

@@ -73,23 +73,27 @@ func (q *Queue[T]) Do(ctx context.Context, item T) (ok bool, err error) {
 }
 
 // Next waits for a write and returns a batch of up to max waiting writes. It calls together for each write in turn;
-// writes for which that returns false are the first of the next batch. Next returns nil when the queue is closed and
+// writes for which that returns false are the first of the next batch. The batch is empty but not nil if all that
+// waited was abandoned: the writer then looks again whether it is idle. Next returns nil when the queue is closed and
 // empty.
 func (q *Queue[T]) Next(max int, together func(T) bool) []*Request[T] {
-	var batch, held []*Request[T]
+	batch, dropped := []*Request[T]{}, false
+	var held []*Request[T]
 	add := func(r *Request[T]) {
 		switch {
 		case len(batch) == max || !together(r.Item):
 			held = append(held, r)
 		case r.state.CompareAndSwap(waiting, taken):
 			batch = append(batch, r)
+		default:
+			dropped = true
 		}
 	}
 	for _, r := range q.held {
 		add(r)
 	}
 	q.held = nil
-	for len(batch) == 0 {
+	for len(batch) == 0 && !dropped {
 		r, ok := <-q.c
 		if !ok {
 			return nil
@@ -113,7 +117,7 @@ func (q *Queue[T]) Next(max int, together func(T) bool) []*Request[T] {
 	return batch
 }
 
-// Idle reports whether Next would have to wait for a write.
+// Idle reports whether Next would have to wait for a write, abandoned or not.
 func (q *Queue[T]) Idle() bool { return len(q.held) == 0 && len(q.c) == 0 && !q.closed.Load() }
 
 // Len returns the number of writes that Next has not read yet.

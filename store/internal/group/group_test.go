@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 )
 
 func all(int) bool { return true }
@@ -80,5 +81,84 @@ func TestGone(t *testing.T) {
 	}
 	if rest := items(q.Next(10, all)); rest != nil {
 		t.Errorf("left: %v", rest)
+	}
+}
+
+// TestIdle returns to a writer that is not idle because of an abandoned write, so that it can go on being idle.
+func TestIdle(t *testing.T) {
+	q := New[int](16)
+	if !q.Idle() {
+		t.Error("an empty queue is not idle")
+	}
+	same := func() func(int) bool { // each write only once, as for streams
+		seen := map[int]bool{}
+		return func(n int) bool {
+			defer func() { seen[n] = true }()
+			return !seen[n]
+		}
+	}
+	next := func() []*Request[int] {
+		t.Helper()
+		got := make(chan []*Request[int], 1)
+		go func() { got <- q.Next(10, same()) }()
+		select {
+		case batch := <-got:
+			return batch
+		case <-time.After(5 * time.Second):
+			t.Fatal("Next waits, but the queue was not idle")
+			return nil
+		}
+	}
+	send := func(ctx context.Context, n int) <-chan error {
+		done, before := make(chan error, 1), q.Len()
+		go func() {
+			_, err := q.Do(ctx, n)
+			done <- err
+		}()
+		for q.Len() == before {
+			time.Sleep(time.Millisecond)
+		}
+		return done
+	}
+	abandon := func(n int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := send(ctx, n)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("an abandoned write: %v", err)
+		}
+	}
+
+	abandon(1)
+	if q.Idle() {
+		t.Fatal("idle with a write that was not read yet")
+	}
+	if batch := next(); batch == nil || len(batch) > 0 {
+		t.Errorf("an abandoned write gave %v", batch)
+	}
+	if !q.Idle() {
+		t.Error("not idle after the abandoned write")
+	}
+
+	abandon(2)
+	done := send(t.Context(), 2) // does not go together with the abandoned one
+	var got []int
+	for !q.Idle() {
+		got = append(got, items(next())...)
+	}
+	if !slices.Equal(got, []int{2}) {
+		t.Errorf("after the abandoned write: %v", got)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+
+	abandon(3)
+	q.Close()
+	if batch := next(); batch == nil || len(batch) > 0 {
+		t.Errorf("an abandoned write before the end gave %v", batch)
+	}
+	if batch := next(); batch != nil {
+		t.Errorf("a closed queue gave %v", batch)
 	}
 }
