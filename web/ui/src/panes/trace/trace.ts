@@ -184,7 +184,7 @@ function words(ev: LogEvent): string[] {
         ev.body.user ? `by ${ev.body.user}` : "",
       ];
     case "run_started":
-      return [`door ${ev.body.door}`];
+      return [`protocol ${ev.body.door}`];
     case "run_parked":
       return [`waits for ${plural(ev.body.calls.length, "call")}`];
     case "run_resumed":
