@@ -7,4 +7,4 @@ while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || tru
 
 heavy='/footnote/(cmd|test|examples)(/|$)|/(postgres|sqlite|duckdb)$|/model/offline/eval|/internal/(sandbox|pgtest)$'
 mapfile -t packages < <(go list ./... | grep -vE "$heavy")
-go test "${packages[@]}" | grep -v 'no test files'
+go test "${packages[@]}" | grep --line-buffered -v 'no test files'

@@ -23,7 +23,7 @@ mapfile -t raced < <(grep -vE "$computes|$engines|$processes" <<<"$packages")
 mapfile -t engine < <(grep -E "$engines" <<<"$packages")
 
 # Many tests wait for a process or a database, so three packages run at a time.
-go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep -v 'no test files'; }
+go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep --line-buffered -v 'no test files'; }
 echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
 go_test -race "${raced[@]}"
 go_test -race -run '^(TestContract|TestSource)$/^(Busy|Cancel|Killed)$|^TestSource$/^(Rollback|WAL)$/^(Busy|Cancel|Killed)$|^Test(Reload|InterruptedLoad)$' "${engine[@]}"
