@@ -439,7 +439,7 @@ func TestDoctor(t *testing.T) {
 	o := command(t, settings, "", "doctor", "--online")
 	for _, part := range []string{
 		"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free",
-		"cache          ok", "in memory, 64 MB", "conversations are kept for ever",
+		"cache          ok", "in memory, up to 64 MB", "conversations are kept forever",
 	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the table lacks %q:\n%s", part, o.stdout)

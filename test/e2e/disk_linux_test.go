@@ -154,8 +154,8 @@ func TestDataFolderWithoutPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string]string{
-		dir:                       "cannot be written to",
-		filepath.Join(dir, "new"): "cannot be made",
+		dir:                       "is not writable for this user",
+		filepath.Join(dir, "new"): "cannot be created",
 	} {
 		cmd := prepared(t, []string{
 			"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB,
