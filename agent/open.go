@@ -43,7 +43,14 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		if now, found, err := e.opened(ctx, t); err != nil {
 			return Ticket{}, err
 		} else if found {
-			return e.goOn(ctx, a, now, t)
+			ticket, err := e.goOn(ctx, a, now, t)
+			if footnote.CodeOf(err) != footnote.NotFound {
+				return ticket, err
+			}
+			// If the first message could not be stored, there is nothing to go on with.
+			if _, found, again := e.find(ctx, t); found || again != nil {
+				return ticket, err
+			}
 		}
 	}
 	r := e.newRun(head, a, &state{}, *t)

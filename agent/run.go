@@ -84,10 +84,8 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 // ticket opens a reader at the place where the run begins.
 func (r *run) ticket() Ticket {
 	after := r.w.seen()
-	reader, replay := r.e.opts.Hub.Subscribe(r.stream, after)
-	return Ticket{
-		Conversation: r.stream, Assistant: r.a.Name, Run: r.id, After: after, reader: reader, replay: replay,
-	}
+	reader, _ := r.e.opts.Hub.Subscribe(r.stream, after)
+	return Ticket{Conversation: r.stream, Assistant: r.a.Name, Run: r.id, After: after, reader: reader}
 }
 
 // drop gives up a run that was not launched.

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -210,29 +209,44 @@ func checkClientID(id string) error {
 // askedBefore returns the ticket of a message that the conversation has already, once it is in the log. It returns
 // false if the conversation does not have the message.
 func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
-	var log []footnote.Event
-	if r := e.running(head.ID); r != nil { // its first events need not be in the log yet
-		r.mu.Lock()
-		log = slices.Clip(r.s.events)
-		r.mu.Unlock()
+	if ticket, ok, err = e.beingAsked(ctx, head, t); ok || err != nil {
+		return ticket, ok, err
 	}
-	asked := t.repeats(log)
-	if asked.Body == nil {
-		if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
-			return Ticket{}, false, err
-		}
-		log = t.log
-		asked = t.repeats(log)
+	if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
+		return Ticket{}, false, err
 	}
+	asked := t.repeats(t.log)
 	if asked.Body == nil {
 		return Ticket{}, false, nil
 	}
-	ticket = duplicate(head, asked)
-	err = e.maySee(t.Principal, head, log)
-	if err == nil {
-		err = e.committed(ctx, ticket)
+	if err := e.maySee(t.Principal, head, t.log); err != nil {
+		return Ticket{}, false, err
 	}
-	return ticket, err == nil, err
+	return duplicate(head, asked), true, nil
+}
+
+// beingAsked is askedBefore for a message of a run that this engine drives: its first events need not be in the log
+// yet. What a run could not store does not count.
+func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
+	r := e.running(head.ID)
+	if r == nil || r.ending() {
+		return Ticket{}, false, nil
+	}
+	log := r.events()
+	asked := t.repeats(log)
+	if asked.Body == nil {
+		return Ticket{}, false, nil
+	}
+	if err := e.maySee(t.Principal, head, log); err != nil {
+		return Ticket{}, false, err
+	}
+	if err := r.w.reached(ctx, asked.Seq); err != nil {
+		if r.w.broken() {
+			err = nil // the log knows
+		}
+		return Ticket{}, false, err
+	}
+	return duplicate(head, asked), true, nil
 }
 
 // duplicate is the ticket of a message that is sent again.
@@ -240,17 +254,6 @@ func duplicate(head footnote.Stream, asked footnote.Event) Ticket {
 	return Ticket{
 		Conversation: head.ID, Assistant: head.Assistant, Run: asked.Run, After: asked.Seq - 1, Duplicate: true,
 	}
-}
-
-// committed waits until the first event after a ticket is in the log.
-func (e *Engine) committed(ctx context.Context, t Ticket) error {
-	reader, replay := e.opts.Hub.Subscribe(t.Conversation, t.After)
-	defer reader.Close()
-	if replay < 0 || replay > t.After {
-		return nil
-	}
-	_, err := reader.Next(ctx)
-	return err
 }
 
 // refused reports a question that a limit refused to Options.Refused. Other errors, such as a store that is
@@ -290,16 +293,9 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 		return Ticket{}, false, err
 	}
 	defer unlock()
-	head, err := e.quiet(ctx, stream)
-	if footnote.CodeOf(err) == footnote.Conflict && t.MessageID != "" && !t.rewinds() {
-		// The run that is under way may have begun with this message.
-		head.ID, head.Assistant = stream, a.Name
-		if ticket, ok, again := e.askedBefore(ctx, head, t); ok || again != nil {
-			return ticket, false, again
-		}
-	}
-	if err != nil {
-		return Ticket{}, false, err
+	head, ticket, err := e.quietOrAsked(ctx, a, stream, t)
+	if err != nil || ticket.Duplicate {
+		return ticket, false, err
 	}
 	if head.Last >= a.Limits.Events {
 		return Ticket{}, false,
@@ -332,8 +328,27 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	for _, b := range bodies {
 		s.rewind(b.(footnote.Rewound).ToSeq)
 	}
-	ticket, err := e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
+	ticket, err = e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
 	return ticket, e.raced(err), err
+}
+
+// quietOrAsked is quiet for a message. If the run that is under way began with it, it returns the ticket of that run.
+func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, t *Turn) (
+	head footnote.Stream, asked Ticket, err error,
+) {
+	head, err = e.quiet(ctx, stream)
+	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" || t.rewinds() {
+		return head, Ticket{}, err
+	}
+	asked, ok, again := e.askedBefore(ctx, footnote.Stream{ID: stream, Assistant: a.Name}, t)
+	if r := e.running(stream); !ok && r != nil && r.ending() { // because it could not store what it began with
+		head, err = e.quiet(ctx, stream)
+		return head, Ticket{}, err
+	}
+	if ok || again != nil {
+		return head, asked, again
+	}
+	return head, Ticket{}, err
 }
 
 // takeBack finds the message that a turn replaces, and gives the turn what it takes

@@ -112,7 +112,6 @@ type Ticket struct {
 	Duplicate bool
 
 	reader *hub.Reader
-	replay int64
 }
 
 // Bounds of a turn that no setting changes.

@@ -313,6 +313,14 @@ func (w *writer) stored(ctx context.Context) error {
 	}
 }
 
+// reached is stored for one event: it returns once the event with sequence seq is committed.
+func (w *writer) reached(ctx context.Context, seq int64) error {
+	if w.seen() >= seq {
+		return nil
+	}
+	return w.stored(ctx)
+}
+
 // trouble is why nothing can be written at present, though it may be later; or nil.
 func (w *writer) trouble() error {
 	w.mu.Lock()
