@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -87,5 +88,94 @@ func TestAMessageThatWasNotStoredIsAskedAgain(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// patient is a model that takes five seconds for an answer.
+func patient(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
+	select {
+	case <-time.After(5 * time.Second):
+		return say("Done."), nil
+	case <-ctx.Done():
+		return model.Reply{}, context.Cause(ctx)
+	}
+}
+
+// searched is a hesitant log that counts how often it is asked for a conversation.
+type searched struct {
+	*hesitant
+	finds atomic.Int32
+}
+
+func (c *searched) Find(ctx context.Context, org, user, kind, clientID string) (footnote.Stream, error) {
+	c.finds.Add(1)
+	return c.hesitant.Find(ctx, org, user, kind, clientID)
+}
+
+// said returns the messages and the ends of runs of the conversation that alice calls chat.
+func (c *searched) said(t *testing.T) string {
+	t.Helper()
+	var said []string
+	head, err := c.Store.Find(t.Context(), alice.Org, alice.User, "conversation", "chat")
+	if err != nil {
+		return string(footnote.CodeOf(err))
+	}
+	for ev, err := range c.Events(t.Context(), head.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := ev.Body.(footnote.UserMessage); ok {
+			said = append(said, m.Text)
+		} else if footnote.Terminal(ev.Body) {
+			said = append(said, footnote.KindOf(ev.Body))
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// TestABusyOpening: a message to a conversation whose first message is still being stored is refused, or waits, as in
+// any that is busy. If the first message cannot be stored, the one that waits opens the conversation.
+func TestABusyOpening(t *testing.T) {
+	for policy, want := range map[string][]string{
+		agent.Reject:    {"How many? run_finished", "not_found"},
+		agent.Enqueue:   {"How many? run_finished And now? run_finished", "And now? run_finished"},
+		agent.Interrupt: {"How many? run_stopped And now? run_finished", "And now? run_finished"},
+	} {
+		for refused, want := range want {
+			t.Run(fmt.Sprint(policy, ", refused: ", refused), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { busyOpening(t, policy, int32(refused), want) })
+			})
+		}
+	}
+}
+
+func busyOpening(t *testing.T, policy string, refused int32, want string) {
+	log := &searched{hesitant: &hesitant{Store: sqlitetest.New(t)}}
+	log.refuses.Store(refused)
+	r := newRig(t, nil, nil, use(modelFunc(patient)), func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+	turn := agent.Turn{Principal: alice, ClientID: "chat", Text: "How many?", MessageID: "m"}
+	first := r.submit(turn)
+	defer r.engine.Subscribe(first).Close()
+	time.Sleep(500 * time.Millisecond)
+	turn.Text, turn.MessageID, turn.OnBusy = "And now?", "n", policy
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	second, err := r.engine.Submit(ctx, turn)
+	switch {
+	case policy == agent.Reject:
+		if footnote.CodeOf(err) != footnote.Conflict || strings.Contains(err.Error(), first.Conversation) {
+			t.Errorf("CodeOf(%v), want conflict", err)
+		}
+	case err != nil:
+		t.Fatal(err)
+	default:
+		r.read(second)
+	}
+	time.Sleep(time.Minute)
+	if n := log.finds.Load(); n > 50 {
+		t.Errorf("the log was asked %d times for the conversation", n)
+	}
+	if got := log.said(t); got != want {
+		t.Errorf("the log has %q, want %q", got, want)
 	}
 }

@@ -164,7 +164,7 @@ func (e *Engine) left(id string, r *run, kept *gaveUp) {
 
 // opened returns the conversation that has the turn's name by now. Its first event may still be on its way to the log.
 func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
-	if r := e.running(t.name()); r != nil && !r.w.broken() {
+	if r := e.running(t.name()); t.Conversation == "" && r != nil && !r.w.broken() {
 		return footnote.Stream{ID: r.stream}, true, nil
 	}
 	return e.find(ctx, t)
@@ -237,7 +237,7 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 var errBusy error = footnote.Errorf(footnote.Conflict,
 	"The conversation is still answering. Wait for the answer, or stop it.")
 
-// awaitQuiet waits until no run of a conversation goes on, here or elsewhere.
+// awaitQuiet waits until no run of a conversation goes on, here or elsewhere, or the engine stops.
 func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 	for {
 		if r := e.running(stream); r != nil {
@@ -249,15 +249,27 @@ func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 			}
 		}
 		head, err := e.opts.Log.Get(ctx, stream)
-		if err != nil || head.RunState != "running" {
+		if footnote.CodeOf(err) == footnote.NotFound { // its opening has failed
+			return nil
+		}
+		if err != nil || head.RunState != "running" || e.ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-time.After(pollElsewhere):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := e.pause(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// pause waits before the next look at a conversation, unless the engine stops.
+func (e *Engine) pause(ctx context.Context) error {
+	select {
+	case <-time.After(pollElsewhere):
+	case <-e.ctx.Done():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // load folds the log of a stream.

@@ -48,7 +48,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 				return ticket, err
 			}
 			// If the first message could not be stored, there is nothing to go on with.
-			if _, found, again := e.find(ctx, t); found || again != nil {
+			if _, found, again := e.opened(ctx, t); found || again != nil {
 				return ticket, err
 			}
 		}

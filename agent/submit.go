@@ -63,9 +63,12 @@ const interruptTime = 10 * time.Second
 
 // whenQuiet waits until a message that came while its conversation was busy can be submitted again.
 func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
-	head, found, err := e.find(ctx, t)
-	if err != nil || !found {
+	head, found, err := e.opened(ctx, t)
+	if err != nil {
 		return err
+	}
+	if !found { // its opening has just failed
+		return e.pause(ctx)
 	}
 	if t.OnBusy == Interrupt {
 		var cancel context.CancelFunc
@@ -213,6 +216,9 @@ func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn)
 		return ticket, ok, err
 	}
 	if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
+		if footnote.CodeOf(err) == footnote.NotFound { // not yet, or not any more
+			err = nil
+		}
 		return Ticket{}, false, err
 	}
 	asked := t.repeats(t.log)
