@@ -5,23 +5,22 @@ import { useEffect } from "react";
 import { api, ApiError, type ToolAnswer } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { Log, useLog } from "../log/store";
-import { familyOf } from "../log/tools";
+import { familyOf, useTools } from "../log/tools";
 import { seconds } from "./types";
 import type { Parts } from "./useBoard";
 
 const none: readonly ToolPart[] = [];
-const known = new WeakMap<object, readonly ToolPart[]>();
+const waitingOf = new WeakMap<object, readonly ToolPart[]>();
 
 export const isDrawing = (p: ToolPart): boolean => familyOf(p) === "drawing";
 const ours = (p: ToolPart) => isDrawing(p) || familyOf(p) === "chart_view";
 
+/** The calls that wait, for this page or another: whose they are may be known only later. */
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
-  let some = known.get(parts);
+  let some = waitingOf.get(parts);
   if (!some) {
-    some = (parts as ToolPart[]).filter(
-      (p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval && ours(p),
-    );
-    known.set(parts, some);
+    some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval);
+    waitingOf.set(parts, some);
   }
   return some;
 }
@@ -29,10 +28,11 @@ function waiting(parts: readonly unknown[]): readonly ToolPart[] {
 /** Answers the calls of a conversation that wait for this page. */
 export function useChartCalls(log: Log | undefined, parts: Parts | undefined): void {
   const waits = useCalls(log);
+  const known = useTools(); // the calls of older logs get their family from there
   useEffect(() => {
     if (!log || !parts) return;
-    for (const p of waits) void answer(log, p, parts);
-  }, [log, waits, parts]);
+    for (const p of waits) if (ours(p)) void answer(log, p, parts);
+  }, [log, waits, parts, known]);
 }
 
 /** Stands where there is no conversation. */

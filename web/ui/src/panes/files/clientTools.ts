@@ -5,7 +5,7 @@ import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
 import { keepLocalRows, localRows } from "../../api/rows";
 import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
-import { familyOf, type Family } from "../../log/tools";
+import { familyOf, useTools, type Family } from "../../log/tools";
 import { useLog, type Log } from "../../log/store";
 import { CodeError, failure, OurError, QueryError, withoutValues, type Whole } from "./cells";
 import { agreed } from "./consent";
@@ -24,23 +24,24 @@ export function useClientTools(log: Log, session: Session): readonly ToolPart[] 
     return last?.state === "parked" ? waiting(last.parts) : none;
   });
   const { files } = useLocal();
+  const known = useTools(); // the calls of older logs get their family from there
   const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
   useEffect(() => {
     for (const p of waits) if (ours.has(familyOf(p))) void work(log, p, session.offline);
-  }, [log, waits, files, session.offline]); // a call that waits for a file goes on when it is there
+  }, [log, waits, files, session.offline, known]); // a call that waits for a file goes on when it is there
   useEffect(() => {
     if (results) settle(log.conversation());
-  }, [log, results, files]);
+  }, [log, results, files, known]);
   return waits;
 }
 
-const known = new WeakMap<object, readonly ToolPart[]>();
+const waitingOf = new WeakMap<object, readonly ToolPart[]>();
 
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
-  let some = known.get(parts);
+  let some = waitingOf.get(parts);
   if (!some) {
     some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && !p.approval);
-    known.set(parts, some);
+    waitingOf.set(parts, some);
   }
   return some;
 }
