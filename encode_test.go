@@ -63,7 +63,7 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 		footnote.AssistantMessage{Blocks: []json.RawMessage{json.RawMessage("{\"type\":\"text\",\"text\":\"\n\"}")}},
 		footnote.AssistantMessage{Blocks: []json.RawMessage{{}}},
 		footnote.AssistantMessage{Millis: 7, Tools: map[string]footnote.CalledTool{
-			"b": {Label: odd, Family: "f"}, odd: {Label: "l"}, "a": {Family: "f"},
+			"b": {Label: odd, Family: "f"}, odd: {Label: "l"}, "a": {Family: "f"}, "c": {},
 		}},
 		footnote.ToolResult{}, footnote.ToolResult{Chart: json.RawMessage{}, Detail: json.RawMessage(`{`)},
 		footnote.ToolResult{CallID: odd, Name: "n", Content: odd, IsError: true, Fault: "f", Millis: -3, CacheHit: true,

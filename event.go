@@ -71,7 +71,8 @@ type AssistantMessage struct {
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
 	Millis     int64             `json:"millis,omitempty"` // duration of the call's last attempt
-	// Tools describes the tools that the blocks call, by name, as they were then. Older events lack it.
+	// Tools describes the tools that the blocks call, by name, as they were then. A tool with neither label nor family
+	// has an empty entry. Older events lack it.
 	Tools map[string]CalledTool `json:"tools,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -165,6 +166,28 @@ func TestARunAsksItsToolsAndAnswers(t *testing.T) {
 		second := llm.Requests()[1].Messages
 		if got := string(second[len(second)-1].Content); !strings.Contains(got, `\"result\":\"r1\"`) {
 			t.Errorf("the result was not sent back: %s", got)
+		}
+	})
+}
+
+// TestCallsAreDescribed holds that a call says how to show it, also when its tool says nothing.
+func TestCallsAreDescribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		labelled := agenttest.NewTool(tool.Spec{
+			Name: "run_query", Label: "Running a query", Family: tool.Query, ReadOnly: true,
+		}, func(context.Context, tool.Call) (tool.Output, error) { return tool.Output{Content: "{}"}, nil })
+		llm := agenttest.Script(agenttest.Call("a", "run_query", `{}`), agenttest.Call("b", "Read", `{}`),
+			agenttest.Call("c", "nothing", `{}`), agenttest.Say("Done."))
+		r := newRig(t, llm, []tool.Tool{labelled, rows("Read")})
+		sub := r.submit(agent.Turn{Text: "Describe them."})
+		r.read(sub)
+		want := []map[string]footnote.CalledTool{
+			{"run_query": {Label: "Running a query", Family: tool.Query}}, {"Read": {}}, nil, nil,
+		}
+		for i, m := range bodies[footnote.AssistantMessage](r, sub.Conversation) {
+			if !maps.Equal(m.Tools, want[i]) {
+				t.Errorf("message %d: %v, want %v", i, m.Tools, want[i])
+			}
 		}
 	})
 }

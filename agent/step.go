@@ -203,11 +203,12 @@ func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Sett
 	}
 }
 
-// describe returns how to show the calls, by the name of their tool.
+// describe returns how to show the calls, by the name of their tool. It has an empty entry for a tool that says nothing
+// about itself, so that a page does not take what another assistant's tool of that name says.
 func (r *run) describe(calls []openCall) map[string]footnote.CalledTool {
 	var tools map[string]footnote.CalledTool
 	for _, c := range calls {
-		if _, s := r.tool(&c); s.Label != "" || s.Family != "" {
+		if t, s := r.tool(&c); t != nil {
 			put(&tools, c.Name, footnote.CalledTool{Label: s.Label, Family: s.Family})
 		}
 	}

@@ -37,7 +37,7 @@ export interface ToolPart {
   key: string; // the id of the call
   seq: number;
   name: string;
-  /** How to show it, as the log says; see log/tools. */
+  /** How to show it, as the log says; undefined if it is too old to say. See log/tools. */
   tool?: CalledTool;
   input: unknown;
   state: ToolState;
@@ -284,7 +284,8 @@ function part(b: Block, seq: number, key: string, tools?: Record<string, CalledT
     case "server_tool_use":
     case "mcp_tool_use": {
       const name = b.name ?? "";
-      return [{ kind: "tool", key: b.id ?? key, seq, name, tool: tools?.[name], input: b.input, state: "running" }];
+      const tool = tools && (tools[name] ?? {});
+      return [{ kind: "tool", key: b.id ?? key, seq, name, tool, input: b.input, state: "running" }];
     }
     default:
       return [];

@@ -43,3 +43,15 @@ test("a call in an older log is shown as its tool is now, or by its name", () =>
   expect(labelOf(part)).toBe("Saving a file");
   expect(onFiles(part)).toBe(true);
 });
+
+test("a call of a tool without a family is not shown as another assistant's tool of that name", () => {
+  const read = { name: "Read", label: "Reading a file", family: "file_read" };
+  learnTools([{ tools: [{ ...read, side: "server", read_only: true, verdict: "allow" }] }]);
+  const recorded: Record<string, { label?: string }>[] = [{ Read: {} }, { other: { label: "Looking" } }];
+  for (const tools of recorded) {
+    const part = called("Read", tools);
+    expect(labelOf(part)).toBe("Using Read");
+    expect(familyOf(part)).toBeUndefined();
+  }
+  expect(familyOf(called("Read"))).toBe("file_read");
+});

@@ -1,5 +1,6 @@
-// How calls of a tool are shown. The log records a label and a family with each call; for older logs, and for a
-// call that is still being written, they come from the tools that the assistants have now.
+// How calls of a tool are shown. The log records with each call the label and family that its tool has. Only for older
+// logs, which record neither, and for a call that is still being written, they come from the tools that the assistants
+// have now: another assistant may have another tool of that name.
 import { useSyncExternalStore } from "react";
 import type { Assistant } from "../api/client";
 import type { CalledTool } from "./events";
@@ -44,13 +45,13 @@ function subscribe(f: () => void): () => void {
 /** Draws the component again when the tools are known. */
 export const useTools = (): number => useSyncExternalStore(subscribe, () => current.size);
 
+const described = (c: Called): CalledTool | undefined => c.tool ?? current.get(c.name);
+
 /** What a call does, in words: "Running a query". */
-export const labelOf = (c: Called): string =>
-  c.tool?.label ?? current.get(c.name)?.label ?? `Using ${c.name.replaceAll("_", " ")}`;
+export const labelOf = (c: Called): string => described(c)?.label ?? `Using ${c.name.replaceAll("_", " ")}`;
 
 /** The family of a call's tool, if it is known. */
-export const familyOf = (c: Called): Family | undefined =>
-  (c.tool?.family ?? current.get(c.name)?.family) as Family | undefined;
+export const familyOf = (c: Called): Family | undefined => described(c)?.family as Family | undefined;
 
 /** Whether a call works with the files of a workspace. */
 export function onFiles(c: Called): boolean {

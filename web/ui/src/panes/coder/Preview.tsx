@@ -37,19 +37,38 @@ export function Preview({ call, family, input, conversation, asked }: Props) {
     case "file_read":
     case "file_list":
     case "file_search":
-      return null; // the line above says it all
+      return saidAbove(family, input) ? null : <Input input={input} />;
     default:
-      return (
-        <pre
-          tabIndex={0}
-          role="region"
-          aria-label="Input"
-          className="max-h-64 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap"
-        >
-          {JSON.stringify(input, null, 2)}
-        </pre>
-      );
+      return <Input input={input} />;
   }
+}
+
+function Input({ input }: { input: unknown }) {
+  return (
+    <pre
+      tabIndex={0}
+      role="region"
+      aria-label="Input"
+      className="max-h-64 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap"
+    >
+      {JSON.stringify(input, null, 2)}
+    </pre>
+  );
+}
+
+// What calls that only read can say: the texts that subject shows, and how much of the result is wanted.
+const texts = { file_read: ["file_path"], file_list: ["pattern", "path"], file_search: ["pattern", "path"] };
+const extent = new Set([
+  ...["offset", "limit", "head_limit", "glob", "output_mode"],
+  ...["-A", "-B", "-C", "-n", "-i", "multiline"],
+]);
+
+/** Whether the line above, which has the subject of a call, says all that matters of its input. */
+export function saidAbove(family: keyof typeof texts, input: unknown): boolean {
+  if (!input || typeof input !== "object") return false;
+  return Object.entries(input).every(([key, value]) =>
+    texts[family].includes(key) ? typeof value === "string" : extent.has(key) && typeof value !== "object",
+  );
 }
 
 /** The text of a file; null when there is none. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { matches, readLines } from "./CallCard";
-import { plan } from "./Preview";
+import { plan, saidAbove } from "./Preview";
 import { subject } from "./detail";
 
 const shown = (p: ReturnType<typeof plan>) =>
@@ -53,4 +53,15 @@ test("what a call is about", () => {
   expect(subject("file_edit", { file_path: "/workspace/src/a.go" })).toBe("src/a.go");
   expect(subject("command", { command: "make\nmake test" })).toBe("make");
   expect(subject("file_search", { pattern: "x", path: "/workspace/src" })).toBe("x in src");
+});
+
+test("the input of a call that only reads is left out only when the line above has it", () => {
+  expect(saidAbove("file_read", { file_path: "a.txt", offset: 3, limit: 10 })).toBe(true);
+  expect(saidAbove("file_search", { pattern: "x", path: "src", "-i": true, output_mode: "count" })).toBe(true);
+  expect(saidAbove("file_list", { pattern: "*.md" })).toBe(true);
+  expect(saidAbove("file_read", { customer: 7 })).toBe(false);
+  expect(saidAbove("file_read", { file_path: "a.txt", target: "b.txt" })).toBe(false);
+  expect(saidAbove("file_read", { file_path: ["a.txt"] })).toBe(false);
+  expect(saidAbove("file_list", { pattern: "*", limit: { to: "all" } })).toBe(false);
+  expect(saidAbove("file_read", undefined)).toBe(false);
 });
