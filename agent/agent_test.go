@@ -532,6 +532,16 @@ func TestAMessageIsAskedOnce(t *testing.T) {
 		}
 		r.refused("a message that was never sent", ticket.Conversation, footnote.NotFound,
 			agent.Turn{MessageID: "n", Repeated: true})
+		for name, turn := range map[string]agent.Turn{
+			"another message with its id":       {MessageID: "m", Text: "How much?"},
+			"another first message with its id": {ClientID: "c", MessageID: "m", Text: "How much?"},
+		} {
+			conversation := ticket.Conversation
+			if turn.ClientID != "" {
+				conversation = ""
+			}
+			r.refused(name, conversation, footnote.Conflict, turn)
+		}
 		if n := len(r.model.Requests()); n != 1 {
 			t.Errorf("the model was called %d times", n)
 		}

@@ -160,6 +160,12 @@ func busyOpening(t *testing.T, policy string, refused int32, want string) {
 	turn.Text, turn.MessageID, turn.OnBusy = "And now?", "n", policy
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	if other := turn; refused == 0 {
+		other.MessageID = "m"
+		if _, err := r.engine.Submit(ctx, other); err == nil || !strings.Contains(err.Error(), "has this id") {
+			t.Errorf("another message with the id of the first: %v", err)
+		}
+	}
 	second, err := r.engine.Submit(ctx, turn)
 	switch {
 	case policy == agent.Reject:

@@ -23,7 +23,7 @@ import (
 // its time was over or the conversation went on without it.
 //
 // Submit is idempotent: a message or an answer that is sent again, even at the same time or to another engine, gets a
-// Duplicate ticket.
+// Duplicate ticket. A message with the id of another one, of which the text differs, is refused with Conflict.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	if t.OnBusy == Enqueue {
 		leave, err := e.queueFor(ctx, &t)
@@ -228,7 +228,8 @@ func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn)
 	if err := e.maySee(t.Principal, head, t.log); err != nil {
 		return Ticket{}, false, err
 	}
-	return duplicate(head, asked), true, nil
+	ticket, err = t.duplicate(head, asked)
+	return ticket, err == nil, err
 }
 
 // beingAsked is askedBefore for a message of a run that this engine drives: its first events need not be in the log
@@ -252,14 +253,18 @@ func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) 
 		}
 		return Ticket{}, false, err
 	}
-	return duplicate(head, asked), true, nil
+	ticket, err = t.duplicate(head, asked)
+	return ticket, err == nil, err
 }
 
-// duplicate is the ticket of a message that is sent again.
-func duplicate(head footnote.Stream, asked footnote.Event) Ticket {
+// duplicate returns the ticket of a message that is sent again. Another message may not have its id.
+func (t *Turn) duplicate(head footnote.Stream, asked footnote.Event) (Ticket, error) {
+	if m, ok := asked.Body.(footnote.UserMessage); ok && m.Text != t.Text && !t.Repeated {
+		return Ticket{}, footnote.Errorf(footnote.Conflict, "Another message of this conversation has this id.")
+	}
 	return Ticket{
 		Conversation: head.ID, Assistant: head.Assistant, Run: asked.Run, After: asked.Seq - 1, Duplicate: true,
-	}
+	}, nil
 }
 
 // refused reports a question that a limit refused to Options.Refused. Other errors, such as a store that is
@@ -316,7 +321,8 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 		return Ticket{}, false, err
 	}
 	if asked := t.repeats(s.events); asked.Body != nil {
-		return duplicate(head, asked), false, nil
+		ticket, err := t.duplicate(head, asked)
+		return ticket, false, err
 	}
 	var bodies []footnote.Body
 	if t.rewinds() {

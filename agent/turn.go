@@ -42,7 +42,7 @@ type Turn struct {
 	Text    string
 	Context string
 	// MessageID is the client's own name for the message, at most 128 bytes. Submit starts at most one run for each
-	// MessageID of a conversation, however often the message is sent.
+	// MessageID of a conversation, however often the message is sent, and refuses another text under it.
 	MessageID string
 	// Where is where the message is asked from, for an assistant with a Setting. Left out,
 	// it is what the message before it said.
@@ -70,8 +70,9 @@ type Turn struct {
 	Unattended bool
 
 	// Prepare completes the turn from the head and the log of its conversation, which are empty for a new one. Submit
-	// calls it once, before it starts anything, and returns its error. It spares a protocol from reading the log that
-	// Submit reads. Nil: the turn is complete.
+	// calls it before it starts anything, and returns its error. With Enqueue or Interrupt it may call it several
+	// times, each time with the turn as it came. It spares a protocol from reading the log that Submit reads. Nil: the
+	// turn is complete.
 	Prepare func(t *Turn, head footnote.Stream, log []footnote.Event) error
 	// Repeated says that the message was sent before: Submit starts no run for it, and returns NotFound if the
 	// conversation does not have it.

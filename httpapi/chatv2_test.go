@@ -128,6 +128,10 @@ func TestChatV2Twins(t *testing.T) {
 	ask(`{"message":"How many?","messageId":"m1"}`, "Once.")
 	ask(`{"message":"And now?","conversationId":"mine","messageId":"m2"}`, "Twice.")
 	ask(`{"message":"How many?","messageId":"m1"}`, "Once.")
+	other := `{"message":"How much?","conversationId":"mine","messageId":"m2"}`
+	if w := do(api, request("POST", "/api/chat-v2", other)); w.Code != 409 {
+		t.Errorf("another message with the same id: %d %s", w.Code, w.Body)
+	}
 	if n := len(model.Requests()); n != 2 {
 		t.Errorf("the model was called %d times", n)
 	}
