@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -184,4 +185,46 @@ func busyOpening(t *testing.T, policy string, refused int32, want string) {
 	if got := log.said(t); got != want {
 		t.Errorf("the log has %q, want %q", got, want)
 	}
+}
+
+// TestTwinsOfAnEdit sends an edited message several times at once, and again when it is answered.
+func TestTwinsOfAnEdit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, nil, use(modelFunc(patient)))
+		first := r.submit(agent.Turn{Text: "How many?", MessageID: "m"})
+		r.read(first)
+		synctest.Wait()
+		edit := agent.Turn{
+			Conversation: first.Conversation, Edit: r.messages(first.Conversation)[0],
+			Text: "How much?", MessageID: "m",
+		}
+		var wg sync.WaitGroup
+		tickets := make(chan agent.Ticket, 8)
+		for range cap(tickets) {
+			wg.Go(func() { tickets <- r.submit(edit) })
+		}
+		wg.Wait()
+		synctest.Wait()
+		other := edit
+		other.Text = "How long?"
+		r.refused("another edit while it is answered", first.Conversation, footnote.Conflict, other)
+		time.Sleep(time.Minute)
+		all := []agent.Ticket{r.submit(edit)}
+		close(tickets)
+		for ticket := range tickets {
+			all = append(all, ticket)
+		}
+		runs, begun := map[string]int{}, 0
+		for _, ticket := range all {
+			runs[ticket.Run]++
+			if !ticket.Duplicate {
+				begun++
+				r.engine.Subscribe(ticket).Close()
+			}
+		}
+		if len(runs) != 1 || begun != 1 {
+			t.Errorf("%d tickets began the runs %v", begun, runs)
+		}
+		r.refused("another edit of what was taken back", first.Conversation, footnote.InvalidRequest, other)
+	})
 }

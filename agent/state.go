@@ -306,15 +306,15 @@ func (s *state) message(seq int64) *userMessage {
 }
 
 // repeats looks for the message of a turn in the log of its conversation. It returns the message's event, without a
-// body if the log does not have it. A turn that rewinds takes the place of such a message.
+// body if the log does not have it.
 func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
-	if t.MessageID == "" || t.rewinds() {
+	if t.MessageID == "" || t.Regenerate {
 		return asked
 	}
-	for _, ev := range log {
+	for i, ev := range log {
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
-			if b.ID == t.MessageID {
+			if b.ID == t.MessageID && (t.Edit == 0 || b.Text == t.Text && t.replaced(log[:i])) {
 				asked = ev
 			}
 		case footnote.Rewound:
@@ -324,6 +324,16 @@ func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
 		}
 	}
 	return asked
+}
+
+// replaced reports whether the newest event has taken back the message that the turn edits: a turn which takes the
+// place of a message that counts repeats nothing.
+func (t *Turn) replaced(log []footnote.Event) bool {
+	if len(log) == 0 {
+		return false
+	}
+	b, ok := log[len(log)-1].Body.(footnote.Rewound)
+	return ok && b.ToSeq == t.Edit-1
 }
 
 // isAlways reports whether a person has approved all calls of a tool.

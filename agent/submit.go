@@ -349,7 +349,7 @@ func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, 
 	head footnote.Stream, asked Ticket, err error,
 ) {
 	head, err = e.quiet(ctx, stream)
-	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" || t.rewinds() {
+	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" {
 		return head, Ticket{}, err
 	}
 	asked, ok, again := e.askedBefore(ctx, footnote.Stream{ID: stream, Assistant: a.Name}, t)

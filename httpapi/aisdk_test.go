@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -143,5 +147,38 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	again := do(first, request("POST", "/api/ai", answer))
 	if !strings.Contains(again.Body.String(), `"delta":"Red."`) || strings.Contains(again.Body.String(), "tool-") {
 		t.Errorf("%d %s", again.Code, again.Body)
+	}
+}
+
+// TestAITwins checks that a message which is posted several times at once runs once, also when it is posted again after
+// a failure, or edited, and that each post gets the answer.
+func TestAITwins(t *testing.T) {
+	second, third := agenttest.Say("Second."), agenttest.Say("Third.")
+	held := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	second.Wait, third.Wait = held[0], held[1]
+	llm := agenttest.Script(agenttest.Reply{Err: errors.New("gone")}, second, third)
+	api := newReal(t, llm)
+	post := func(text, about string) *httptest.ResponseRecorder {
+		return do(api, request("POST", "/api/ai", `{"id":"c",`+about+`"messages":[{"id":"u1","role":"user","parts":`+
+			`[{"type":"text","text":"`+text+`"}]}]}`))
+	}
+	post("How many?", "")
+	for i, c := range []struct{ text, about, want string }{
+		{"How many?", "", "Second."}, {"How much?", `"messageId":"u1",`, "Third."},
+	} {
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				if w := post(c.text, c.about); w.Code != 200 || !strings.Contains(w.Body.String(), c.want) {
+					t.Errorf("%s: %d %s", c.text, w.Code, w.Body)
+				}
+			})
+		}
+		time.Sleep(time.Second) // until all have been posted
+		close(held[i])
+		wg.Wait()
+	}
+	if n := len(llm.Requests()); n != 3 {
+		t.Errorf("the model was called %d times", n)
 	}
 }

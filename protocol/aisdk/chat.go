@@ -168,6 +168,9 @@ func (c *Chat) find(id string) int {
 func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
 	if i := c.find(p.About); p.About != "" && i >= 0 {
+		if shown, ok := c.beingAnswered(i, p); ok {
+			return Plan{Again: &shown}, nil
+		}
 		t.Edit = c.asks[i].seq
 		return Plan{Turn: t}, nil
 	}
@@ -186,6 +189,16 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 		return Plan{Turn: t}, nil
 	}
 	return Plan{Again: &Shown{Run: q.run, After: r.seq - 1}}, nil
+}
+
+// beingAnswered returns the run that answers a message at this moment, if a post has the same message again.
+func (c *Chat) beingAnswered(i int, p Post) (Shown, bool) {
+	q := c.asks[i]
+	r := c.runs[q.run]
+	if i != len(c.asks)-1 || q.id != p.ID || q.text != p.Text || r == nil || r.ended || r.parked > 0 {
+		return Shown{}, false
+	}
+	return Shown{Run: q.run, After: r.seq - 1}, true
 }
 
 // regenerate plans another answer to a message: the one before the named answer, or the last one. A message
