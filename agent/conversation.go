@@ -170,12 +170,13 @@ func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, fou
 	return e.find(ctx, t)
 }
 
-// name is how the turn's client names the conversation, as a key that no stream's id can be; empty if it does not.
+// name is how the turn's client names the conversation, as a key that neither a stream nor an account has; empty if it
+// does not.
 func (t *Turn) name() string {
 	if t.ClientID == "" {
 		return ""
 	}
-	return t.Principal.Org + "\x00" + t.Principal.User + "\x00" + t.ClientID
+	return "name\x00" + t.Principal.Org + "\x00" + t.Principal.User + "\x00" + t.ClientID
 }
 
 // launch starts a run. Its goroutine belongs to the engine, which the caller has entered.

@@ -76,7 +76,7 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spentTime)
 	defer cancel()
-	unlock, err := e.lock(ctx, "spent\x00"+p.Org+"\x00"+p.User)
+	unlock, err := e.lock(ctx, "account\x00"+p.Org+"\x00"+p.User)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ const (
 	stopGrace = 500 * time.Millisecond
 )
 
-// mostContent is how much of a result a model ever reads, and mostDetail how much
+// maxContent is how much of a result a model ever reads, and maxDetail how much
 // is kept beside it for a page, in bytes.
 const (
 	maxContent = 1 << 20

@@ -32,7 +32,7 @@ type Request struct {
 	OrgID string `json:"orgId"`
 }
 
-// mostID is the maximum length of a message id in bytes.
+// maxIDBytes is the maximum length of a message id in bytes.
 const maxIDBytes = 100
 
 // Decode reads a request and checks it. It returns InvalidRequest for a bad one.
