@@ -1,0 +1,96 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
+)
+
+// plain is a protocol that takes a message as a JSON string and streams the words of the answer as plain text.
+type plain struct{ server protocol.Server }
+
+func (p plain) Routes(s protocol.Server) protocol.Routes {
+	p.server = s
+	return protocol.Routes{
+		List:   []protocol.Route{{Method: http.MethodPost, Pattern: "/api/plain", Handler: p.post, Held: true}},
+		Errors: protocol.Plain,
+	}
+}
+
+func (p plain) post(w http.ResponseWriter, r *http.Request) error {
+	body, err := p.server.Body(w, r, 1)
+	if err != nil {
+		return err
+	}
+	turn := agent.Turn{Protocol: "plain", Unattended: true}
+	if err := json.Unmarshal(body, &turn.Text); err != nil {
+		return footnote.Errorf(footnote.InvalidRequest, "This is no string.")
+	}
+	ticket, err := p.server.Submit(w, r, turn)
+	if err != nil {
+		return err
+	}
+	return p.server.Show(w, r, protocol.Stream{
+		Name: "plain", Ticket: ticket, Encoder: &words{run: ticket.Run}, ContentType: "text/plain; charset=utf-8",
+	})
+}
+
+// words is an encoder that leaves only the words of an answer.
+type words struct {
+	run  string
+	done bool
+	err  error
+}
+
+func (e *words) Open(dst []byte) []byte { return dst }
+
+func (e *words) Event(dst []byte, ev footnote.Event) []byte {
+	if ev.Run != e.run {
+		return dst
+	}
+	e.done = e.done || footnote.Terminal(ev.Body)
+	if failed, ok := ev.Body.(footnote.RunFailed); ok {
+		e.err = footnote.Errorf(failed.Code, "%s", failed.Message)
+	}
+	return dst
+}
+
+func (e *words) Delta(dst []byte, d footnote.Delta) []byte {
+	if d.Op == footnote.BlockGrew && d.Kind == model.TextBlock {
+		dst = strictjson.AppendUnescaped(dst, d.Escaped)
+	}
+	return dst
+}
+
+func (e *words) Fail(dst []byte, err error) []byte {
+	e.done = true
+	return append(dst, footnote.MessageOf(err)...)
+}
+
+func (e *words) Done() bool { return e.done }
+
+func (e *words) Err() error { return e.err }
+
+// TestPlainText checks that a protocol can stream something other than server-sent events, and has its own errors.
+func TestPlainText(t *testing.T) {
+	api := newOn(t, sqlitetest.New(t), "scripted", agenttest.Script(agenttest.Say("There are \"42\".\n")),
+		func(o *httpapi.Options) { o.Protocols = []protocol.Protocol{plain{}} })
+	for body, want := range map[string]string{
+		`"How many?"`: "There are \"42\".\n",
+		`42`:          "This is no string.",
+	} {
+		w := do(api, request("POST", "/api/plain", body))
+		if kind := w.Header().Get("Content-Type"); kind != "text/plain; charset=utf-8" || w.Body.String() != want {
+			t.Errorf("%s: %d %s %q, want %q", body, w.Code, kind, w.Body, want)
+		}
+	}
+}
