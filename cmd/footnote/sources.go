@@ -1,16 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/app"
 )
-
-// notName matches the characters that a source name must not contain.
-var notName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
 // namedSources parses the --source flags: the name of a configured source, name=url-or-path, or an address alone,
 // which is named after its file.
@@ -21,12 +18,13 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 		switch known, isName := configured[f]; {
 		case isName:
 			name, where = f, known
-		case !ok || name == "" || notName.MatchString(name):
+		case !ok || !app.IsSourceName(name):
 			name, where = app.SourceName(f), f
 		}
 		if where == "" || len(name) > 64 {
-			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path",
-				f)
+			// The value is not repeated: it may hold a password.
+			return nil, errors.New("a --source is neither a configured source's name nor name=url-or-path nor a " +
+				"path; a name has at most 64 characters")
 		}
 		if err := config.CheckSource(name, where); err != nil {
 			return nil, err

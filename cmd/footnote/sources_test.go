@@ -34,6 +34,8 @@ func TestNamedSources(t *testing.T) {
 			}, map[string]string{strings.Repeat("x", 64): strings.Repeat("x", 200) + ".csv"},
 		},
 		{[]string{"/"}, map[string]string{"data": "/"}},
+		{[]string{"mysql://me:hush@h"}, map[string]string{"data": "mysql://me:hush@h"}},
+		{[]string{"postgres://me:hush@h/crm?x=y"}, map[string]string{"crm": "postgres://me:hush@h/crm?x=y"}},
 		{[]string{"a="}, nil},
 		{[]string{""}, nil},
 		{[]string{"x/a.csv", "y/a.csv"}, nil},
@@ -65,6 +67,20 @@ func TestSourcesThatStopTheStart(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 				t.Errorf("%s: %v, want %q", what, err, want)
 			}
+		}
+	}
+}
+
+// TestSourcesWithPasswords checks that no message about an unnamed --source has a part of a password.
+func TestSourcesWithPasswords(t *testing.T) {
+	for _, flag := range []string{
+		"mysql://me:hush@h", "mysql://me:hush@h/d", "mysql://me:hu/hush@h", "https://h/hush?hush",
+		"jdbc:mysql://me:hush@h",
+		strings.Repeat("x", 65) + "=postgres://me:hush@h/d", strings.Repeat("hush", 20) + "=",
+	} {
+		_, err := (&settings{Source: []string{flag}}).load(env{"FOOTNOTE_DATA=" + t.TempDir()}, nil)
+		if err == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("--source %s: %v", flag, err)
 		}
 	}
 }

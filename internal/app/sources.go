@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,19 +54,16 @@ func SameSource(a, b string) bool {
 // notName matches the characters that a source name must not contain.
 var notName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// SourceName returns a name for the source at an address, based on its file name.
+// IsSourceName reports whether a name has only characters that source names may have.
+func IsSourceName(name string) bool { return name != "" && !notName.MatchString(name) }
+
+// SourceName returns a name for the source at an address, based on its file name. It never has a part of a password.
 func SourceName(where string) string {
-	if path := Databases().Path(where); path != "" {
-		where = path
-	} else { // on a server: the name of the database, or of the engine
-		address, _, _ := strings.Cut(where, "?")
-		_, address, _ = strings.Cut(address, "://")
-		if _, base, ok := strings.Cut(address, "/"); ok && base != "" {
-			where = base
-		} else if engine, err := Databases().Find(where); err == nil {
-			where = engine.Dialect.Name
-		}
+	path := Databases().Path(where)
+	if path == "" {
+		path = serverName(where)
 	}
+	where = path
 	if abs, err := filepath.Abs(where); err == nil {
 		where = abs // "." has a base name, too
 	}
@@ -75,6 +73,21 @@ func SourceName(where string) string {
 		return "data"
 	}
 	return name
+}
+
+// serverName returns the name of the database at an address on a server, or else of its engine, or "data".
+func serverName(address string) string {
+	engine, err := Databases().Find(address)
+	if err != nil || engine.Hosts == nil { // an unknown scheme, or no path
+		return "data"
+	}
+	u, err := url.Parse(address)
+	// A password with a slash or a question mark in it ends the host early.
+	early := err == nil && u.User == nil && strings.Contains(address, "@")
+	if err != nil || early || strings.Trim(u.Path, "/") == "" {
+		return engine.Dialect.Name
+	}
+	return u.Path
 }
 
 // sources holds the open databases by name.

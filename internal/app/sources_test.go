@@ -42,3 +42,20 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestSourceName(t *testing.T) {
+	for address, want := range map[string]string{
+		"a/my shop.db": "my_shop", "duckdb:x/a.duckdb?b=/c": "a", "sqlite:": "data",
+		"postgres://me:hush@h/crm?sslmode=disable": "crm", "postgresql://h/crm.eu": "crm",
+		"postgres://me:hush@h":  "postgres",
+		"postgres://me:hush@h/": "postgres", "postgres:me:hush@h": "postgres",
+		"postgres://me:1/hush@h": "postgres", "postgres://me:1/2?hush@h": "postgres",
+		"postgres://me:%zz@h/hush": "postgres",
+		"mysql://me:hush@h":        "data", "mysql://me:hush@h/shop": "data", "https://h/x.csv?hush": "data",
+		"jdbc:mysql://me:hush@h/d": "data",
+	} {
+		if got := SourceName(address); got != want {
+			t.Errorf("SourceName(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
