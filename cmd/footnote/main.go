@@ -177,7 +177,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 		return c, &exit{exitUsage, err}
 	}
 	configured := c.Sources
-	if err := app.CheckSources(c); err != nil {
+	if err := app.CheckSources(c, configured); err != nil {
 		return c, &exit{exitUsage, err}
 	}
 	if len(s.Source) > 0 {
@@ -190,7 +190,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 			return c, &exit{exitUsage, err}
 		}
 		c.Sources = named
-		if err := app.CheckSources(c); err != nil {
+		if err := app.CheckSources(c, configured); err != nil {
 			return c, &exit{exitUsage, err}
 		}
 	}

@@ -71,6 +71,19 @@ func TestSourcesThatStopTheStart(t *testing.T) {
 	}
 }
 
+// TestSourceWithoutFunctions replaces a configured source that has functions by a file, which can have none.
+func TestSourceWithoutFunctions(t *testing.T) {
+	e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=postgres://h/d"}
+	e = append(e, "FOOTNOTE_FUNCTIONS=shop=public.f")
+	c, err := (&settings{Source: []string{"shop=copy.db"}}).load(e, nil)
+	if err != nil || c.Sources["shop"] != "copy.db" {
+		t.Errorf("%v, %v", c.Sources, err)
+	}
+	if _, err := (&settings{Source: []string{"shop"}}).load(e, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSourcesWithPasswords checks that no message about an unnamed --source has a part of a password.
 func TestSourcesWithPasswords(t *testing.T) {
 	for _, flag := range []string{

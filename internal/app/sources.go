@@ -29,11 +29,16 @@ func Databases() engines.List {
 	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine()}
 }
 
-// CheckSources rejects sources that no engine opens, and settings that their engines do not have.
-func CheckSources(c config.Config) error {
+// CheckSources rejects sources that no engine opens, and settings that their engines do not have. The setting functions
+// is for the configured addresses: another address of the same name may be without. It opens nothing.
+func CheckSources(c config.Config, configured map[string]string) error {
 	all := Databases()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		if err := all.Check(name, c.Sources[name], c.Filters[name], c.FunctionsOf(name)); err != nil {
+		functions := c.FunctionsOf(name)
+		if c.Sources[name] != configured[name] {
+			functions = nil
+		}
+		if err := all.Check(name, c.Sources[name], c.Filters[name], functions); err != nil {
 			return err
 		}
 	}
