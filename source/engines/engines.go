@@ -96,8 +96,20 @@ func (l List) byScheme(address string) (Engine, bool) {
 // Find returns the engine that opens an address: by its scheme, or else by the file at its path. The error does not
 // contain the address, which may hold a password.
 func (l List) Find(address string) (Engine, error) {
+	e, ok, err := l.withScheme(address)
+	if ok || err != nil {
+		return e, err
+	}
+	if e, ok = l.sniff(address, beginning(address)); !ok {
+		return Engine{}, errors.New("no engine knows this kind of file")
+	}
+	return e, nil
+}
+
+// withScheme returns the engine of an address with a scheme. ok is false for a path.
+func (l List) withScheme(address string) (_ Engine, ok bool, err error) {
 	if e, ok := l.byScheme(address); ok {
-		return e, nil
+		return e, true, nil
 	}
 	if m := addressScheme.FindStringSubmatch(address); m != nil {
 		var known []string
@@ -106,24 +118,24 @@ func (l List) Find(address string) (Engine, error) {
 				known = append(known, scheme+":")
 			}
 		}
-		return Engine{}, fmt.Errorf("the scheme %s is not supported yet: use %s or a path", m[1],
+		return Engine{}, false, fmt.Errorf("the scheme %s is not supported yet: use %s or a path", m[1],
 			strings.Join(known, ", "))
 	}
-	head := beginning(address)
-	var best Engine
+	return Engine{}, false, nil
+}
+
+// sniff returns the engine that fits a path best.
+func (l List) sniff(path string, head []byte) (best Engine, ok bool) {
 	fits := NoFit
 	for _, e := range l {
 		if e.Sniff == nil {
 			continue
 		}
-		if fit := e.Sniff(address, head); fit > fits {
+		if fit := e.Sniff(path, head); fit > fits {
 			best, fits = e, fit
 		}
 	}
-	if fits == NoFit {
-		return Engine{}, errors.New("no engine knows this kind of file")
-	}
-	return best, nil
+	return best, fits != NoFit
 }
 
 // beginning returns the first bytes of a file, or nothing if they cannot be read.
@@ -154,9 +166,15 @@ func (l List) Path(address string) string {
 	return rest
 }
 
-// Check rejects an address that no engine opens, and settings that its engine does not have. It opens nothing.
+// Check rejects an address that no engine opens, and settings that its engine does not have. It reads nothing, so it
+// takes a file for what its name says; opening it may find another engine, or none.
 func (l List) Check(name, address string, filters map[string]string, functions []string) error {
-	e, err := l.Find(address)
+	e, ok, err := l.withScheme(address)
+	if !ok && err == nil {
+		if e, ok = l.sniff(address, nil); !ok {
+			return nil
+		}
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("sources.%s: %w", name, err)

@@ -101,3 +101,24 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckReadsNothing holds that a check does not look into the file, which may be on a disk that does not answer.
+func TestCheckReadsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reads := engines.List{{
+		Dialect: &source.Dialect{Name: "lite"},
+		Sniff: func(_ string, head []byte) engines.Fit {
+			if len(head) == 0 {
+				return engines.NoFit
+			}
+			t.Errorf("it read %q", head)
+			return engines.FitsByContent
+		},
+	}}
+	if err := reads.Check("shop", path, nil, nil); err != nil {
+		t.Errorf("a file that only its content can tell: %v", err)
+	}
+}
