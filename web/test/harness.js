@@ -108,7 +108,7 @@ export async function open(
   const page = await context.newPage();
   pages.add(page);
   page.on("close", () => pages.delete(page));
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000); // a machine may be busy; what waits for an event costs nothing
   const faults = [];
   const origin = new URL(url).origin;
   page.on("console", (m) => {
