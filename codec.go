@@ -69,13 +69,6 @@ func KindOf(b Body) string {
 // EncodeBody returns the kind of a body and its JSON as clients see it. To copy an Unreadable as it is stored, use
 // EncodeStored.
 func EncodeBody(b Body) (kind string, data []byte, err error) {
-	data, ok, err := appendBody(make([]byte, 0, sizeOf(b)), b)
-	if err != nil {
-		return "", nil, fmt.Errorf("encode %s: %w", KindOf(b), err)
-	}
-	if ok {
-		return KindOf(b), data, nil
-	}
 	// Disable HTML escaping so that the blocks of a model's message keep their bytes.
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

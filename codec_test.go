@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +103,51 @@ func TestCellsKeepTheirValues(t *testing.T) {
 		if got := string(footnote.AppendCell(nil, cell)); got != want {
 			t.Errorf("%v gives %s, want %s", cell, got, want)
 		}
+	}
+}
+
+// TestBlocksKeepTheirBytes checks that encoding leaves a message's blocks unchanged and replaces invalid UTF-8.
+func TestBlocksKeepTheirBytes(t *testing.T) {
+	block := `{"type":"text","text":"<a> & \u0041 \/ é 😀"}`
+	for want, body := range map[string]footnote.Body{
+		`"blocks":[` + block + `]`:     footnote.AssistantMessage{Blocks: []json.RawMessage{json.RawMessage(block)}},
+		`"text":"<a> & \ufffd \u2028"`: footnote.UserMessage{Text: "<a> & \xff \u2028"},
+	} {
+		if _, got, err := footnote.EncodeBody(body); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s, %v; want %s in it", got, err, want)
+		}
+	}
+	for name, body := range map[string]footnote.Body{
+		"not a number":   footnote.Answered{Cites: []footnote.Cite{{Confidence: math.NaN()}}},
+		"a block is cut": footnote.AssistantMessage{Blocks: []json.RawMessage{[]byte(`{"type":`)}},
+	} {
+		if _, _, err := footnote.EncodeBody(body); err == nil {
+			t.Errorf("%s: encoded", name)
+		}
+	}
+}
+
+// BenchmarkEncodeBody encodes the events at the end of a short answer, and of a long one.
+func BenchmarkEncodeBody(b *testing.B) {
+	for _, repeat := range []int{10, 4_000} {
+		text := strings.Repeat("Orders grew by 12 % in May. ", repeat)
+		bodies := []footnote.Body{
+			footnote.AssistantMessage{
+				Step: 1, Model: "m", StopReason: "end_turn",
+				Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"` + text + `"}`)},
+			},
+			footnote.Answered{Text: text, Cites: []footnote.Cite{}, Unresolved: make([]footnote.Unresolved, 10)},
+			footnote.RunFinished{Reason: "end_turn"},
+		}
+		b.Run(fmt.Sprint("bytes=", len(text)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, body := range bodies {
+					if _, _, err := footnote.EncodeBody(body); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -24,37 +23,35 @@ var engineNameIn = []string{"config.PostgresURL", "internal/localschema.Dialect"
 // TestNobodyAsksForAnEnginesName holds that what differs between database engines stands in their folders, as an
 // engines.Engine or a source.Dialect. The name of a driver for sql.Open is no such difference.
 func TestNobodyAsksForAnEnginesName(t *testing.T) {
-	out, err := exec.Command("git", "ls-files", "-z", "*.go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, set := map[string]*ast.File{}, token.NewFileSet()
+	walk(t, ".", ".go", func(file string, src []byte) {
+		f, err := parser.ParseFile(set, file, src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file] = f
+	})
 	var names []string
-	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
-	for _, file := range files {
-		if folder := path.Dir(file); path.Dir(folder) == "source" && declaresEngine(t, file) {
+	for file, f := range files {
+		if folder := path.Dir(file); path.Dir(folder) == "source" && declaresEngine(f) {
 			names = append(names, path.Base(folder))
 		}
 	}
 	if len(names) < 3 {
 		t.Fatalf("found the engines %q only", names)
 	}
-	for _, file := range files {
+	for file, f := range files {
 		folder := path.Dir(file)
 		own := slices.ContainsFunc(names, func(name string) bool {
 			return strings.HasPrefix(folder+"/", "source/"+name+"/")
 		})
-		if !own && !slices.Contains(engineNamesIn, folder) && !strings.HasSuffix(file, "_test.go") {
-			findEngineNames(t, file, names)
+		if !own && !slices.Contains(engineNamesIn, folder) {
+			findEngineNames(t, set, folder, f, names)
 		}
 	}
 }
 
-func declaresEngine(t *testing.T, file string) bool {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+func declaresEngine(f *ast.File) bool {
 	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		fn, ok := d.(*ast.FuncDecl)
 		return ok && fn.Name.Name == "Engine" && fn.Recv == nil
@@ -62,15 +59,10 @@ func declaresEngine(t *testing.T, file string) bool {
 }
 
 // findEngineNames reports the string literals of a file that name an engine, alone or as the scheme of an address.
-func findEngineNames(t *testing.T, file string, names []string) {
+func findEngineNames(t *testing.T, set *token.FileSet, folder string, f *ast.File, names []string) {
 	t.Helper()
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, decl := range f.Decls {
-		name := path.Dir(file) + "."
+		name := folder + "."
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
 			name += d.Name.Name

@@ -50,6 +50,11 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// Wrapf returns an Error with a cause.
+func Wrapf(code Code, err error, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: err}
+}
+
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message

@@ -97,9 +97,9 @@ type ToolResult struct {
 	Detail   json.RawMessage `json:"detail,omitempty"` // for the page only, such as a diff; not shown to the model
 	Cost     Cost            `json:"cost,omitzero"`    // for a tool that has a price
 	By       string          `json:"by,omitempty"`     // "server", "client", "user" or "recovery"
-	// Told is the digest of a client's answer as received. It detects the same answer sent again. It is set only when
-	// By is "client".
-	Told Digest `json:"told,omitempty"`
+	// AnswerDigest is the digest of a client's answer as received. It detects the same answer sent again. It is set
+	// only when By is "client".
+	AnswerDigest Digest `json:"told,omitempty"`
 	// Statements lists the statements of the call in the order in which they ended.
 	Statements []Statement `json:"statements,omitempty"`
 }

@@ -102,6 +102,7 @@ var banned = map[string][]string{
 	"/protocol":         {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/openai":  {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/aisdk":   {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
+	"/market/endpoint":  {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/market/chart":     {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/chatv2":  {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
 	"/protocol/analyze": {"/store", "/source", "/model/", "/tool/", "/httpapi", "database/sql"},
@@ -169,7 +170,7 @@ func TestMarketCanBeRemoved(t *testing.T) {
 }
 
 // wiresMarket lists the packages that may import packages below /market.
-var wiresMarket = map[string]bool{"/cmd/footnote": true, "/test/bench": true, "/httpapi": true}
+var wiresMarket = map[string]bool{"/cmd/footnote": true, "/test/bench": true}
 
 // within reports whether a package is another one or below it.
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }

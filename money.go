@@ -32,28 +32,28 @@ type Balance struct {
 	Spent, Reserved Amount
 }
 
-// Ceiling is the spending limit of a scope. Zero fields are no limit.
-type Ceiling struct {
+// SpendingLimit is the spending limit of a scope. Zero fields are no limit.
+type SpendingLimit struct {
 	Scope Scope
-	Most  Amount
+	Max   Amount
 }
 
 // Reserve reserves in advance what a call, or a whole run, may use.
 type Reserve struct {
-	// ID names the reservation. An existing one grows to Most if there is room, never shrinks, and expires TTL from
+	// ID names the reservation. An existing one grows to Max if there is room, never shrinks, and expires TTL from
 	// now.
 	ID     string
 	Org    string
 	User   string
 	Stream string // the conversation; empty for a call outside any
 	Run    string
-	// Most is the amount to reserve. If a ceiling has less left, the store grants less, so that the call can be made
+	// Max is the amount to reserve. If a limit has less left, the store grants less, so that the call can be made
 	// smaller, but never less than Enough.
-	Most, Enough Amount
+	Max, Enough Amount
 	// Lost is the amount charged for the current call if its process dies.
-	Lost     Amount
-	Ceilings []Ceiling
-	TTL      time.Duration // after which the call cannot still be running
+	Lost   Amount
+	Limits []SpendingLimit
+	TTL    time.Duration // after which the call cannot still be running
 }
 
 // Reservation is the amount reserved for a call.

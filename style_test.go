@@ -20,7 +20,7 @@ var structTag = regexp.MustCompile("^`[a-z]+:\"[^\n]*$")
 // of struct fields, which cannot be broken, and the fixtures of tests may be longer; in Markdown tables, addresses and
 // examples may be.
 func TestLinesFit(t *testing.T) {
-	out, err := exec.Command("git", "ls-files", "-z", "*.go", "*.md").Output()
+	out, err := exec.Command("git", "ls-files", "-z", "-co", "--exclude-standard", "*.go", "*.md").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,17 +6,17 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Access decides what people may use. What a principal may not use behaves as if it did not exist.
+// Access decides what a principal may use. Everything else behaves as if it did not exist.
 type Access interface {
 	Assistant(p footnote.Principal, name string) bool
 	Source(p footnote.Principal, name string) bool
-	EverySource(p footnote.Principal) bool // whether it may use all configured sources
+	EverySource(p footnote.Principal) bool // reports whether p may use all configured sources
 	Tool(p footnote.Principal, name string) bool
 	Tier(p footnote.Principal, name string) bool
 	Model(p footnote.Principal, name string) bool
 }
 
-// everything may be used by everybody.
+// everything lets every principal use everything.
 type everything struct{}
 
 func (everything) Assistant(footnote.Principal, string) bool { return true }
@@ -31,9 +31,9 @@ func (everything) Tier(footnote.Principal, string) bool { return true }
 
 func (everything) Model(footnote.Principal, string) bool { return true }
 
-// MaySee reports whether a principal may still use what a conversation was opened with:
-// its assistant and its sources. If not, the conversation counts as missing. With unknown, the
-// event that names the sources cannot be read: it may have been any of them.
+// MaySee reports whether a principal may still use the assistant and the sources of a conversation. If not, the
+// conversation is treated as missing. With unknown, the event that names the sources is unreadable, and the principal
+// must be allowed to use every source.
 func MaySee(a Access, p footnote.Principal, o footnote.Opened, unknown bool) bool {
 	if unknown && !a.EverySource(p) {
 		return false
@@ -42,8 +42,7 @@ func MaySee(a Access, p footnote.Principal, o footnote.Opened, unknown bool) boo
 		!slices.ContainsFunc(o.Sources, func(name string) bool { return !a.Source(p, name) })
 }
 
-// maySee refuses a conversation, as one that does not exist, if its principal may no longer use what it was opened
-// with.
+// maySee returns NotFound if the principal may no longer use what the conversation was opened with.
 func (e *Engine) maySee(p footnote.Principal, head footnote.Stream, log []footnote.Event) error {
 	opened, unknown := footnote.Opened{Assistant: head.Assistant}, false
 	if len(log) > 0 {
@@ -68,7 +67,7 @@ func (e *Engine) mayGoOn(p footnote.Principal, s *state) error {
 	}
 	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || o.Model != "" && !e.opts.Access.Model(p, o.Model) {
 		return footnote.Errorf(footnote.InvalidRequest,
-			"The model of this conversation is no longer there. Open a new one.")
+			"The model of this conversation is no longer available. Open a new conversation.")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 )
 
-// without is access to everything but one model, for those who have no role.
+// without allows everything, except one model for principals without a role.
 type without string
 
 func (without) Assistant(footnote.Principal, string) bool { return true }
@@ -21,9 +21,8 @@ func (w without) Model(p footnote.Principal, name string) bool {
 	return name != string(w) || len(p.Roles) > 0
 }
 
-// TestTitlesAreMadeByAModelThatMayBeUsed holds that a title, too, comes from the cheapest
-// model of those that the user may use: no other one is shown what was said.
-func TestTitlesAreMadeByAModelThatMayBeUsed(t *testing.T) {
+// TestTitleUsesPermittedModel checks that a title is made by the cheapest model that the user may use.
+func TestTitleUsesPermittedModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		access agent.Access
 		tiers  []agent.Tier
@@ -61,9 +60,9 @@ func TestTitlesAreMadeByAModelThatMayBeUsed(t *testing.T) {
 	}
 }
 
-// TestARunWhoseModelIsForbiddenIsNotTakenUp holds that rules which have changed since a
-// server died hold for the runs that it left; roles are those that the run came with.
-func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
+// TestRecoveryStopsRunWithForbiddenModel checks that recovery applies the current access rules to the runs of a dead
+// server. The roles are those with which the run was requested.
+func TestRecoveryStopsRunWithForbiddenModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		access agent.Access
 		want   string
@@ -90,7 +89,7 @@ func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
 	}
 }
 
-// denied may use any model.
+// denied allows no model.
 type denied struct{ without }
 
 func (denied) Model(footnote.Principal, string) bool { return false }

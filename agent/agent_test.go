@@ -24,7 +24,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// faulty is a log that can refuse to write.
+// faulty is a log whose appends fail while fail is set.
 type faulty struct {
 	store.Store
 	fail atomic.Pointer[footnote.Error]
@@ -39,7 +39,7 @@ func (f *faulty) Append(ctx context.Context, a footnote.Append) ([]footnote.Even
 
 var alice = footnote.Principal{Org: "acme", User: "alice"}
 
-// rig is an engine over a log in memory.
+// rig is an engine over a temporary log.
 type rig struct {
 	t      *testing.T
 	log    *faulty
@@ -61,7 +61,7 @@ func newRig(t *testing.T, model *agenttest.Model, tools []tool.Tool,
 	return r
 }
 
-// start makes an engine over the log as it is, as after a crash.
+// start starts an engine over the existing log, as after a crash.
 func (r *rig) start(tools []tool.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	r.t.Helper()
 	a := &agent.Assistant{Name: "analyst", ModelName: "scripted", Model: r.model, Tools: tools,
@@ -78,7 +78,7 @@ func (r *rig) start(tools []tool.Tool, change ...func(*agent.Assistant, *agent.O
 	}
 }
 
-// submit sends a turn that must be taken.
+// submit sends a turn that must be accepted.
 func (r *rig) submit(t agent.Turn) agent.Ticket {
 	r.t.Helper()
 	t.Principal.Org, t.Principal.User = alice.Org, alice.User
@@ -87,6 +87,22 @@ func (r *rig) submit(t agent.Turn) agent.Ticket {
 		r.t.Fatal(err)
 	}
 	return ticket
+}
+
+// readOne reads the run of tickets for the same message. Exactly one of them must have begun it.
+func (r *rig) readOne(tickets <-chan agent.Ticket) {
+	r.t.Helper()
+	runs, begun := map[string]int{}, 0
+	for ticket := range tickets {
+		runs[ticket.Run]++
+		if !ticket.Duplicate {
+			begun++
+			r.read(ticket)
+		}
+	}
+	if len(runs) != 1 || begun != 1 {
+		r.t.Errorf("%d tickets began the runs %v", begun, runs)
+	}
 }
 
 // read follows a ticket until its run ends or parks, and returns the kinds of the
@@ -149,7 +165,7 @@ func client(name string) tool.Tool {
 	})
 }
 
-func TestARunAsksItsToolsAndAnswers(t *testing.T) {
+func TestRunCallsToolAndAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		llm := agenttest.Script(agenttest.Call("toolu_1", "run_query", `{}`), agenttest.Say("There are 42 orders."))
 		r := newRig(t, llm, []tool.Tool{rows("run_query")})
@@ -170,8 +186,8 @@ func TestARunAsksItsToolsAndAnswers(t *testing.T) {
 	})
 }
 
-// TestCallsAreDescribed holds that a call says how to show it, also when its tool says nothing.
-func TestCallsAreDescribed(t *testing.T) {
+// TestCallDescriptions checks the labels and families that are stored with calls, also for tools without them.
+func TestCallDescriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labelled := agenttest.NewTool(tool.Spec{
 			Name: "run_query", Label: "Running a query", Family: tool.Query, ReadOnly: true,
@@ -192,7 +208,7 @@ func TestCallsAreDescribed(t *testing.T) {
 	})
 }
 
-func TestReadOnlyToolsRunSideBySideAndAnswerInCallOrder(t *testing.T) {
+func TestReadOnlyToolsRunConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := agenttest.NewTool(tool.Spec{
 			Name:     "slow",
@@ -231,7 +247,7 @@ func TestReadOnlyToolsRunSideBySideAndAnswerInCallOrder(t *testing.T) {
 	})
 }
 
-func TestToolsThatMisbehave(t *testing.T) {
+func TestMisbehavingTools(t *testing.T) {
 	tools := []tool.Tool{
 		agenttest.NewTool(tool.Spec{
 			Name: "panics",
@@ -281,7 +297,7 @@ func TestToolsThatMisbehave(t *testing.T) {
 	}
 }
 
-func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
+func TestParkedRunResumesInNewProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools := []tool.Tool{rows("run_query"), client("browser_query"), client("draw")}
 		model := agenttest.Script(agenttest.Calls(
@@ -332,7 +348,7 @@ func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 	})
 }
 
-func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
+func TestMessageEndsParkedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("As you wish."))
 		r := newRig(t, model, []tool.Tool{client("draw")})
@@ -351,7 +367,7 @@ func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
 	})
 }
 
-func TestAnUnansweredCallEndsAtItsDeadline(t *testing.T) {
+func TestUnansweredCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
 		r := newRig(t, model, []tool.Tool{client("draw")})
@@ -365,7 +381,7 @@ func TestAnUnansweredCallEndsAtItsDeadline(t *testing.T) {
 	})
 }
 
-func TestEndsOfARun(t *testing.T) {
+func TestRunOutcomes(t *testing.T) {
 	loopy := make([]agenttest.Reply, 0, 20)
 	for i := range 20 {
 		loopy = append(loopy, agenttest.Call(fmt.Sprintf("t%d", i), "run_query", `{}`))
@@ -438,7 +454,7 @@ func TestEndsOfARun(t *testing.T) {
 	}
 }
 
-func TestStopReachesTheModelAndTheTool(t *testing.T) {
+func TestStopCancelsModelAndTool(t *testing.T) {
 	hang := agenttest.NewTool(tool.Spec{
 		Name:     "hang",
 		ReadOnly: true,
@@ -467,9 +483,9 @@ func TestStopReachesTheModelAndTheTool(t *testing.T) {
 	}
 }
 
-// TestALostStore: a store that is away for good tells the readers at once. When it is
-// back after all, the run goes on, or ends if it was only for a reader who has left.
-func TestALostStore(t *testing.T) {
+// TestStorePermanentlyUnavailable checks that readers get a permanent error of the store at once. If the store
+// recovers, the run continues, or ends if its only reader has left.
+func TestStorePermanentlyUnavailable(t *testing.T) {
 	for policy, want := range map[string]string{agent.Continue: "run_finished", agent.Cancel: "run_stopped"} {
 		t.Run(policy, func(t *testing.T) { lostStore(t, policy, want) })
 	}
@@ -510,8 +526,8 @@ func lostStore(t *testing.T, policy, want string) {
 	})
 }
 
-// TestAMessageIsAskedOnce sends a message again when its answer is there.
-func TestAMessageIsAskedOnce(t *testing.T) {
+// TestRepeatedMessageStartsNoRun sends a message again after its answer.
+func TestRepeatedMessageStartsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Say("Once.")), nil)
 		ticket := r.submit(agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
@@ -548,9 +564,9 @@ func TestAMessageIsAskedOnce(t *testing.T) {
 	})
 }
 
-// TestTwinsStartOneRun sends messages several times at once, one that opens a conversation and one that goes on with
-// it.
-func TestTwinsStartOneRun(t *testing.T) {
+// TestConcurrentDuplicatesStartOneRun sends a message several times at once: one that opens a conversation, and one in
+// an existing conversation.
+func TestConcurrentDuplicatesStartOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Say("Once."), agenttest.Say("Twice.")), nil)
 		for _, id := range []string{"first", "second"} {
@@ -561,24 +577,14 @@ func TestTwinsStartOneRun(t *testing.T) {
 			}
 			wg.Wait()
 			close(tickets)
-			runs, begun := map[string]int{}, 0
-			for ticket := range tickets {
-				runs[ticket.Run]++
-				if !ticket.Duplicate {
-					begun++
-					r.read(ticket)
-				}
-			}
-			if len(runs) != 1 || begun != 1 {
-				t.Errorf("%s: %d tickets began the runs %v", id, begun, runs)
-			}
+			r.readOne(tickets)
 			synctest.Wait()
 		}
 	})
 }
 
-// TestAMessageWaitsOrInterrupts checks what a message does that comes while its conversation is still answering.
-func TestAMessageWaitsOrInterrupts(t *testing.T) {
+// TestBusyPolicies sends messages to a conversation that is still answering.
+func TestBusyPolicies(t *testing.T) {
 	for policy, want := range map[string]string{
 		agent.Enqueue:   "run_finished run_finished run_finished",
 		agent.Interrupt: "run_stopped run_stopped run_finished",
@@ -618,7 +624,7 @@ func TestAMessageWaitsOrInterrupts(t *testing.T) {
 	}
 }
 
-func TestOneRunAtATime(t *testing.T) {
+func TestOneRunPerConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)
 		ticket := r.submit(agent.Turn{Text: "go"})

@@ -9,9 +9,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Resolver finds the footnotes of an answer: which cells its numerals rest on.
-// Tables are the results of the conversation, oldest first; hints are footnotes
-// that the model vouches for.
+// Resolver finds the footnotes of the numerals in an answer. Tables are the results of the conversation, oldest first;
+// hints are footnotes that the model itself provided.
 type Resolver func(text, question string, tables []Table,
 	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved)
 
@@ -22,13 +21,13 @@ type Table struct {
 }
 
 const (
-	citedResults = 20     // how many results footnotes look at, newest first
-	citedRows    = 50_000 // how many rows of them in all
+	citedResults = 20     // results searched for footnotes, newest first
+	citedRows    = 50_000 // rows of all these results
 
-	readTime = 10 * time.Second // for one chunk of them
+	readTime = 10 * time.Second // for one chunk of rows
 )
 
-// answered is the answer of the run with its footnotes, or nil when it has none.
+// answered returns the answer of the run with its footnotes, or nil when it has none.
 func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 	r.mu.Lock()
 	text, question, chart := r.s.answer, r.s.question(), r.s.chart
@@ -53,8 +52,8 @@ func (r *run) resolve(text, question string,
 	hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("footnotes panicked", "conversation", r.stream, "run", r.id, "panic", p, "stack",
-				string(debug.Stack()))
+			r.e.opts.Logger.Error("resolver of footnotes panicked", "conversation", r.stream, "run", r.id,
+				"panic", p, "stack", string(debug.Stack()))
 			cites, open = nil, nil
 		}
 	}()
@@ -82,7 +81,8 @@ func (r *run) tables() []Table {
 		} else if read, err := r.readRows(stored[i]); err == nil {
 			table.Rows = read
 		} else {
-			r.e.opts.Logger.Warn("result not readable", "conversation", r.stream, "result", stored[i].ID, "err", err)
+			r.e.opts.Logger.Warn("cannot read a result; its numbers stay unresolved",
+				"conversation", r.stream, "result", stored[i].ID, "err", err)
 			continue
 		}
 		tables = append([]Table{table}, tables...)

@@ -13,24 +13,21 @@ import (
 const (
 	maxTitle       = 200 // characters of a title
 	maxFeedback    = 2_000
-	maxExtraEvents = 1_000 // beyond the events that a conversation may have for its questions
+	maxExtraEvents = 1_000 // beyond Limits.Events
 	raceTries      = 5
 )
 
 // errStale is returned when a person has already chosen a title.
-var errStale = errors.New("the conversation has a title that somebody chose")
+var errStale = errors.New("the user has already chosen a title")
 
-// Note adds a fact to a conversation that is no turn, also while a run goes on: a
-// Titled, a Feedback or a QueryRun. The rows of a QueryRun, which are no more than
-// a query of ours gives, are stored with it; its Result needs a source and a
-// statement, the rest of it is filled in. Who the body says it is by does not
-// count. It returns once the event is stored, with its sequence.
+// Append adds an event to a conversation outside its runs, also while one is in progress: a Titled, a Feedback or a
+// QueryRun. The rows of a QueryRun are stored with it. Its Result needs a source and a statement; Append fills in the
+// rest, and By. Append returns the sequence of the event once it is stored.
 //
-// The error's code is NotFound for a conversation that is not the principal's,
-// InvalidRequest for a body that cannot be right, TooLarge when the conversation has as
-// many events as one may have and a thousand more, and Conflict when another process drives
-// the run, or the conversation moves on too fast.
-func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
+// The error's code is NotFound for a conversation that is not the principal's, InvalidRequest for an invalid body,
+// TooLarge when the conversation has a thousand events more than Limits.Events, and Conflict when another process
+// drives the run, or the conversation changes too fast.
+func (e *Engine) Append(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
 	rows *footnote.Result) (int64, footnote.Body, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -56,7 +53,7 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
 	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+maxExtraEvents {
-		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events; it takes no more.",
+		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events and is full.",
 			head.Last)
 	}
 	if err := e.awaitElsewhere(ctx, conversation, elsewhereIn); err != nil {
@@ -83,8 +80,7 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 	return 0, nil, err
 }
 
-// appendBeside appends an event between the events of a running run. It is not done when the run is about to
-// end.
+// appendBeside appends an event between the events of a run under way. done is false when the run is about to end.
 func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
 	n addition) (seq int64, body footnote.Body, done bool, err error) {
 	if err := r.w.trouble(); err != nil {
@@ -192,7 +188,8 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 	case footnote.QueryRun:
 		return s.queried(p, b, n.rows)
 	default:
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A %s is not a note.", footnote.KindOf(n.body))
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A client cannot add an event of kind %s.",
+			footnote.KindOf(n.body))
 	}
 }
 
@@ -200,10 +197,10 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
 	rows *footnote.Result) (footnote.Body, map[footnote.Digest][]byte, error) {
 	if rows == nil {
-		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query that was run has rows.")
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query needs the rows it returned.")
 	}
 	if len(b.Result.SQL) > maxSQL {
-		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.",
+		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are allowed.",
 			len(b.Result.SQL), maxSQL)
 	}
 	if b.Replaces != "" &&
@@ -213,7 +210,7 @@ func (s *state) queried(p footnote.Principal, b footnote.QueryRun,
 	}
 	b.By = p.User
 	stored, blobs := storeRows(resultID(openCall{ordinal: s.ordinal + 1}), b.Result.Source, b.Result.SQL, *rows)
-	stored.RowCount = max(stored.RowCount, b.Result.RowCount) // of a query that ran elsewhere
+	stored.RowCount = max(stored.RowCount, b.Result.RowCount) // larger for a query that ran in a browser
 	b.Result = *stored
 	return b, blobs, nil
 }

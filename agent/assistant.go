@@ -14,62 +14,59 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Assistant is a prompt, a model, tools and limits under a name.
+// Assistant combines a prompt, a model, tools and limits under a name.
 type Assistant struct {
 	Name        string
 	Title       string // for people
 	Description string
 	Aliases     []string
-	// Model makes the calls; ModelName is what it is asked for, unless the
+	// Model makes the calls. ModelName names the model in its requests, unless the
 	// conversation was opened with one of the Tiers.
 	Model     model.Model
 	ModelName string
 	Tiers     []Tier
-	// Opening gives what a new conversation is frozen with: the array of system
-	// blocks, and the names of its sources. Sources are those that were asked for;
-	// none means all. One that the principal may not use, or that does not exist,
-	// is an error with code InvalidRequest.
+	// Opening returns what stays frozen for a whole conversation: the array of system blocks, and the names of its
+	// sources. The argument sources holds the requested ones; none means all. A source that does not exist, or that the
+	// principal may not use, is an error with code InvalidRequest.
 	Opening func(ctx context.Context, p footnote.Principal,
 		sources []string) (system json.RawMessage, names []string, err error)
 	Tools  []tool.Tool
 	Policy Policy
 	Limits Limits
-	// Unavailable says why the assistant cannot work here; turns for it are refused
-	// with these words. Empty when it can.
+	// Unavailable is the message with which turns for the assistant are refused, because it cannot work here. It is
+	// empty if it can.
 	Unavailable string
-	// Setting knows where messages are asked from; nil: that does not matter.
+	// Setting handles the place from which messages are sent; nil: messages have none.
 	Setting Setting
-	// Validate checks a tool's input, where Options.Validate does not know the
-	// assistant's tools; nil leaves it to that.
+	// Validate checks the input of the assistant's tools; nil: Options.Validate does.
 	Validate func(name string, input []byte) error
-	// Summaries lets the model summarise histories that have grown too long; without
-	// it they are shortened by rule.
+	// Summaries lets the model summarise histories that have grown too long. Without it, the summary is the end of the
+	// transcript.
 	Summaries bool
 	// Titles lets the model give a conversation its title, after the first answer.
 	Titles  bool
 	Created time.Time
 }
 
-// Setting is where an assistant's messages are asked from, such as a chart.
+// Setting handles the place from which an assistant's messages are sent, such as a chart.
 type Setting interface {
-	// Check gives what a client says of it in the form that is stored. The error's code
-	// is InvalidRequest.
+	// Check converts the place in a client's message to the form that is stored. The error's code is InvalidRequest.
 	Check(where json.RawMessage) (json.RawMessage, error)
-	// Describe tells the model, after each message, what the place is like just now. It
-	// must be quick. Where is empty when no message said it.
+	// Describe returns a description of the current state of the place, which the model reads after each message. It
+	// must be quick. where is empty if no message had a place.
 	Describe(ctx context.Context, p footnote.Principal, where json.RawMessage) string
 }
 
 // Tier is a choice of model that an assistant offers.
 type Tier struct {
 	Name   string
-	Model  string // what the assistant's Model is asked for
+	Model  string // names the model in requests
 	Effort string // footnote.EffortOff, a level the model knows, or empty: the process's own
-	// Multiplier is what a token of this tier counts against a limit; 0 counts as 1.
+	// Multiplier weighs each token of this tier against limits; 0 counts as 1.
 	Multiplier int
 }
 
-// Limits bound a run. Zero fields take the defaults.
+// Limits bounds a run. Zero fields take the defaults.
 type Limits struct {
 	Steps     int           // model calls with tools; default 10
 	MicroUSD  int64         // money; default 500,000 (0.50 USD)
@@ -109,7 +106,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// toolName is what the Messages API accepts.
+// toolName matches the names that the Messages API accepts.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (e *Engine) register(a *Assistant) error {
@@ -162,7 +159,7 @@ type AssistantInfo struct {
 	Tiers       []Tier
 	Tools       []ToolInfo
 	Unavailable string // why it cannot work here; empty when it can
-	TakesWhere  bool   // a message may say where it is asked; see Setting
+	TakesWhere  bool   // a message may have a place; see Setting
 	Created     time.Time
 }
 
@@ -174,7 +171,7 @@ type ToolInfo struct {
 	Side     string
 	ReadOnly bool
 	Verdict  string
-	// Checked says that a call may be refused before a client is to see it.
+	// Checked means that the server may refuse a call before the client runs it.
 	Checked bool
 }
 
@@ -195,20 +192,17 @@ func (a *Assistant) info() AssistantInfo {
 	return info
 }
 
-// Assistants describes the assistants that a principal may use, the default one first,
-// with the tiers and tools that it may use. They must not be changed.
+// Assistants describes the assistants that a principal may use, the default one first, with the tiers and tools that it
+// may use.
 func (e *Engine) Assistants(p footnote.Principal) []AssistantInfo {
-	if _, all := e.opts.Access.(everything); all {
-		return e.infos
-	}
 	var list []AssistantInfo
-	for i, a := range e.opts.Assistants {
+	for _, a := range e.opts.Assistants {
 		if !e.opts.Access.Assistant(p, a.Name) {
 			continue
 		}
-		info := e.infos[i]
+		info := a.info()
 		info.Tiers = e.tiers(p, a)
-		info.Tools = slices.DeleteFunc(slices.Clone(info.Tools), func(t ToolInfo) bool {
+		info.Tools = slices.DeleteFunc(info.Tools, func(t ToolInfo) bool {
 			return !e.opts.Access.Tool(p, t.Name)
 		})
 		if own, err := e.tier(p, a, ""); err == nil {
@@ -231,7 +225,8 @@ func (e *Engine) first(p footnote.Principal) *Assistant {
 	return nil
 }
 
-// assistant returns the assistant of a turn. A conversation keeps its own.
+// assistant returns the assistant of a turn: the requested one, which must be that of the conversation, or else that of
+// the conversation, or else the default one.
 func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant, error) {
 	name := asked
 	if name == "" {
@@ -249,23 +244,20 @@ func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant,
 	}
 	if own != "" && a.Name != own {
 		return nil, footnote.Errorf(footnote.Conflict,
-			"This conversation is held with the assistant %q; open a new one for %q.", own, a.Name)
+			"This conversation belongs to the assistant %q; open a new one for %q.", own, a.Name)
 	}
 	return a, nil
 }
 
-// tiers are the tiers of an assistant that a principal may choose.
+// tiers returns the tiers of an assistant that a principal may choose.
 func (e *Engine) tiers(p footnote.Principal, a *Assistant) []Tier {
-	if _, all := e.opts.Access.(everything); all {
-		return a.Tiers
-	}
 	return slices.DeleteFunc(slices.Clone(a.Tiers), func(t Tier) bool {
 		return !e.opts.Access.Tier(p, t.Name) || !e.opts.Access.Model(p, t.Model)
 	})
 }
 
-// tier returns the tier of a new conversation: the one that was asked for, or the assistant's own model. A
-// principal that may not use that model gets the first tier that it may use.
+// tier returns the tier of a new conversation: the requested one, or the assistant's own model. A principal that may
+// not use that model gets the first tier that it may use.
 func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, error) {
 	tiers := e.tiers(p, a)
 	switch {
@@ -285,7 +277,7 @@ func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, er
 	if len(names) == 0 {
 		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "The assistant %s has no tiers to choose from.", a.Name)
 	}
-	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; there are %s.", name,
+	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; choose one of %s.", name,
 		strings.Join(names, ", "))
 }
 
@@ -301,17 +293,18 @@ func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
 	return best
 }
 
-// tools are the definitions of an assistant's tools that a principal may use.
+// toolsOf returns the definitions of an assistant's tools that a principal may use.
 func (e *Engine) toolsOf(p footnote.Principal, a *Assistant) json.RawMessage {
-	if _, all := e.opts.Access.(everything); all {
+	tools := slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
+		return !e.opts.Access.Tool(p, t.Spec().Name)
+	})
+	if len(tools) == len(a.Tools) {
 		return e.frozen[a]
 	}
-	return Freeze(slices.DeleteFunc(slices.Clone(a.Tools), func(t tool.Tool) bool {
-		return !e.opts.Access.Tool(p, t.Spec().Name)
-	}), a.Policy)
+	return Freeze(tools, a.Policy)
 }
 
-// side is where the tool of a call runs; empty when there is no such tool.
+// side returns the side on which a tool runs, or empty if there is no such tool.
 func (a *Assistant) side(name string) string {
 	for _, t := range a.Tools {
 		s := t.Spec()
@@ -322,7 +315,7 @@ func (a *Assistant) side(name string) string {
 	return ""
 }
 
-// checked is the Checked tool of a name; nil when there is none.
+// checked returns the Checked tool with a name, or nil.
 func (a *Assistant) checked(name string) tool.Checked {
 	for _, t := range a.Tools {
 		if tool, ok := t.(tool.Checked); ok && t.Spec().Name == name {

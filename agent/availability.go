@@ -7,30 +7,28 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// availability measures for how long a shared log has been available. An engine takes over a
-// run without a lease when the run's own engine must have died: it had long enough to renew
-// the lease while the log was available. Time in which the log was away does not count, so
-// an outage makes nobody lose a run. Time between two looks that a slow log answered does,
-// so a slow log delays a recovery but cannot prevent it.
+// availability measures for how long a shared log has been available. A run without a lease is taken over once the log
+// has been available long enough for a live engine to renew the lease: its engine must then have died. Time during
+// which the log was away does not count, so that no engine loses its runs because of an outage. Time between two checks
+// that a slow log answered does count, so that a slow log delays a recovery but cannot prevent it.
 type availability struct {
-	slow   time.Duration // the log may have been away during a look that took longer
-	enough time.Duration // in which an engine that lives renews a lease
+	slow   time.Duration // the log may have been away during a check that took longer
+	enough time.Duration // a living engine renews its leases within this time
 
 	mu        sync.Mutex               // guards below
-	available time.Duration            // in all
-	gap       time.Duration            // what that was when the log was last away
-	checked   time.Time                // when the newest look ended; zero: the log was away
-	since     map[string]time.Duration // by run without a lease: the part of available that counts begins there
+	available time.Duration            // total
+	gap       time.Duration            // the value of available when the log was last away
+	checked   time.Time                // when the newest check ended; zero: the log was away
+	since     map[string]time.Duration // by run without a lease: the value of available from which time counts
 }
 
-// newAvailability presumes that the log was available until now: when the engines have been
-// restarted, nobody waits for those that are gone.
+// newAvailability assumes that the log was available until now, so that after a restart runs are recovered at once.
 func newAvailability(leaseTTL time.Duration) *availability {
 	enough := 2 * leaseTTL
 	return &availability{slow: leaseTTL / 3, enough: enough, gap: -enough}
 }
 
-// record records a look for unfinished runs.
+// record records a check for unfinished runs.
 func (a *availability) record(begun time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,8 +45,8 @@ func (a *availability) record(begun time.Time, err error) {
 	}
 }
 
-// ownerless returns those of the streams found by the newest look whose engine had the time to renew its lease,
-// and did not.
+// ownerless returns the streams, among those found by the newest check, whose engine had time to renew its lease and
+// did not.
 func (a *availability) ownerless(found []footnote.Stream) (ownerless []footnote.Stream) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,69 +13,66 @@ import (
 	"github.com/footnotehq/footnote/model/history"
 )
 
-// Budget keeps people within their limits. Before a call is made, the most it can use is
-// reserved; the events that record what it has used settle the reservation.
+// Budget enforces limits on money, tokens and requests. The engine reserves the most that a call can use before it
+// makes the call. The events that record the usage settle the reservation.
 type Budget interface {
-	// Admit returns an error when a person may not begin a run, with the code
-	// BudgetExceeded or RateLimited. conversation is empty for a new one. done is called
-	// when the run is over, or did not begin. Admit reserves nothing.
+	// Admit returns an error with the code BudgetExceeded or RateLimited when a user may not begin a run. conversation
+	// is empty for a new one. The engine calls done when the run is over, or did not begin. Admit reserves nothing.
 	Admit(ctx context.Context, p footnote.Principal, conversation string) (done func(), err error)
 	// Reserve reserves what a call or a run may use. It may wait until others free what they
 	// have reserved. The error's code is BudgetExceeded when too little is left.
 	Reserve(ctx context.Context, p footnote.Principal, c Spending) (Reservation, error)
-	// PerRun is the limit for one question, in millionths of a US dollar; 0: the
-	// assistant's limit.
+	// PerRun returns the limit for one question, in millionths of a US dollar; 0: the assistant's limit.
 	PerRun(p footnote.Principal) int64
-	// ToolPrice is what one call of a tool costs, in millionths of a US dollar.
+	// ToolPrice returns the price of one call of a tool, in millionths of a US dollar.
 	ToolPrice(tool string) int64
-	// Weight is the factor by which tokens of a tier count.
+	// Weight returns the factor by which tokens of a tier count.
 	Weight(tier string) int64
 }
 
 // Spending describes a reservation: for one call, or for a run up to its last answer.
 type Spending struct {
-	ID           string // of the reservation; if it exists, it is enlarged
-	Conversation string // empty: the call belongs to none
-	Run          string // empty: the call belongs to none
+	ID           string // of the reservation; an existing one is enlarged
+	Conversation string // empty: the call belongs to no conversation
+	Run          string // empty: the call belongs to no run
 	Tier         string
-	// Tokens are not weighted here.
+	// The amounts have tokens without the weight of the tier.
 	Max    footnote.Amount
-	Enough footnote.Amount // the least that is of use
+	Enough footnote.Amount // the smallest useful amount
 	Lost   footnote.Amount // what counts as used if the process dies
-	Wait   bool            // until others free what they have reserved
-	Paid   bool            // the run has paid for a step: it goes to the front of a line
+	Wait   bool            // wait until others free their reservations
+	Paid   bool            // the run has paid for a step, so it goes to the front of the queue
 	TTL    time.Duration
 }
 
-// Reservation is a reservation. It is settled together with the events that record what was used. It
-// ends with a settlement that does not keep it, or when it is dropped.
+// Reservation is an amount of money and tokens set aside. The events that record the usage settle it. It ends with a
+// settlement that does not keep it, or with Drop.
 type Reservation interface {
-	// Amount is what may be used. It is at most what was asked for.
+	// Amount returns the amount that may be used, which is at most Spending.Max.
 	Amount() footnote.Amount
-	// Reserved reports whether the store has a reservation, which has to end.
+	// Reserved reports whether the store has a reservation that must be ended.
 	Reserved() bool
 	// Settle returns the settlement to append with the events of a call. With keep, the rest
 	// stays reserved.
 	Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.Settle
-	// Freed is called when the settlement that ends the reservation is stored.
+	// Freed must be called when the settlement that ends the reservation is stored.
 	Freed()
-	// Drop frees the reservation of a call that has used nothing.
+	// Drop ends the reservation of a call that has used nothing.
 	Drop()
 }
 
-// Pricer is a Model that can tell what a call may use.
+// Pricer is implemented by models that can estimate the usage of a call.
 type Pricer interface {
-	// MaxUse is the most that a call can use.
+	// MaxUse returns the most that a call can use.
 	MaxUse(req model.Request) (tokens int64, cost footnote.Cost)
-	// MinUse is what a call needs with an answer of req.MaxTokens, when its prompt has grown
-	// by a number of bytes.
+	// MinUse estimates a call with an answer of req.MaxTokens tokens, whose prompt grows by a number of bytes.
 	MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost)
 }
 
-// unknownTokens is the estimate for a call of a model that is no Pricer.
+// unknownTokens is the estimate for a call of a model that does not implement Pricer.
 const unknownTokens = 2_000
 
-// maxUse is the most that a call can use within req.MaxCost.
+// maxUse returns the most that a call can use within req.MaxCost.
 func (a *Assistant) maxUse(req *model.Request) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
@@ -88,13 +85,13 @@ func (a *Assistant) maxUse(req *model.Request) footnote.Amount {
 // A run needs at least a step with a short answer, and then the closing call, which reads the
 // results of the step and answers without tools.
 const (
-	leastAnswer   = 300   // tokens of a step, or of a call that stands alone
+	leastAnswer   = 300   // tokens of a step, or of a side call
 	closingAnswer = 600   // tokens
 	closingGrowth = 3_000 // bytes
 	shortResult   = 500   // characters of a tool's result, when the whole result costs too much
 )
 
-// minUse is the least that a call needs, or zero when the model is no Pricer.
+// minUse returns the least that a call needs, or zero if the model does not implement Pricer.
 func (a *Assistant) minUse(req model.Request, answer, grown int) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
@@ -107,18 +104,16 @@ func (a *Assistant) minUse(req model.Request, answer, grown int) footnote.Amount
 	return footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: tokens}
 }
 
-// graceTTL is how long a reservation outlives its call: the answer must still be stored.
+// graceTTL is how long a reservation outlives its call, because the answer must still be stored.
 const graceTTL = 30 * time.Second
 
 // permit restricts a call to the models that its principal may use.
 func (e *Engine) permit(req *model.Request) {
-	if _, all := e.opts.Access.(everything); !all {
-		p := req.Principal
-		req.Permits = func(model string) bool { return e.opts.Access.Model(p, model) }
-	}
+	p := req.Principal
+	req.Permits = func(model string) bool { return e.opts.Access.Model(p, model) }
 }
 
-// reserve reserves what a call outside a run can use, and limits the call to that.
+// reserve reserves the most that a side call can use, and limits the call to the granted amount.
 func (e *Engine) reserve(ctx context.Context, a *Assistant, req *model.Request, c Spending) (Reservation, error) {
 	e.permit(req)
 	c.ID, c.Max, c.Enough = cmp.Or(c.ID, newReservation()), a.maxUse(req), a.minUse(*req, leastAnswer, 0)
@@ -144,23 +139,23 @@ func shorten(req *model.Request, tokens int64) {
 	}
 }
 
-// budget is the money that a run has reserved, from before its first call to its end: a run
-// that has paid for a step can also pay for an answer.
+// budget holds the reservation of a run, which lasts from before its first call to its end, so that a run that has paid
+// for a step can also pay for an answer.
 type budget struct {
-	reservation Reservation // nil: nothing yet
-	unknown     bool        // there may be a reservation that hold does not know of
-	calling     bool        // it is reserved for a model call that has used nothing yet
-	short       bool        // it is less than that call could use
-	closing     bool        // that call has to be the last one
+	reservation Reservation // nil: none yet
+	unknown     bool        // the store may have a reservation that the field reservation does not know
+	calling     bool        // the reservation includes a model call that has used nothing yet
+	short       bool        // the reservation is smaller than the most that this call could use
+	closing     bool        // this call must be the last one
 	closingCost int64       // reserved for the closing call, in millionths of a US dollar
 
-	mu         sync.Mutex // guards below and hold while tools run side by side; locked before that of the run
-	promised   int64      // the prices of tools that are being called
-	maybeSpent int64      // the prices of calls that broke: they may have been made
+	mu         sync.Mutex // guards below and reservation while tools run concurrently; locked before run.mu
+	promised   int64      // the prices of calls under way
+	maybeSpent int64      // the prices of calls that broke and may have been made
 }
 
-// newReservation returns the id of a reservation outside the one of a run. All retries use one id, because an
-// attempt whose response was lost may have made the reservation.
+// newReservation returns the id of a new reservation outside a run. All retries use one id, because an attempt whose
+// response was lost may have made the reservation.
 func newReservation() string { return "res_" + rand.Text() }
 
 func reservationOf(run string) string { return "res_" + run }
@@ -176,9 +171,9 @@ func (r *run) spending() Spending {
 	}
 }
 
-// afford reserves what the next model call can use and what the closing call needs, and limits
-// the call to its part. When the money does not suffice for both, the call becomes the closing
-// one; when it does not suffice for that either, the call reads shortened results.
+// afford reserves what the next model call can use and what the closing call needs, and limits the call to its part. If
+// the money is too little for both, the call becomes the closing call. If it is too little even for that, the call
+// reads shortened results.
 func (r *run) afford(req *model.Request) error {
 	r.e.permit(req)
 	r.budget.closing = false
@@ -190,12 +185,12 @@ func (r *run) afford(req *model.Request) error {
 	return err
 }
 
-// need is what a model call of the run needs.
+// need holds what to reserve for one model call of the run.
 type need struct {
-	step      footnote.Amount // at least
-	closing   footnote.Amount // for the closing call after it; zero when it is the closing call itself
-	asClosing footnote.Amount // at least, if it becomes the closing call
-	max       footnote.Amount // with the closing call
+	step      footnote.Amount // the least that the step needs
+	closing   footnote.Amount // for the closing call after the step; zero if the step is the closing call
+	asClosing footnote.Amount // the least that the step needs as the closing call
+	max       footnote.Amount // the most that the step and the closing call can use
 }
 
 func (r *run) need(req *model.Request) need {
@@ -210,7 +205,7 @@ func (r *run) need(req *model.Request) need {
 		return n
 	}
 	if n.closing = r.a.minUse(closed, closingAnswer, closingGrowth); n.closing != (footnote.Amount{}) {
-		// The closing call reads again what this one says: input costs a third of output at most.
+		// The output of this call is input of the closing call: input costs at most a third of output.
 		n.max = footnote.Amount{
 			MicroUSD: n.max.MicroUSD + (n.max.MicroUSD+2)/3, Tokens: 2 * n.max.Tokens,
 		}.Add(n.closing)
@@ -221,7 +216,7 @@ func (r *run) need(req *model.Request) need {
 // reserveStep is one attempt of afford.
 func (r *run) reserveStep(req *model.Request) error {
 	if r.budget.reservation != nil && r.budget.reservation.Reserved() {
-		if err := r.w.flush(); err != nil { // the store has to know what the run has spent
+		if err := r.w.flush(); err != nil { // the store must know what the run has spent
 			return err
 		}
 	}
@@ -235,13 +230,13 @@ func (r *run) reserveStep(req *model.Request) error {
 	}
 	if c.Enough.MicroUSD > left {
 		return footnote.Errorf(footnote.BudgetExceeded,
-			"What is left of the money for this question does not pay for an answer.")
+			"The rest of the budget of this question does not cover an answer.")
 	}
 	c.Max.MicroUSD = min(c.Max.MicroUSD, max(1, left))
 	h, err := r.reserve(c)
 	if err != nil {
 		r.budget.unknown = r.budget.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
-		return dayOver{err}
+		return limitReached{err}
 	}
 	got := h.Amount()
 	scarce := got.Tokens < c.Max.Tokens
@@ -253,8 +248,8 @@ func (r *run) reserveStep(req *model.Request) error {
 	return nil
 }
 
-// divide limits a call to its part of what was granted. When that is too little for a closing
-// call after it, the call becomes the closing one. Tokens are limited only when they are scarce.
+// divide limits a call to its part of the granted amount. If nothing is left for a closing call, the call becomes the
+// closing call. Tokens are limited only when they are scarce.
 func (p *budget) divide(req *model.Request, n need, got footnote.Amount, scarce bool) {
 	both := n.step.Add(n.closing)
 	if !req.NoTools && (got.MicroUSD < both.MicroUSD || scarce && got.Tokens < both.Tokens) {
@@ -275,7 +270,7 @@ func (p *budget) divide(req *model.Request, n need, got footnote.Amount, scarce 
 	}
 }
 
-// shortHistory is the history with only the beginnings of the results of this run.
+// shortHistory returns the history with shortened results of this run.
 func (r *run) shortHistory() []model.Message {
 	events := slices.Clone(r.events())
 	for i, ev := range events {
@@ -288,14 +283,14 @@ func (r *run) shortHistory() []model.Message {
 	return messages
 }
 
-// used is the settlement of a model call of the run.
+// used returns the settlement of a model call of the run.
 func (p *budget) used(u footnote.Usage, c footnote.Cost) []footnote.Settle {
 	p.calling = false
 	return p.reservation.Settle(u, c, true)
 }
 
-// release ends the reservation of the run when none of its calls is under way any more. Calls
-// of tools that broke may have been made: their price counts, and an event records it.
+// release ends the reservation of the run when none of its calls is under way any more. Tool calls that broke may have
+// been made, so their price counts, and an event records it.
 func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	p := &r.budget
 	cost := footnote.Cost{MicroUSD: p.maybeSpent}
@@ -315,18 +310,18 @@ func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	return bodies, settle
 }
 
-// maxOverdue is how many reservations one settleOverdue settles.
+// maxOverdue limits the reservations settled by one call of settleOverdue.
 const maxOverdue = 100
 
-// settleOverdue settles the reservations that have expired and that no recovery of a run has
-// settled: those of calls outside runs, and of conversations that were deleted.
+// settleOverdue settles expired reservations that belong to no run to recover: those of side calls and of deleted
+// conversations.
 func (e *Engine) settleOverdue(ctx context.Context) error {
 	overdue, err := e.opts.Log.Overdue(ctx, maxOverdue)
 	if err != nil {
 		return err
 	}
 	for _, r := range overdue {
-		if r.Lost == (footnote.Amount{}) { // such as that of a run whose page has not answered
+		if r.Lost == (footnote.Amount{}) { // such as the reservation of a run whose page has not answered
 			if err := e.opts.Log.Expire(ctx, r.ID); err != nil {
 				return err
 			}
@@ -337,7 +332,7 @@ func (e *Engine) settleOverdue(ctx context.Context) error {
 			Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true, Conversation: r.Stream,
 		}
 		err := e.account(ctx, footnote.Principal{Org: r.Org, User: r.User}, b, []footnote.Settle{settle})
-		// After a conflict another engine was quicker, or the next call of this function settles it.
+		// After a conflict, another engine was quicker, or the next call settles the reservation.
 		if err != nil && footnote.CodeOf(err) != footnote.Conflict {
 			return err
 		}
@@ -373,7 +368,7 @@ func (noReservation) Freed() {}
 
 func (noReservation) Drop() {}
 
-// dayOver is the error of a run whose user has reached a limit.
-type dayOver struct{ error }
+// limitReached wraps the error of a run whose user, and not whose question, has reached a limit.
+type limitReached struct{ error }
 
-func (d dayOver) Unwrap() error { return d.error }
+func (d limitReached) Unwrap() error { return d.error }

@@ -114,7 +114,7 @@ func TestBudget(t *testing.T) {
 				return
 			}
 			if len(told) != 0 {
-				t.Errorf("told %q of a question that began", told)
+				t.Errorf("Refused was called for a question that began: %q", told)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -149,9 +149,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestWhatCompleteUses holds that the usage of side jobs is in the log, also of calls
-// side by side and of those that fail.
-func TestWhatCompleteUses(t *testing.T) {
+// TestUsageOfSideCallsIsLogged checks that the usage of side calls is in the log, also of concurrent and of failed
+// ones.
+func TestUsageOfSideCallsIsLogged(t *testing.T) {
 	log := sqlitetest.New(t)
 	model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 		if strings.Contains(string(req.Messages[0].Content), "break") {
@@ -195,7 +195,7 @@ func TestWhatCompleteUses(t *testing.T) {
 	}
 }
 
-// lending is a budget that lets one user wait for money, and counts what was dropped.
+// lending is a budget that lets one user wait for money, and counts dropped reservations.
 type lending struct {
 	*budget
 	dropped atomic.Int64
@@ -220,8 +220,9 @@ type loan struct {
 
 func (l loan) Drop() { l.l.dropped.Add(1) }
 
-// TestWaitingForMoneyTakesNoPlace: side jobs that wait for money do not hold up those of others.
-func TestWaitingForMoneyTakesNoPlace(t *testing.T) {
+// TestSideCallsWaitingForMoneyBlockNoOthers checks that side calls that wait for money do not delay those of other
+// users.
+func TestSideCallsWaitingForMoneyBlockNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := func(context.Context, model.Request, model.Live) (model.Reply, error) { return say("x"), nil }
 		r := newRig(t, nil, nil, use(modelFunc(quick)), func(_ *agent.Assistant, o *agent.Options) {
@@ -239,15 +240,15 @@ func TestWaitingForMoneyTakesNoPlace(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		if _, _, err := r.engine.Complete(t.Context(), alice, "p"); err != nil || time.Since(begun) > 0 {
-			t.Errorf("another user's side job took %v, %v", time.Since(begun), err)
+			t.Errorf("another user's side call took %v, %v", time.Since(begun), err)
 		}
 		time.Sleep(time.Minute)
 	})
 }
 
-// TestASideJobWithoutAPlaceGivesItsMoneyBack: one that has reserved and finds no place in time
-// leaves no reservation.
-func TestASideJobWithoutAPlaceGivesItsMoneyBack(t *testing.T) {
+// TestSideCallThatTimesOutDropsReservation checks that a side call that has reserved money and then finds no free place
+// drops its reservation.
+func TestSideCallThatTimesOutDropsReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(context.Context, model.Request, model.Live) (model.Reply, error) {
 			time.Sleep(5 * time.Minute)

@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// hesitant is a log that takes a second for each write, and refuses as many as it is told to.
+// hesitant is a log whose writes take a second each. The first writes after refuses is set fail.
 type hesitant struct {
 	store.Store
 	refuses atomic.Int32
@@ -45,15 +45,15 @@ func (h *hesitant) CreateAppend(ctx context.Context, s footnote.Stream, a footno
 	return h.Store.CreateAppend(ctx, s, a)
 }
 
-// deaf is a model that answers after five seconds, also when nobody wants to know any more.
+// deaf is a model that answers after five seconds, even if its context has ended.
 func deaf(context.Context, model.Request, model.Live) (model.Reply, error) {
 	time.Sleep(5 * time.Second)
 	return say("Done."), nil
 }
 
-// TestAMessageThatWasNotStoredIsAskedAgain: a message that is sent again while its run ends, because the message
-// could not be stored, is no repetition. It is sent just before its run has noticed, and just after.
-func TestAMessageThatWasNotStoredIsAskedAgain(t *testing.T) {
+// TestUnstoredMessageCanBeSentAgain sends a message again that could not be stored, just before and just after its run
+// has noticed the failure. The message must not count as a duplicate.
+func TestUnstoredMessageCanBeSentAgain(t *testing.T) {
 	for name, opens := range map[string]bool{"first message": true, "second message": false} {
 		for _, after := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
 			t.Run(fmt.Sprint(name, ", again after ", after), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAMessageThatWasNotStoredIsAskedAgain(t *testing.T) {
 					time.Sleep(after)
 					second := r.submit(turn)
 					if second.Duplicate || second.Run == first.Run {
-						t.Fatalf("the message was not stored, and is said to be: %+v", second)
+						t.Fatalf("an unstored message is a duplicate: %+v", second)
 					}
 					if _, last := r.read(second); footnote.KindOf(last) != "run_finished" {
 						t.Errorf("last = %+v", last)
@@ -92,7 +92,7 @@ func TestAMessageThatWasNotStoredIsAskedAgain(t *testing.T) {
 	}
 }
 
-// patient is a model that takes five seconds for an answer.
+// patient is a model that answers after five seconds, unless its context ends.
 func patient(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
 	select {
 	case <-time.After(5 * time.Second):
@@ -102,7 +102,7 @@ func patient(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, e
 	}
 }
 
-// searched is a hesitant log that counts how often it is asked for a conversation.
+// searched is a hesitant log that counts calls of Find.
 type searched struct {
 	*hesitant
 	finds atomic.Int32
@@ -113,8 +113,8 @@ func (c *searched) Find(ctx context.Context, org, user, kind, clientID string) (
 	return c.hesitant.Find(ctx, org, user, kind, clientID)
 }
 
-// said returns the messages and the ends of runs of the conversation that alice calls chat.
-func (c *searched) said(t *testing.T) string {
+// transcript returns the messages and the ends of runs in alice's conversation with the ClientID "chat".
+func (c *searched) transcript(t *testing.T) string {
 	t.Helper()
 	var said []string
 	head, err := c.Store.Find(t.Context(), alice.Org, alice.User, "conversation", "chat")
@@ -134,9 +134,9 @@ func (c *searched) said(t *testing.T) string {
 	return strings.Join(said, " ")
 }
 
-// TestABusyOpening: a message to a conversation whose first message is still being stored is refused, or waits, as in
-// any that is busy. If the first message cannot be stored, the one that waits opens the conversation.
-func TestABusyOpening(t *testing.T) {
+// TestMessageDuringOpening sends a message to a conversation whose first message is still being stored. As in any busy
+// conversation, it is refused or waits. If the first message cannot be stored, the waiting one opens the conversation.
+func TestMessageDuringOpening(t *testing.T) {
 	for policy, want := range map[string][]string{
 		agent.Reject:    {"How many? run_finished", "not_found"},
 		agent.Enqueue:   {"How many? run_finished And now? run_finished", "And now? run_finished"},
@@ -180,15 +180,15 @@ func busyOpening(t *testing.T, policy string, refused int32, want string) {
 	}
 	time.Sleep(time.Minute)
 	if n := log.finds.Load(); n > 50 {
-		t.Errorf("the log was asked %d times for the conversation", n)
+		t.Errorf("Find was called %d times", n)
 	}
-	if got := log.said(t); got != want {
+	if got := log.transcript(t); got != want {
 		t.Errorf("the log has %q, want %q", got, want)
 	}
 }
 
-// TestTwinsOfAnEdit sends an edited message several times at once, and again when it is answered.
-func TestTwinsOfAnEdit(t *testing.T) {
+// TestDuplicateEdits sends an edited message several times at once, and again when it is answered.
+func TestDuplicateEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil, use(modelFunc(patient)))
 		first := r.submit(agent.Turn{Text: "How many?", MessageID: "m"})
@@ -227,4 +227,39 @@ func TestTwinsOfAnEdit(t *testing.T) {
 		}
 		r.refused("another edit of what was taken back", first.Conversation, footnote.InvalidRequest, other)
 	})
+}
+
+// TestDuplicateRegenerations asks for another answer several times at once, by the number of the message or without it,
+// and again while it is made and when it is there.
+func TestDuplicateRegenerations(t *testing.T) {
+	for name, named := range map[string]bool{"named": true, "newest": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, nil, nil, use(modelFunc(patient)))
+				first := r.submit(agent.Turn{Text: "How many?"})
+				r.read(first)
+				synctest.Wait()
+				again := agent.Turn{Conversation: first.Conversation, Regenerate: true}
+				if named {
+					again.Edit = r.messages(first.Conversation)[0]
+				}
+				var wg sync.WaitGroup
+				tickets := make(chan agent.Ticket, 9)
+				for range 8 {
+					wg.Go(func() { tickets <- r.submit(again) })
+				}
+				wg.Wait()
+				synctest.Wait()
+				tickets <- r.submit(again)
+				close(tickets)
+				r.readOne(tickets)
+				synctest.Wait()
+				later := r.submit(again)
+				if later.Duplicate != named {
+					t.Errorf("asked again after the answer: duplicate %v", later.Duplicate)
+				}
+				r.engine.Subscribe(later).Close()
+			})
+		})
+	}
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// plan is what is to be done with one open call.
+// plan describes how one open call will be answered.
 type plan struct {
 	call    openCall
 	tool    tool.Tool
 	spec    tool.Spec
-	refusal string // words for the model, instead of running it
+	refusal string // the text that the model reads instead of a result
 	ask     bool   // a person must approve it first
-	wait    bool   // somebody outside answers it
-	// declined is set when a person was asked, and said no.
+	wait    bool   // a client or a person must act on it
+	// declined is set when a person declined the call.
 	declined bool
 	// mayHaveRun is set when a process that died may have made the call before it was refused.
 	mayHaveRun bool
 }
 
-// settle answers the open calls of the newest message: it runs those that are
-// ours, side by side where they only read, and parks the run when others wait.
+// settle answers the open calls of the newest message. It runs the server-side calls, read-only ones concurrently, and
+// parks the run when the others must wait.
 func (r *run) settle() (parked bool, err error) {
 	for {
 		if err := r.checkCalls(); err != nil {
@@ -48,9 +48,9 @@ func (r *run) settle() (parked bool, err error) {
 	}
 }
 
-// checkCalls lets the tools of the client's side look at calls that wait for the client, once,
-// in the order in which the model made them. Only then does the run park: a client that
-// waits for that sees no call which is refused.
+// checkCalls lets client tools check the calls that wait for the client, once each, in the order in which the model
+// made them. This happens before the run parks, so that a client that waits for the run to park never sees a refused
+// call.
 func (r *run) checkCalls() error {
 	type waiting struct {
 		tool tool.Checked
@@ -88,7 +88,7 @@ func (r *run) checkCalls() error {
 	return nil
 }
 
-// checkCall is Check, retried while the store is away.
+// checkCall calls Check, and retries while the store is away.
 func (r *run) checkCall(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
 	err = r.retryWhileAway(r.ctx, func() (err error) {
 		words, err = r.checkCallOnce(tool, call, before)
@@ -97,8 +97,7 @@ func (r *run) checkCall(tool tool.Checked, call tool.Call, before []tool.Call) (
 	return words, err
 }
 
-// checkCallOnce is Check, under the time limit of tools. One that takes longer refuses the
-// call, as does one that breaks.
+// checkCallOnce calls Check under the time limit of tools. If Check takes longer or panics, the call is refused.
 func (r *run) checkCallOnce(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.Limits.Tool, errToolTime)
 	defer cancel()
@@ -150,7 +149,7 @@ func (r *run) plan(c openCall) plan {
 	return p
 }
 
-// refuseInvalid refuses a call whose input the tool does not take, or that checkCalls refused.
+// refuseInvalid refuses a call with invalid input, or one that checkCalls refused.
 func (r *run) refuseInvalid(p *plan) {
 	c := p.call
 	if p.refusal == "" && (!p.wait || p.spec.Side == tool.Client) {
@@ -177,7 +176,7 @@ func declined(reason string) string {
 	return "The user declined this call."
 }
 
-// unattended returns what the model reads of a call that a client or a person must act on, when there is none.
+// unattended returns the refusal of a call that a client or a person would have to act on, in a run without one.
 func unattended(p plan) string {
 	switch {
 	case p.spec.Family == tool.Question:
@@ -190,8 +189,7 @@ func unattended(p plan) string {
 	}
 }
 
-// tool finds the tool of a call, by name or alias; an alias's arguments get their
-// proper names.
+// tool returns the tool of a call, by name or alias. For an alias, it also renames the arguments of the call.
 func (r *run) tool(c *openCall) (tool.Tool, tool.Spec) {
 	for _, t := range r.a.Tools {
 		s := t.Spec()
@@ -235,7 +233,7 @@ func (r *run) offered() []string {
 	return names
 }
 
-// refuse answers calls that are not going to be run.
+// refuse stores words as the result of calls that will not run.
 func (r *run) refuse(calls []openCall, words string) {
 	for _, c := range calls {
 		r.put(nil, footnote.ToolResult{
@@ -245,7 +243,7 @@ func (r *run) refuse(calls []openCall, words string) {
 	}
 }
 
-// runCalls deals with calls in order; neighbours that only read run side by side.
+// runCalls handles calls in order. Adjacent read-only calls run concurrently.
 func (r *run) runCalls(plans []plan) error {
 	for len(plans) > 0 {
 		n := 1
@@ -260,10 +258,10 @@ func (r *run) runCalls(plans []plan) error {
 	return nil
 }
 
-// concurrent reports whether a call may be dealt with beside others.
+// concurrent reports whether a call may be handled concurrently with others.
 func (p plan) concurrent() bool { return !p.ask && (p.refusal != "" || p.spec.ReadOnly) }
 
-// outcome is what came of one call.
+// outcome holds the result of one call.
 type outcome struct {
 	result footnote.ToolResult
 	rows   *footnote.Result
@@ -272,7 +270,7 @@ type outcome struct {
 	err    error
 }
 
-// runGroup runs calls side by side and puts their results in the order of the calls.
+// runGroup runs calls concurrently and puts their results in the order of the calls.
 func (r *run) runGroup(plans []plan) error {
 	if plans[0].ask {
 		c := plans[0].call
@@ -280,14 +278,14 @@ func (r *run) runGroup(plans []plan) error {
 		return nil
 	}
 	if r.ctx.Err() != nil {
-		return context.Cause(r.ctx) // nothing is begun after the end
+		return context.Cause(r.ctx) // start no call after the end of the run
 	}
 	if !plans[0].concurrent() {
-		// The record of the call comes before what it changes outside.
+		// The message with the call must be stored before the call changes anything.
 		if err := r.w.flush(); err != nil {
 			return err
 		}
-		// After a pause another engine may have the run: check that first, too.
+		// After a pause, another engine may have taken the run over.
 		if err := r.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
@@ -311,7 +309,7 @@ func (r *run) runGroup(plans []plan) error {
 		o := <-outcomes[i]
 		switch {
 		case o.err == nil:
-			r.keepResult(o) // also beside one that failed: it happened
+			r.keepResult(o) // even if another call failed
 		case failed == nil:
 			failed = o.err
 		}
@@ -319,7 +317,7 @@ func (r *run) runGroup(plans []plan) error {
 	return failed
 }
 
-// keepResult puts a result and remembers its rows for the footnotes.
+// keepResult puts a result and keeps its rows for the footnotes.
 func (r *run) keepResult(o outcome) {
 	if o.price > 0 {
 		r.keepPricedResult(o)
@@ -333,8 +331,8 @@ func (r *run) keepResult(o outcome) {
 	}
 }
 
-// keepPricedResult puts the result of a call with a price, and settles that. The prices of the
-// calls that are still under way stay promised: they count if the process dies.
+// keepPricedResult puts the result of a call with a price, and settles the price. The prices of calls still under way
+// stay promised, and count if the process dies.
 func (r *run) keepPricedResult(o outcome) {
 	p := &r.budget
 	p.mu.Lock()
@@ -344,7 +342,7 @@ func (r *run) keepPricedResult(o outcome) {
 	for i := range settle {
 		settle[i].Lost.MicroUSD = p.promised + p.maybeSpent
 	}
-	r.settled(settle, o.blobs, o.result)
+	r.putSettled(settle, o.blobs, o.result)
 }
 
 func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }

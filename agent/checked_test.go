@@ -17,12 +17,12 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// pen is a tool of the client's side that has a say here.
+// pen is a Checked client tool.
 type pen struct {
-	checked  []string // ids of calls, and of those before
+	checked  []string // ids of the checked calls, each with those before it: "b<a"
 	accepted []string
 	mu       sync.Mutex        // guards effects: servers share a pen
-	effects  map[string]string // by call: what was done, once
+	effects  map[string]string // inputs of the calls that took effect, by call id
 	fail     error
 	accepts  func() // called when an answer has been accepted, before it is stored
 }
@@ -77,16 +77,16 @@ func (p *pen) Withdraw(_ context.Context, c tool.Call) error {
 	return nil
 }
 
-// done is what was done, and not taken back.
-func (p *pen) done() map[string]string {
+// applied returns the effects that were not withdrawn.
+func (p *pen) applied() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.effects)
 }
 
-// TestTheAnswerThatIsStoredDecides posts opposite answers to one call at two servers at
-// once: the one that says that it was done is accepted, and the other one is stored.
-func TestTheAnswerThatIsStoredDecides(t *testing.T) {
+// TestStoredAnswerWins posts opposite answers to one call at two servers at once. The tool accepts the success, but the
+// failure is stored, so that the effect of the success must be undone.
+func TestStoredAnswerWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := &common{Store: sqlitetest.New(t)}, &pen{}
 		first, _ := replica(t, c, agenttest.Script(agenttest.Call("a", "draw", `{}`)), p)
@@ -110,28 +110,28 @@ func TestTheAnswerThatIsStoredDecides(t *testing.T) {
 			Answers:      answer("a", "ok").Answers,
 		})
 		if footnote.CodeOf(err) != footnote.CallAnswered {
-			t.Errorf("the answer that lost: %v", err)
+			t.Errorf("the answer that was not stored: %v", err)
 		}
 		c.until(t, id, "run_finished")
-		if len(p.done()) != 0 {
-			t.Errorf("the call says error, and %v was done", p.done())
+		if len(p.applied()) != 0 {
+			t.Errorf("the call has an error, and the effects %v", p.applied())
 		}
 	})
 }
 
-// TestAnAnswerThatWasLostForGood has a server die between the effect of an answer and
-// its result, and a client that never comes back, or comes back with another answer.
-func TestAnAnswerThatWasLostForGood(t *testing.T) {
+// TestEffectOfLostAnswerIsUndone lets a server die between the effect of an answer and its result. The client never
+// returns, or returns with another answer.
+func TestEffectOfLostAnswerIsUndone(t *testing.T) {
 	for what, end := range map[string]func(t *testing.T, e *agent.Engine, id string){
-		"the time is over": func(*testing.T, *agent.Engine, string) { time.Sleep(10 * time.Minute) },
-		"the user goes on": func(t *testing.T, e *agent.Engine, id string) {
+		"the call times out": func(*testing.T, *agent.Engine, string) { time.Sleep(10 * time.Minute) },
+		"the user sends a message": func(t *testing.T, e *agent.Engine, id string) {
 			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Text: "never mind"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.Subscribe(ticket).Close()
 		},
-		"the client says that it failed": func(t *testing.T, e *agent.Engine, id string) {
+		"the client reports a failure": func(t *testing.T, e *agent.Engine, id string) {
 			ticket, err := e.Submit(t.Context(), agent.Turn{
 				Conversation: id,
 				Principal:    alice,
@@ -142,7 +142,7 @@ func TestAnAnswerThatWasLostForGood(t *testing.T) {
 			}
 			e.Subscribe(ticket).Close()
 		},
-		"the client says so, in words of the tool's own": func(t *testing.T, e *agent.Engine, id string) {
+		"the tool rejects the new answer": func(t *testing.T, e *agent.Engine, id string) {
 			ticket, err := e.Submit(t.Context(), agent.Turn{
 				Conversation: id,
 				Principal:    alice,
@@ -169,21 +169,21 @@ func TestAnAnswerThatWasLostForGood(t *testing.T) {
 				}); err == nil {
 					t.Fatal("a dead server has stored the answer")
 				}
-				if len(p.done()) != 1 {
+				if len(p.applied()) != 1 {
 					t.Fatal("the crash came before the effect")
 				}
 				end(t, second, id)
 				c.until(t, id, "tool_result")
 				synctest.Wait()
-				if len(p.done()) != 0 {
-					t.Errorf("the call says error, and %v was done", p.done())
+				if len(p.applied()) != 0 {
+					t.Errorf("the call has an error, and the effects %v", p.applied())
 				}
 			})
 		})
 	}
 }
 
-func TestACallIsCheckedBeforeTheClientSeesIt(t *testing.T) {
+func TestCallsAreCheckedBeforeParking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pen{}
 		model := agenttest.Script(
@@ -209,8 +209,8 @@ func TestACallIsCheckedBeforeTheClientSeesIt(t *testing.T) {
 		r.must(ticket.Conversation, agent.Turn{
 			Answers: []tool.Answer{{CallID: "c", Content: "The chart is closed.", IsError: true}},
 		})
-		if len(p.done()) != 1 || p.done()["a"] != `{}` {
-			t.Errorf("effects %v", p.done())
+		if len(p.applied()) != 1 || p.applied()["a"] != `{}` {
+			t.Errorf("effects %v", p.applied())
 		}
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
 		if got := results[1]; got.Content != `{"ok":true,"n":1}` || string(got.Detail) != `{"kind":"drawing"}` ||
@@ -226,9 +226,9 @@ func TestACallIsCheckedBeforeTheClientSeesIt(t *testing.T) {
 	})
 }
 
-// TestAnEffectThatWasLostIsMadeAgain holds that an answer is not acknowledged before
-// its effect and its result are there, and that the client may bring it again.
-func TestAnEffectThatWasLostIsMadeAgain(t *testing.T) {
+// TestLostEffectIsRepeated checks that an answer is acknowledged only when its effect and its result exist, and that
+// the client may send it again until then.
+func TestLostEffectIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pen{fail: footnote.Errorf(footnote.StorageUnavailable, "The drawings cannot be stored.")}
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Drawn."))
@@ -239,7 +239,7 @@ func TestAnEffectThatWasLostIsMadeAgain(t *testing.T) {
 		r.log.fail.Store(footnote.Errorf(footnote.StorageUnavailable, "The disk is full."))
 		r.refused("an answer that is not stored", ticket.Conversation, footnote.StorageUnavailable, answer("a", "ok"))
 		r.log.fail.Store(nil)
-		if len(p.done()) != 1 {
+		if len(p.applied()) != 1 {
 			t.Fatal("the crash came before the effect")
 		}
 		r.restart([]tool.Tool{p}) // between the effect and the result
@@ -251,7 +251,7 @@ func TestAnEffectThatWasLostIsMadeAgain(t *testing.T) {
 	})
 }
 
-// place is where messages are asked from.
+// place is a Setting that records the places it describes.
 type place struct{ told []string }
 
 func (*place) Check(where json.RawMessage) (json.RawMessage, error) {
@@ -266,7 +266,7 @@ func (p *place) Describe(_ context.Context, _ footnote.Principal, where json.Raw
 	return "The chart shows " + string(where) + "."
 }
 
-func TestAMessageIsAskedSomewhere(t *testing.T) {
+func TestMessagePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := &place{}
 		p := &pen{}
@@ -295,12 +295,12 @@ func TestAMessageIsAskedSomewhere(t *testing.T) {
 		if !strings.Contains(strings.Join(p.accepted, ""), "XAUUSD") {
 			t.Errorf("the call is made at %v", p.accepted)
 		}
-		r.refused("a place that is none", "", footnote.InvalidRequest, agent.Turn{
+		r.refused("an invalid place", "", footnote.InvalidRequest, agent.Turn{
 			Text:  "x",
 			Where: json.RawMessage(`{}`),
 		})
 		r.restart(nil)
-		r.refused("an assistant that is nowhere", "", footnote.InvalidRequest, agent.Turn{
+		r.refused("an assistant without a setting", "", footnote.InvalidRequest, agent.Turn{
 			Text:  "x",
 			Where: json.RawMessage(`{"symbol":"EURUSD"}`),
 		})

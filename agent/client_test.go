@@ -28,7 +28,7 @@ func (r *rig) post(conversation string, t agent.Turn) (agent.Ticket, error) {
 	return ticket, err
 }
 
-// must is post for a turn that is taken and is new.
+// must is post for a turn that must be accepted and not be a duplicate.
 func (r *rig) must(conversation string, t agent.Turn) {
 	r.t.Helper()
 	if ticket, err := r.post(conversation, t); err != nil || ticket.Duplicate {
@@ -37,7 +37,7 @@ func (r *rig) must(conversation string, t agent.Turn) {
 	synctest.Wait()
 }
 
-// refused demands a code for a turn.
+// refused checks that a turn is refused with a code and stores nothing.
 func (r *rig) refused(what, conversation string, want footnote.Code, t agent.Turn) {
 	r.t.Helper()
 	before := r.last(conversation)
@@ -64,7 +64,7 @@ func (r *rig) last(conversation string) int64 {
 	return head.Last
 }
 
-// kinds are the kinds of a conversation's events from a sequence on.
+// kinds returns the kinds of a conversation's events after a sequence.
 func (r *rig) kinds(conversation string, after int64) string {
 	var kinds []string
 	for ev := range r.log.Events(context.Background(), conversation, after) {
@@ -84,7 +84,7 @@ func (r *rig) parked(t agent.Turn) agent.Ticket {
 	return ticket
 }
 
-// restart is a new process over the log.
+// restart replaces the engine by a new one over the same log, as a new process would.
 func (r *rig) restart(tools []tool.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	old := r.engine
 	r.hub = hub.New()
@@ -104,7 +104,7 @@ func approve(id string, yes bool, reason string) agent.Turn {
 	return agent.Turn{Approvals: []agent.Approval{{CallID: id, Approved: yes, Reason: reason}}}
 }
 
-// counted is a tool that changes things, and what it was called with.
+// counted returns a tool that is not read-only and records the inputs of its calls.
 func counted(name string, calls *[]string) tool.Tool {
 	return agenttest.NewTool(tool.Spec{Name: name}, func(_ context.Context, c tool.Call) (tool.Output, error) {
 		*calls = append(*calls, string(c.Input))
@@ -112,7 +112,7 @@ func counted(name string, calls *[]string) tool.Tool {
 	})
 }
 
-func TestAnApprovedCallRunsOnceWithTheStoredInput(t *testing.T) {
+func TestApprovedCallRunsOnceWithStoredInput(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart %v", restart), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestAnApprovedCallRunsOnceWithTheStoredInput(t *testing.T) {
 	}
 }
 
-func TestADeniedCallTellsTheModelWhy(t *testing.T) {
+func TestDeniedCallTellsModelReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		model := agenttest.Script(agenttest.Call("a", "Bash", `{}`), agenttest.Say("Then not."))
@@ -162,7 +162,7 @@ func TestADeniedCallTellsTheModelWhy(t *testing.T) {
 	})
 }
 
-func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
+func TestAlwaysApprovalScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		tools := []tool.Tool{counted("Bash", &calls), counted("Write", &calls)}
@@ -185,7 +185,7 @@ func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
 			t.Fatalf("another tool must still ask: %v", calls)
 		}
 		r.must(next.Conversation, approve("e", true, ""))
-		// What is taken back takes its approvals with it.
+		// Rewinding a message also revokes the approvals given after it.
 		r.refusedRewinds(ticket.Conversation)
 		first := r.messages(ticket.Conversation)[0]
 		edited := r.parked(agent.Turn{Conversation: ticket.Conversation, Edit: first, Text: "anew"})
@@ -196,7 +196,7 @@ func TestAlwaysHoldsForTheToolInThisConversation(t *testing.T) {
 	})
 }
 
-// refusedRewinds demands that messages which are none cannot be edited.
+// refusedRewinds checks that only messages can be edited.
 func (r *rig) refusedRewinds(conversation string) {
 	r.t.Helper()
 	for _, seq := range []int64{-1, 1, 4, 1000} {
@@ -207,7 +207,7 @@ func (r *rig) refusedRewinds(conversation string) {
 	}
 }
 
-// messages are the sequences of the messages of a person.
+// messages returns the sequences of the user's messages.
 func (r *rig) messages(conversation string) (seqs []int64) {
 	for ev := range r.log.Events(context.Background(), conversation, 0) {
 		if m, ok := ev.Body.(footnote.UserMessage); ok && m.Text != "" {
@@ -217,7 +217,7 @@ func (r *rig) messages(conversation string) (seqs []int64) {
 	return seqs
 }
 
-func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
+func TestUnattendedRunNeverParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		question := agenttest.NewTool(tool.Spec{
 			Name: "ask_user", Side: tool.Client, Family: tool.Question, ReadOnly: true,
@@ -243,7 +243,7 @@ func TestARunThatNobodyAttendsNeverParks(t *testing.T) {
 	})
 }
 
-func TestACallIsClosedAtItsDeadline(t *testing.T) {
+func TestCallClosesAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "draw", `{}`),
 			agenttest.CallBlock("b", "draw", `{}`)), agenttest.Say("One is there."))
@@ -272,7 +272,7 @@ func TestACallIsClosedAtItsDeadline(t *testing.T) {
 	})
 }
 
-func TestAnApprovalThatIsNotGivenInTimeIsClosed(t *testing.T) {
+func TestApprovalClosesAtDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		model := agenttest.Script(agenttest.Call("a", "Bash", `{}`), agenttest.Say("Nobody was there."))
@@ -287,7 +287,7 @@ func TestAnApprovalThatIsNotGivenInTimeIsClosed(t *testing.T) {
 	})
 }
 
-// table is a result with n rows.
+// table returns a result with n rows.
 func table(n int) *footnote.Result {
 	res := &footnote.Result{
 		Columns: []footnote.Column{{Name: "city", Kind: footnote.KindText}, {Name: "n", Kind: footnote.KindInteger}},
@@ -298,7 +298,7 @@ func table(n int) *footnote.Result {
 	return res
 }
 
-func TestRowsOfAClientAreReadLikeOurs(t *testing.T) {
+func TestClientRowsReadLikeServerRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := func(id string) json.RawMessage { return agenttest.CallBlock(id, "run_query", `{"sql":"select 1"}`) }
 		model := agenttest.Script(agenttest.Calls(call("a"), call("b"), call("c"), call("d")), agenttest.Say("ok"))
@@ -357,7 +357,7 @@ func TestRowsOfAClientAreReadLikeOurs(t *testing.T) {
 	})
 }
 
-func TestAnswersHaveBounds(t *testing.T) {
+func TestAnswerLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
 		r := newRig(t, model, []tool.Tool{client("draw")})
@@ -395,7 +395,7 @@ func TestAnswersHaveBounds(t *testing.T) {
 				agent.Turn{Answers: []tool.Answer{{CallID: "a", SQL: strings.Repeat("x", 100_001)}}}, footnote.TooLarge,
 			},
 			"too many statements": {tried(51, footnote.Statement{SQL: "x", Outcome: "failed"}), footnote.TooLarge},
-			"one that is too long": {
+			"a statement that is too long": {
 				tried(1, footnote.Statement{SQL: strings.Repeat("x", 100_001), Outcome: "failed"}), footnote.TooLarge,
 			},
 			"too many bytes of statements": {
@@ -428,7 +428,7 @@ func TestAnswersHaveBounds(t *testing.T) {
 	})
 }
 
-func TestARecoveredRunRefusesOnlyWhatMayHaveRun(t *testing.T) {
+func TestRecoveryRefusesCallsThatMayHaveRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		tools := []tool.Tool{counted("Bash", &calls)}
@@ -448,9 +448,9 @@ func TestARecoveredRunRefusesOnlyWhatMayHaveRun(t *testing.T) {
 	})
 }
 
-// A call that was approved and then met a kill -9 has perhaps run: the model is told
-// so, and it is never run again, however often the process dies.
-func TestAnApprovedCallThatWasInterruptedIsNotRunAgain(t *testing.T) {
+// TestInterruptedApprovedCallIsNotRepeated kills the process after a call was approved. The call may have run: the
+// model is told so, and the call never runs again, however often the process dies.
+func TestInterruptedApprovedCallIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		tools := []tool.Tool{counted("Bash", &calls)}
@@ -486,7 +486,7 @@ func TestAnApprovedCallThatWasInterruptedIsNotRunAgain(t *testing.T) {
 	})
 }
 
-func TestACallOfTheBrowserCanNeedAnApprovalFirst(t *testing.T) {
+func TestBrowserCallNeedingApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		draw := agenttest.NewTool(tool.Spec{Name: "draw", Side: tool.Client}, nil)

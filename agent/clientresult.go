@@ -16,9 +16,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// receive takes the results and approvals of a turn, for calls that a run left open. Every result takes this path: it
-// is compared with the log, its tool accepts it, and it is stored. The run may be under way here or elsewhere, or
-// parked.
+// receive handles the results and approvals of a turn, for calls that a run left open. Every result takes this path:
+// receive compares it with the log, lets its tool accept it, and stores it. The run may be under way in this engine or
+// another one, or parked.
 func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 	head, found, err := e.find(ctx, &t)
 	if err != nil {
@@ -39,10 +39,11 @@ func (e *Engine) receive(ctx context.Context, t Turn) (Ticket, error) {
 	return Ticket{}, errBusy
 }
 
-// errNotNow is returned by a run that takes no results: it is about to park or to end, or another engine drives it.
-var errNotNow = errors.New("the run takes no results now")
+// errNotNow is returned when a run cannot receive results now, because it is about to park or to end, or another engine
+// drives it.
+var errNotNow = errors.New("the run cannot receive results now")
 
-// receiveHere is receive until another engine drives the run: then it returns errNotNow, and how long to wait for the
+// receiveHere implements receive. If another engine drives the run, it returns errNotNow and how long to wait for the
 // run to park.
 func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
 	ticket Ticket, patience time.Duration, err error,
@@ -70,7 +71,7 @@ func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
 		case !errors.Is(err, errNotNow):
 			return ticket, 0, err
 		case was == elsewhere:
-			return Ticket{}, elsewhereIn + r.a.Limits.Tool, err // calls of ours may run beside the one with the result
+			return Ticket{}, elsewhereIn + r.a.Limits.Tool, err // server-side calls may still be running
 		case was == notIdle:
 			if err := r.waitUntilOver(ctx); err != nil {
 				return Ticket{}, 0, err
@@ -80,7 +81,7 @@ func (e *Engine) receiveHere(ctx context.Context, stream string, t Turn) (
 	return Ticket{}, 0, errBusy
 }
 
-// idle says why a run does nothing: it was read from the log, to receive results.
+// idle is the reason why a run, which was read from the log to receive results, is not under way.
 type idle int
 
 const (
@@ -106,7 +107,7 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 		return nil, err
 	}
 	if head.RunState == "running" && e.opts.Shared == nil {
-		return nil, errBusy // it waits for its recovery
+		return nil, errBusy // it will be recovered
 	}
 	s, err := e.load(ctx, head)
 	if err != nil {
@@ -120,7 +121,7 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 		return nil, err
 	}
 	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) {
-		// Nobody has noticed yet, but the time is over.
+		// The deadline has passed, and no engine has noticed yet.
 		if err := e.expire(ctx, head, a, s); err != nil && !e.raced(err) {
 			return nil, err
 		}
@@ -131,9 +132,9 @@ func (e *Engine) recipient(ctx context.Context, stream string, t Turn) (*run, er
 	return r, nil
 }
 
-// receive gives the results and approvals of a turn to a run.
+// receive passes the results and approvals of a turn to the run.
 func (r *run) receive(ctx context.Context, t Turn) (ticket Ticket, err error) {
-	if err := r.w.stored(ctx); err != nil { // what the client has seen of the run is behind its ticket
+	if err := r.w.stored(ctx); err != nil { // the ticket must come after all events that the client has seen
 		return Ticket{}, err
 	}
 	accepted, err := r.accept(ctx, t)
@@ -143,7 +144,7 @@ func (r *run) receive(ctx context.Context, t Turn) (ticket Ticket, err error) {
 	r.mu.Lock()
 	fresh, void, err := r.compare(t)
 	if err == nil {
-		fresh.have(accepted)
+		fresh.setAccepted(accepted)
 		void = r.s.denied(r.a, fresh, r.stream)
 		ticket = r.ticket()
 		if ticket.Duplicate = fresh.empty(); !ticket.Duplicate {
@@ -164,8 +165,8 @@ func (r *run) receive(ctx context.Context, t Turn) (ticket Ticket, err error) {
 	return ticket, err
 }
 
-// compare returns what a turn brings that the log does not have. If the turn does not fit, it also returns the results
-// that came too late, to be withdrawn. r.mu must be held.
+// compare returns the part of a turn that is not in the log yet. If the turn is refused, compare also returns the
+// results that came too late and must be withdrawn. r.mu must be held.
 func (r *run) compare(t Turn) (fresh Turn, late []clientResult, err error) {
 	if r.closed {
 		return Turn{}, nil, errNotNow
@@ -179,7 +180,7 @@ func (r *run) compare(t Turn) (fresh Turn, late []clientResult, err error) {
 	return fresh, nil, nil
 }
 
-// accept lets Checked tools take their results, before those are stored. It returns the outputs by call.
+// accept passes results to their Checked tools before the results are stored. It returns the outputs by call.
 func (r *run) accept(ctx context.Context, t Turn) (map[string]tool.Output, error) {
 	r.mu.Lock()
 	fresh, late, err := r.compare(t)
@@ -192,8 +193,8 @@ func (r *run) accept(ctx context.Context, t Turn) (map[string]tool.Output, error
 	return accepted(ctx, calls)
 }
 
-// store writes results and approvals. A parked run resumes with the last of them, in one append: without the resumption
-// it would stay parked, and the client, trying again, would be told that all is well. r.mu must be held.
+// store writes results and approvals. If they answer the last open calls of a parked run, the same append resumes the
+// run. With two appends, a crash between them would leave the run parked with nothing to wait for. r.mu must be held.
 func (r *run) store(ctx context.Context, fresh Turn) error {
 	blobs, bodies := r.answers(fresh)
 	if r.idle == notIdle {
@@ -218,8 +219,8 @@ func (r *run) store(ctx context.Context, fresh Turn) error {
 	return err
 }
 
-// check compares the answers of a turn with the log. It drops those that were given before in the same words, and
-// refuses any that do not fit. Clients answer calls of client tools only.
+// check compares the answers of a turn with the log. It drops repeated answers, and returns an error if an answer does
+// not fit. Clients may answer only calls of client tools.
 func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
@@ -256,7 +257,8 @@ func repeated(given footnote.ToolResult, a tool.Answer, digest footnote.Digest) 
 	switch {
 	case given.By != "client":
 		return callClosed(a.CallID)
-	case given.Told == digest, given.Told == "" && given.Content == a.Content && given.IsError == a.IsError:
+	case given.AnswerDigest == digest,
+		given.AnswerDigest == "" && given.Content == a.Content && given.IsError == a.IsError:
 		return nil
 	default:
 		return answeredOtherwise(a.CallID)
@@ -280,7 +282,7 @@ func (s *state) answerable(a *Assistant, id string, open map[string]openCall) er
 	}
 }
 
-// decisions does for approvals what check does for answers.
+// decisions compares approvals with the log, as check does for answers.
 func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh []Approval, err error) {
 	decided := map[string]bool{}
 	for id, given := range s.approvals {
@@ -292,7 +294,7 @@ func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh
 		switch {
 		case ok && given == a.Approved:
 		case ok:
-			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q has been decided already, differently.",
+			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q already has a different decision.",
 				a.CallID)
 		case isOpen && s.asked[a.CallID] && s.run != "":
 			decided[a.CallID] = a.Approved
@@ -307,15 +309,15 @@ func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh
 }
 
 func answeredOtherwise(id string) error {
-	return footnote.Errorf(footnote.CallAnswered, "The call %.100q has been answered already, differently.", id)
+	return footnote.Errorf(footnote.CallAnswered, "The call %.100q already has a different answer.", id)
 }
 
 func callClosed(id string) error {
 	return footnote.Errorf(footnote.CallClosed,
-		"The call %.100q is closed: its time was over, or the conversation went on without it.", id)
+		"The call %.100q is closed: it timed out, or the conversation continued without it.", id)
 }
 
-// digest names what a client said, so that a repeated answer is recognised.
+// digest returns the digest of an answer, by which a repeated answer is recognised.
 func digest(a tool.Answer) footnote.Digest {
 	said := struct {
 		Content    string               `json:"content"`
@@ -334,14 +336,13 @@ func digest(a tool.Answer) footnote.Digest {
 	return DigestOf(marshal(said))
 }
 
-// count returns how many rows the query gave.
+// count returns the number of rows that the query returned.
 func count(a tool.Answer) int { return max(a.RowCount, len(a.Rows.Rows)) }
 
-// acceptTime is how long the effect of a client's result may take. It does not depend
-// on whether the client still waits.
+// acceptTime is how long a tool may take to accept or withdraw a result, even if the client no longer waits.
 const acceptTime = 10 * time.Second
 
-// clientResult is a client's result that is a Checked tool's to take.
+// clientResult is a result from a client for a call of a Checked tool.
 type clientResult struct {
 	tool tool.Checked
 	call tool.Call
@@ -353,15 +354,15 @@ func (s *state) answered(a *Assistant, fresh Turn, stream string) []clientResult
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool { return !an.IsError })
 }
 
-// denied returns the results of a turn, accepted or not, that report a failed call of a Checked tool. An earlier
-// result may have had its effect and been lost with its server: that effect must be undone.
+// denied returns the results of a turn that report a failed call of a Checked tool, or that the tool did not accept.
+// The server may have died after an earlier result had its effect and before it was stored: that effect must be undone.
 func (s *state) denied(a *Assistant, fresh Turn, stream string) []clientResult {
 	return s.checked(a, fresh, stream, func(an tool.Answer) bool {
 		return an.IsError || an.Accepted != nil && an.Accepted.IsError
 	})
 }
 
-// checked returns the wanted results for open calls of Checked tools.
+// checked returns the results for open calls of Checked tools for which wanted returns true.
 func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(tool.Answer) bool) (list []clientResult) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
@@ -379,13 +380,13 @@ func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(too
 	return list
 }
 
-// accepted calls Accept for results, and returns what that gave by call.
+// accepted calls Accept for each result, and returns the outputs by call.
 func accepted(ctx context.Context, list []clientResult) (given map[string]tool.Output, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), acceptTime)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("tool panicked over an answer: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("tool panicked while it accepted a result: %v\n%s", p, debug.Stack())
 		}
 	}()
 	for _, an := range list {
@@ -398,8 +399,8 @@ func accepted(ctx context.Context, list []clientResult) (given map[string]tool.O
 	return given, nil
 }
 
-// have stores what tools made of the results.
-func (t *Turn) have(given map[string]tool.Output) {
+// setAccepted stores the outputs of Accept in the answers of the turn.
+func (t *Turn) setAccepted(given map[string]tool.Output) {
 	for i, a := range t.Answers {
 		if out, ok := given[a.CallID]; ok {
 			t.Answers[i].Accepted = &out
@@ -407,8 +408,8 @@ func (t *Turn) have(given map[string]tool.Output) {
 	}
 }
 
-// overruled returns the results of a turn for calls to which the log gives an error: they came too late, and
-// what they did must be undone.
+// overruled returns the results of a turn for calls that have an error as their result in the log. They came too late,
+// and their effects must be undone.
 func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientResult) {
 	late := map[string]tool.Answer{}
 	for _, an := range t.Answers {
@@ -441,8 +442,8 @@ func (s *state) overruled(a *Assistant, t Turn, stream string) (list []clientRes
 	return list
 }
 
-// abandoned returns the waiting calls of Checked tools, as if they had been answered: the server that took a
-// result may have died before it was stored.
+// abandoned returns the waiting calls of Checked tools, as if they had results. A server may have accepted a result and
+// died before it was stored.
 func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []clientResult {
 	t := Turn{Principal: p}
 	for _, c := range s.waiting() {
@@ -451,19 +452,19 @@ func (s *state) abandoned(a *Assistant, p footnote.Principal, stream string) []c
 	return s.answered(a, t, stream)
 }
 
-// withdraw undoes what results did that the log did not take.
+// withdraw undoes the effects of results that were not stored.
 func (e *Engine) withdraw(list []clientResult) {
 	ctx, cancel := context.WithTimeout(context.Background(), acceptTime)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			e.opts.Logger.Error("tool panicked over an answer that does not count", "panic", p, "stack",
+			e.opts.Logger.Error("tool panicked while it withdrew a result", "panic", p, "stack",
 				string(debug.Stack()))
 		}
 	}()
 	for _, an := range list {
 		if err := an.tool.Withdraw(ctx, an.call); err != nil {
-			e.opts.Logger.Error("what an answer has done that does not count is still there", "tool", an.call.Name,
+			e.opts.Logger.Error("cannot undo the effect of a result that was not stored", "tool", an.call.Name,
 				"call", an.call.ID, "conversation", an.call.Conversation, "err", err)
 		}
 	}
@@ -490,8 +491,8 @@ func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	return blobs, append(bodies, r.decided(t)...)
 }
 
-// decided converts the decisions of a turn into events. A decision that always holds also decides every other waiting
-// call of the same tool.
+// decided converts the decisions of a turn into events. With Always, it also approves every other waiting call of the
+// same tool.
 func (r *run) decided(t Turn) []footnote.Body {
 	var bodies []footnote.Body
 	done := map[string]bool{}
@@ -524,7 +525,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 	return bodies
 }
 
-// toolName returns the proper name of an open call's tool.
+// toolName returns the name of an open call's tool, which is not an alias.
 func (r *run) toolName(id string) string {
 	for _, c := range r.s.calls {
 		if c.ID == id {
@@ -535,11 +536,12 @@ func (r *run) toolName(id string) string {
 	return ""
 }
 
-// result converts the answer to a call into its event and the chunks of its rows. The model reads these rows, and no
-// others, in the form of the server's own results.
+// result converts the answer to a call into its event and the chunks of its rows. The model reads only these rows, in
+// the form of the server's own results.
 func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
 	res := footnote.ToolResult{
-		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: digest(a), Statements: statements(a, c),
+		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", AnswerDigest: digest(a),
+		Statements: statements(a, c),
 	}
 	if o := a.Accepted; o != nil {
 		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
@@ -565,7 +567,7 @@ func result(a tool.Answer, c openCall) (footnote.ToolResult, map[footnote.Digest
 	return res, blobs
 }
 
-// shortened returns the text of a client's answer as the model reads it.
+// shortened returns the text of an answer as the model reads it.
 func shortened(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= maxResultText {

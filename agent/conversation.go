@@ -8,30 +8,29 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// conversation is the one owner of what this engine does with a conversation: the turn that changes it, the run
-// that drives it, and the messages that wait for it. The first use creates it, and it is deleted when nothing
-// uses it any more.
+// conversation holds the state of this engine for one conversation: the turn that changes it, its run, and the messages
+// in its queue. The first use creates it; it is deleted when nothing uses it any more.
 type conversation struct {
 	id       string
 	changing chan struct{} // has one value while a turn changes the conversation; see lock
-	line     chan struct{} // has one value while a message is at the head of the line; see queue
+	line     chan struct{} // has one value while a message is at the head of the queue; see queue
 
 	// Engine.mu guards what follows.
-	users  int     // turns that change the conversation, or wait for it
-	queued int     // messages in line, the head included
-	run    *run    // nil: this engine drives none
-	gaveUp *gaveUp // the run that gave up; nil: none
+	users  int     // turns that change the conversation or wait to do so
+	queued int     // messages in the queue, the head included
+	run    *run    // the run that this engine drives, or nil
+	gaveUp *gaveUp // the run that gave up, or nil
 }
 
-// gaveUp is a run of this engine that gave up, because the store was away for too long or refused its events.
+// gaveUp describes a run of this engine that gave up, because the store was away for too long or refused its events.
 type gaveUp struct {
 	run   string
 	lease int64
-	err   error // why they can never be written; nil: the store was away
+	err   error // why the store refused the events; nil: it was away
 }
 
-// owner returns the conversation with an id, and creates it if it is not in use yet. e.mu must be held.
-func (e *Engine) owner(id string) *conversation {
+// conversation returns the conversation with an id, and creates it if it is not in use yet. e.mu must be held.
+func (e *Engine) conversation(id string) *conversation {
 	c := e.conversations[id]
 	if c == nil {
 		c = &conversation{id: id, changing: make(chan struct{}, 1), line: make(chan struct{}, 1)}
@@ -40,28 +39,29 @@ func (e *Engine) owner(id string) *conversation {
 	return c
 }
 
-// unused deletes a conversation that is not in use any more. e.mu must be held.
-func (e *Engine) unused(c *conversation) {
+// deleteUnused deletes a conversation that nothing uses any more. e.mu must be held.
+func (e *Engine) deleteUnused(c *conversation) {
 	if c.users == 0 && c.run == nil && c.gaveUp == nil {
 		delete(e.conversations, c.id)
 	}
 }
 
-// use keeps the owner of a conversation alive until release is called.
+// use keeps a conversation in e.conversations until release is called.
 func (e *Engine) use(id string) (c *conversation, release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c = e.owner(id)
+	c = e.conversation(id)
 	c.users++
 	return c, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		c.users--
-		e.unused(c)
+		e.deleteUnused(c)
 	}
 }
 
-// enterOne waits until it may put the one value into a channel, in order of arrival. leave takes it out again.
+// enterOne waits, in order of arrival, until it can put a value into a channel of capacity one. leave takes it out
+// again.
 func enterOne(ctx context.Context, c chan struct{}) (leave func(), err error) {
 	select {
 	case c <- struct{}{}:
@@ -71,8 +71,8 @@ func enterOne(ctx context.Context, c chan struct{}) (leave func(), err error) {
 	}
 }
 
-// lock keeps other turns from changing a conversation until unlock is called. It waits for them at most as long as ctx
-// lasts. A client's name for a conversation, and an account, can be locked, too.
+// lock keeps other turns from changing a conversation until unlock is called. It waits until ctx ends. A client's name
+// for a conversation and an account can also be locked.
 func (e *Engine) lock(ctx context.Context, id string) (unlock func(), err error) {
 	c, release := e.use(id)
 	leave, err := enterOne(ctx, c.changing)
@@ -86,7 +86,7 @@ func (e *Engine) lock(ctx context.Context, id string) (unlock func(), err error)
 // maxQueued is the largest number of messages that may wait for one conversation.
 const maxQueued = 16
 
-// queue waits until a message is at the head of the line for a conversation. Calling leave admits the next one. The
+// queue waits until a message is at the head of the queue of a conversation. Calling leave admits the next one. The
 // error's code is RateLimited when too many messages wait.
 func (e *Engine) queue(ctx context.Context, id string) (leave func(), err error) {
 	c, release := e.use(id)
@@ -98,7 +98,8 @@ func (e *Engine) queue(ctx context.Context, id string) (leave func(), err error)
 	e.mu.Unlock()
 	if full {
 		release()
-		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", maxQueued)
+		return nil, footnote.Errorf(footnote.RateLimited,
+			"%d messages are already waiting for this conversation.", maxQueued)
 	}
 	gone := func() {
 		e.mu.Lock()
@@ -140,15 +141,15 @@ func (e *Engine) live() []*run {
 // Drives reports whether this engine drives a run of the conversation.
 func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
 
-// drive records which run drives a conversation, or opens the one with a client's name.
-func (e *Engine) drive(id string, r *run) {
+// setRun records the run of a conversation, or the run that opens the conversation with a client's name.
+func (e *Engine) setRun(id string, r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.owner(id).run = r
+	e.conversation(id).run = r
 }
 
-// left records that a run does so no more. If it gave up, it is kept.
-func (e *Engine) left(id string, r *run, kept *gaveUp) {
+// clearRun undoes setRun. If the run gave up, kept describes it.
+func (e *Engine) clearRun(id string, r *run, kept *gaveUp) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.conversations[id]
@@ -159,10 +160,10 @@ func (e *Engine) left(id string, r *run, kept *gaveUp) {
 	if kept != nil {
 		c.gaveUp = kept
 	}
-	e.unused(c)
+	e.deleteUnused(c)
 }
 
-// opened returns the conversation that has the turn's name by now. Its first event may still be on its way to the log.
+// opened returns the conversation that has the turn's name now. Its first event may not be in the log yet.
 func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
 	if r := e.running(t.name()); t.Conversation == "" && r != nil && !r.w.broken() {
 		return footnote.Stream{ID: r.stream}, true, nil
@@ -170,8 +171,8 @@ func (e *Engine) opened(ctx context.Context, t *Turn) (head footnote.Stream, fou
 	return e.find(ctx, t)
 }
 
-// name is how the turn's client names the conversation, as a key that neither a stream nor an account has; empty if it
-// does not.
+// name returns the key of the turn's ClientID in Engine.conversations, or empty if it has none. No stream or account
+// has such a key.
 func (t *Turn) name() string {
 	if t.ClientID == "" {
 		return ""
@@ -182,14 +183,14 @@ func (t *Turn) name() string {
 // launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
 func (e *Engine) launch(r *run) {
 	e.relay(r)
-	e.drive(r.stream, r)
+	e.setRun(r.stream, r)
 	e.work.Go(r.execute)
 }
 
-// over forgets a run. One that ended with an error of the store gave up, unless the error is a conflict: then another
-// engine has the run.
+// over removes a run. A run that ended with an error of the store gave up, unless the error is a conflict, which means
+// that another engine has the run.
 func (e *Engine) over(r *run, err error) {
-	e.left(r.turn.name(), r, nil)
+	e.clearRun(r.turn.name(), r, nil)
 	if r.turn.admitted != nil {
 		r.turn.admitted()
 	}
@@ -204,11 +205,11 @@ func (e *Engine) over(r *run, err error) {
 			})
 		}
 	}
-	e.left(r.stream, r, kept)
+	e.clearRun(r.stream, r, kept)
 }
 
-// refused reports whether the log will refuse the events of the run again after they could not be written. A log
-// that needs repair gets one more chance.
+// refused reports whether the log would refuse the events of the run again after the error err. A log that needs repair
+// gets one more chance.
 func (r *run) refused(err error) bool {
 	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
 }
@@ -220,7 +221,7 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 		if !r.ending() {
 			return footnote.Stream{}, errBusy
 		}
-		if err := r.waitUntilOver(ctx); err != nil { // its readers may have seen its end before it is over
+		if err := r.waitUntilOver(ctx); err != nil { // readers may see the end of a run before it is over
 			return footnote.Stream{}, err
 		}
 	}
@@ -238,7 +239,7 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 var errBusy error = footnote.Errorf(footnote.Conflict,
 	"The conversation is still answering. Wait for the answer, or stop it.")
 
-// awaitQuiet waits until no run of a conversation goes on, here or elsewhere, or the engine stops.
+// awaitQuiet waits until no engine drives a run of the conversation, or this engine stops.
 func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 	for {
 		if r := e.running(stream); r != nil {
@@ -250,7 +251,7 @@ func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 			}
 		}
 		head, err := e.opts.Log.Get(ctx, stream)
-		if footnote.CodeOf(err) == footnote.NotFound { // its opening has failed
+		if footnote.CodeOf(err) == footnote.NotFound { // its first append has failed
 			return nil
 		}
 		if err != nil || head.RunState != "running" || e.ctx.Err() != nil {
@@ -262,7 +263,7 @@ func (e *Engine) awaitQuiet(ctx context.Context, stream string) error {
 	}
 }
 
-// pause waits before the next look at a conversation, unless the engine stops.
+// pause waits before the next check of a conversation, unless the engine stops.
 func (e *Engine) pause(ctx context.Context) error {
 	select {
 	case <-time.After(pollElsewhere):
@@ -273,12 +274,12 @@ func (e *Engine) pause(ctx context.Context) error {
 	return nil
 }
 
-// load folds the log of a stream.
+// load reads the log of a stream and computes its state.
 func (e *Engine) load(ctx context.Context, head footnote.Stream) (*state, error) {
 	return e.loadAfter(ctx, head, nil)
 }
 
-// loadAfter is load for a log whose beginning has been read.
+// loadAfter is load for a log whose first events have been read.
 func (e *Engine) loadAfter(ctx context.Context, head footnote.Stream, begin []footnote.Event) (*state, error) {
 	log, err := e.read(ctx, head.ID, begin)
 	if err != nil {
@@ -292,10 +293,10 @@ func (e *Engine) loadAfter(ctx context.Context, head footnote.Stream, begin []fo
 	return s, nil
 }
 
-// spareEvents is room for the events of a short run after those of the log.
+// spareEvents is the capacity added for the events of a short run.
 const spareEvents = 16
 
-// read returns the log of a stream. It reads only what comes after begin, or after what was read a moment ago.
+// read returns the log of a stream. It reads only the events after begin, or after those in the recall cache.
 func (e *Engine) read(ctx context.Context, stream string, begin []footnote.Event) ([]footnote.Event, error) {
 	log, last := begin, int64(0)
 	if log == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// TestConversationsAreForgotten checks that messages queue in order of arrival, that too many are refused, and that
+// TestIdleConversationsAreReleased checks that messages queue in order of arrival, that too many are refused, and that
 // nothing is kept of a conversation that nobody uses any more.
-func TestConversationsAreForgotten(t *testing.T) {
+func TestIdleConversationsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Engine{conversations: map[string]*conversation{}}
 		leave, err := e.queue(t.Context(), "c")

@@ -2,7 +2,7 @@ package agent
 
 import "testing"
 
-// TestLastDigest holds that bytes get their own digest, whatever was named before.
+// TestLastDigest checks that the cache returns the digest of the given bytes, not the previous one.
 func TestLastDigest(t *testing.T) {
 	var l lastDigest
 	for _, data := range []string{"a", "a", "b", "a", "", "ab"} {

@@ -9,18 +9,17 @@ import (
 	"sync/atomic"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // marshal encodes without HTML escaping.
 func marshal(v any) json.RawMessage {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := strictjson.Encode(v)
+	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", v, err)) // a tool whose schema is not JSON: a programmer's mistake
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	return data
 }
 
 func textContent(s string) json.RawMessage {
@@ -33,9 +32,8 @@ func DigestOf(data []byte) footnote.Digest {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// lastDigest names the bytes it has named last without hashing them: conversations are
-// opened with the same prompt and tools until something changes. Its methods may be
-// called from several goroutines; what was named must not be changed.
+// lastDigest computes digests, and remembers the newest one: most conversations open with the same prompt and tools,
+// which need not be hashed again. Its methods may be called concurrently. Callers must not change the bytes afterwards.
 type lastDigest struct{ last atomic.Pointer[named] }
 
 type named struct {
@@ -63,7 +61,7 @@ func encodeRows(rows [][]any) json.RawMessage {
 	return append(out, ']')
 }
 
-// storeRows turns the rows of a query into chunks and the record that names them.
+// storeRows splits the rows of a query into chunks, and returns the StoredResult that refers to them.
 func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredResult, map[footnote.Digest][]byte) {
 	stored := &footnote.StoredResult{
 		ID: id, Source: source, SQL: sql, Columns: res.Columns, RowCount: len(res.Rows), Truncated: res.Truncated,

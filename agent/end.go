@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// overBudget is the end of a run that cannot pay for another step, or nil. What the model has
-// said until then is the answer.
+// overBudget returns the terminal event of a run that cannot pay for another step, or nil. The newest text of the model
+// is then the answer.
 func (r *run) overBudget() footnote.Body {
 	if r.left() > 0 {
 		return nil
@@ -21,8 +21,8 @@ func (r *run) overBudget() footnote.Body {
 	return r.outOfMoney()
 }
 
-// left returns the money that the run may still spend. It does not count calls that were lost with a process:
-// otherwise the run could not continue.
+// left returns the money that the run may still spend. Calls that were lost when a process died do not count, or the
+// run could not continue.
 func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lostCost.MicroUSD) }
 
 func (r *run) outOfMoney() footnote.Body {
@@ -33,7 +33,7 @@ func (r *run) outOfMoney() footnote.Body {
 	return footnote.RunFinished{Reason: "budget"}
 }
 
-// ended is the end of a run that has its answer.
+// ended returns the terminal event and the answer of a run that ends normally.
 func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote.Answered) {
 	if reason == "" {
 		reason = model.EndTurn
@@ -41,7 +41,8 @@ func (r *run) ended(reason string, reply *model.Reply) (footnote.Body, *footnote
 	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
 }
 
-// broken returns the end of a run whose step failed. A run that was stopped at a stop string has its answer.
+// broken returns the terminal event of a run whose step failed, and its answer if it has one. A run that was stopped at
+// a stop string has an answer.
 func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	if r.stoppedBy() == ByStopString && r.s.answer != "" {
 		return footnote.RunFinished{Reason: model.StopSequence}, r.answered(nil)
@@ -59,8 +60,8 @@ func (r *run) stoppedBy() string {
 	return s.by
 }
 
-// failed is the end of a run that an error ended. It is nil when the store was away for too
-// long: the run then continues from the log once the store is back.
+// failed returns the terminal event of a run that an error ended. It returns nil if the store was away for too long:
+// the run then continues from the log once the store is back.
 func (r *run) failed(err error) footnote.Body {
 	if by := r.stoppedBy(); by != "" {
 		return footnote.RunStopped{By: by}
@@ -79,7 +80,7 @@ func (r *run) failed(err error) footnote.Body {
 		r.giveUp(err)
 		return nil
 	}
-	if over, ok := errors.AsType[dayOver](err); ok && r.s.answer == "" {
+	if over, ok := errors.AsType[limitReached](err); ok && r.s.answer == "" {
 		err = over.error
 	} else if footnote.CodeOf(err) == footnote.BudgetExceeded {
 		return r.outOfMoney()
@@ -90,14 +91,14 @@ func (r *run) failed(err error) footnote.Body {
 	return failure(err)
 }
 
-// giveUp leaves the run to continueRun. It takes no more answers.
+// giveUp leaves the run to continueRun. The run accepts no more answers.
 func (r *run) giveUp(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed, r.gaveUp = true, err
 }
 
-// failure is the end of a run for which an error is the reason.
+// failure converts an error to a RunFailed.
 func failure(err error) footnote.RunFailed {
 	failed := footnote.RunFailed{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err)}
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
@@ -112,7 +113,7 @@ const byShutdown = "shutdown"
 // msgRunEnded is the result of a call that is open when its run ends.
 const msgRunEnded = "The run ended before this call was answered."
 
-// finish closes what is open and appends the terminal event.
+// finish closes the open calls and appends the terminal event.
 func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +132,7 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	for _, b := range lost {
 		r.s.cost = r.s.cost.Add(b.(footnote.StepFailed).Cost)
 	}
-	bodies = append(append(bodies, lost...), r.sums(terminal))
+	bodies = append(append(bodies, lost...), r.totals(terminal))
 	r.apply(r.w.end(settle, bodies...), bodies)
 }
 
@@ -144,18 +145,18 @@ func (r *run) unanswered(c openCall) []footnote.Statement {
 	switch {
 	case r.s.unapproved(c.ID) || p.ask:
 		return notRun(p.call)
-	case r.recovered || p.wait && p.refusal == "": // the process that died may have made it, or a page
+	case r.recovered || p.wait && p.refusal == "": // the process that died, or a browser, may have made it
 		return possiblyRun(p.call, footnote.StatementCancelled)
 	}
 	return notRun(p.call)
 }
 
-// sums adds to a terminal event what the run took.
-func (r *run) sums(terminal footnote.Body) footnote.Body {
+// totals adds the totals of the run to its terminal event.
+func (r *run) totals(terminal footnote.Body) footnote.Body {
 	return withTotals(terminal, r.s.steps, r.s.usage, r.s.cost, r.spent+r.e.opts.Now().Sub(r.begun))
 }
 
-// withTotals is a terminal event with what its run took.
+// withTotals returns a terminal event with the steps, usage, cost and duration of its run.
 func withTotals(
 	terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration,
 ) footnote.Body {
@@ -179,7 +180,7 @@ func withTotals(
 func (r *run) record(terminal footnote.Body, err error) {
 	outcome := "parked"
 	if terminal != nil {
-		outcome = strings.TrimPrefix(footnote.KindOf(terminal), "run_") // the audit's words
+		outcome = strings.TrimPrefix(footnote.KindOf(terminal), "run_") // as in the audit
 	}
 	if err != nil {
 		outcome = "not_stored"
@@ -190,7 +191,7 @@ func (r *run) record(terminal footnote.Body, err error) {
 	if failed, ok := terminal.(footnote.RunFailed); ok {
 		r.e.opts.Metrics.RunFailed(failed.Code)
 	}
-	r.unfollow(terminal, outcome)
+	r.traceEnd(terminal, outcome)
 	attrs := []any{
 		"conversation", r.stream, "run", r.id, "request", r.turn.RequestID,
 		"outcome", outcome, "took_ms", took.Milliseconds(),

@@ -1,17 +1,16 @@
-// Package agent is the run loop: it reads a log, calls a model, runs tools,
-// appends events and publishes deltas. It knows no protocol, no HTTP, no SQL.
+// Package agent implements the run loop: it reads a log, calls a model, runs tools, appends events and publishes
+// deltas. It knows no protocol, no HTTP, no SQL.
 //
-// A run is one execution of the loop for one input. It ends with exactly one
-// terminal event, or it is parked: some calls wait for a client or a person, and
-// nothing but the log remembers it. Whoever brings the last answer resumes
-// the run, in this process or in a later one.
+// A run is one execution of the loop for one input. It ends with exactly one terminal event, or it parks: some calls
+// wait for a client or a person, and the run exists only in the log. The last answer resumes the run, in this process
+// or in a later one.
 //
-// The files follow a run's life. A turn comes in (turn.go, submit.go) and takes its conversation
-// (conversation.go), which it opens if it is new (open.go). The run (run.go) makes model calls (step.go)
-// and the tool calls that they ask for (calls.go, toolcall.go), with their statements (statements.go). It
-// parks when calls wait for somebody outside (park.go) and resumes with their results (clientresult.go).
-// It ends by itself (end.go, answer.go) or is stopped (stop.go). When its server dies another takes it over
-// (recover.go), and one that shuts down hands it over (handover.go).
+// The files follow a run's life. A turn comes in (turn.go, submit.go) and takes its conversation (conversation.go),
+// which it opens if it is new (open.go). The run (run.go) makes model calls (step.go) and the tool calls that they ask
+// for (calls.go, toolcall.go), with their statements (statements.go). It parks when calls wait for a client or a person
+// (park.go) and resumes with their results (clientresult.go). It ends by itself (end.go, answer.go) or is stopped
+// (stop.go). When its server dies another takes it over (recover.go), and one that shuts down hands it over
+// (handover.go).
 package agent
 
 import (
@@ -31,22 +30,21 @@ import (
 // Why a run's context ends.
 var (
 	ErrShutdown = errors.New("the server is shutting down")
-	errRunTime  = errors.New("the run's time is over")
+	errRunTime  = errors.New("the run timed out")
 )
 
-// ByStopString stops a run that has reached its client's stop string.
-// What it said until then is its answer.
+// ByStopString is the RunStopped.By of a run that has reached its client's stop string. The text so far is its answer.
 const ByStopString = "stop_string"
 
-// byRevoked stops a run whose API key was revoked.
+// byRevoked is the RunStopped.By of a run whose API key was revoked.
 const byRevoked = "revoked"
 
-// stopped is the cause of a run that was stopped.
+// stopped is the cancellation cause of a run that was stopped.
 type stopped struct{ by string }
 
 func (s stopped) Error() string { return "stopped by " + s.by }
 
-// Options are what an Engine is made of. Log, Hub and Assistants are required.
+// Options configures an Engine. Log, Hub and Assistants are required.
 type Options struct {
 	Log        Log
 	Hub        *hub.Hub
@@ -59,13 +57,13 @@ type Options struct {
 	Budget Budget
 	// Access decides what principals may use; nil: everything.
 	Access Access
-	// Standing says whether a stored API key still stands: a run that came with one which
-	// does not, which is the error Unauthorized, ends within seconds. Nil: all stand.
+	// Standing returns the error Unauthorized if a stored API key was revoked. Runs requested with such a key end
+	// within seconds. Nil: no key is ever revoked.
 	Standing func(ctx context.Context, key string) error
-	// Shared is the log's side of several engines; nil: no other engine uses the log.
+	// Shared extends Log if several engines share it; nil: no other engine uses the log.
 	Shared Shared
-	// Relay tells other engines what a reader of a run sees, until the run is over or
-	// ctx is done; attempt is how often the run was resumed. Nil: there are no other engines to tell.
+	// Relay sends other engines what a reader of a run sees, until the run is over or ctx is done; attempt is how often
+	// the run was resumed. Nil: there are no other engines.
 	Relay func(ctx context.Context, run string, attempt int, rd *hub.Reader)
 	// Refused is called for a question that a limit refused before its run began; may be nil.
 	Refused  func(t Turn, err error)
@@ -75,9 +73,9 @@ type Options struct {
 	Tracer   Tracer // nil: runs are not traced
 	Logger   *slog.Logger
 	Owner    string        // of leases; default random
-	Recall   time.Duration // how long the events of an active conversation are kept in memory; 0: not at all
+	Recall   time.Duration // how long to cache the events of an active conversation; 0: not at all
 	LeaseTTL time.Duration // default 30 s; 6 s when the log is shared
-	Outage   time.Duration // how long a run keeps what it cannot write while the log is away; default 2 min
+	Outage   time.Duration // how long a run retries while the log is away; default 2 min
 	Now      func() time.Time
 }
 
@@ -86,11 +84,11 @@ type Metrics interface {
 	RunEnded(assistant, outcome string, d time.Duration)
 	StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool)
 	ToolEnded(name, outcome string, d time.Duration)
-	// RunFailed, StepFailed tell why a run or a model call came to nothing.
+	// RunFailed and StepFailed count failures by code.
 	RunFailed(code footnote.Code)
 	StepFailed(code footnote.Code)
-	// ConversationGrew tells how long a conversation is when an answer has ended: the
-	// person's messages that count, and the events of its log.
+	// ConversationGrew records the size of a conversation after an answer: the user's messages, and the events of its
+	// log.
 	ConversationGrew(questions int, events int64)
 	// HistoryRepaired counts the repairs that make a damaged log readable for the model.
 	HistoryRepaired(repairs int)
@@ -112,8 +110,8 @@ func (noMetrics) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration,
 
 func (noMetrics) ToolEnded(string, string, time.Duration) {}
 
-// Log is what the loop needs of a store, and no more. The errors are as
-// store.Store says.
+// Log has the methods of a store that the loop uses. store.Store documents their
+// errors.
 type Log interface {
 	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
 	Get(ctx context.Context, id string) (footnote.Stream, error)
@@ -135,22 +133,21 @@ type Log interface {
 type Engine struct {
 	opts      Options
 	byName    map[string]*Assistant
-	infos     []AssistantInfo
-	frozen    map[*Assistant]json.RawMessage // the definitions of its tools
+	frozen    map[*Assistant]json.RawMessage // the definitions of each assistant's tools
 	ctx       context.Context                // parent of all runs
 	cancel    context.CancelCauseFunc
-	own       sync.WaitGroup // what runs as long as the engine
-	work      sync.WaitGroup // runs, and what begins them; see enter
-	tools     sync.WaitGroup // calls of tools, also of those that ignore their context
-	sideCalls chan struct{}  // places for Complete
+	own       sync.WaitGroup // goroutines that run as long as the engine
+	work      sync.WaitGroup // runs, and turns that may start them; see enter
+	tools     sync.WaitGroup // tool calls, including those that ignore their context
+	sideCalls chan struct{}  // free places for side calls
 	recall    recall
 
-	availability *availability // of a log that is shared
+	availability *availability // of a shared log
 
-	systemDigest, toolsDigest lastDigest // of what conversations are opened with
+	systemDigest, toolsDigest lastDigest // of the prompt and tools of new conversations
 
 	mu            sync.Mutex               // guards below
-	conversations map[string]*conversation // that are in use, by stream; and by the names of clients who open them
+	conversations map[string]*conversation // those in use, by stream; new ones also by their client's name
 	draining      bool
 }
 
@@ -203,9 +200,6 @@ func New(opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	for _, a := range opts.Assistants {
-		e.infos = append(e.infos, a.info())
-	}
 	if len(opts.Assistants) == 0 {
 		return nil, errors.New("an engine needs at least one assistant")
 	}
@@ -221,8 +215,8 @@ func New(opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// enter begins work that Drain waits for, such as a turn that may start a run; it
-// is refused once the engine drains. leave ends it.
+// enter begins work that Drain waits for, such as a turn that may start a run, until leave is called. It returns an
+// error once the engine drains.
 func (e *Engine) enter() (leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -233,16 +227,16 @@ func (e *Engine) enter() (leave func(), err error) {
 			RetryAfter: 5 * time.Second,
 		}
 	}
-	e.work.Add(1) // under the lock, so never while Drain already waits for nothing
+	e.work.Add(1) // under the lock, so never after Drain has begun to wait
 	return e.work.Done, nil
 }
 
-// toolsTime is how long Drain waits for tools that ignore that their run is over.
+// toolsTime is how long Drain waits for tools that ignore the end of their run.
 const toolsTime = 5 * time.Second
 
-// Drain refuses new turns and waits for the running ones. When ctx ends it cancels
-// them with ErrShutdown, and still waits: no run outlives it. Tools that go on
-// although their run is over are waited for a few seconds. It may be called twice.
+// Drain refuses new turns and waits for the runs under way. When ctx ends it cancels them with ErrShutdown and still
+// waits, so no run outlives Drain. For tools that ignore the end of their run it waits a few seconds. It may be called
+// twice.
 func (e *Engine) Drain(ctx context.Context) {
 	e.mu.Lock()
 	e.draining = true
@@ -260,11 +254,11 @@ func (e *Engine) Drain(ctx context.Context) {
 	select {
 	case <-waited(&e.tools):
 	case <-stray.C:
-		e.opts.Logger.Error("a tool goes on after the end; the process must end to stop it")
+		e.opts.Logger.Error("a tool is still running after shutdown; only the end of the process stops it")
 	}
 }
 
-// waited is closed when wg's count is zero.
+// waited returns a channel that is closed when wg's count is zero.
 func waited(wg *sync.WaitGroup) <-chan struct{} {
 	c := make(chan struct{})
 	go func() { wg.Wait(); close(c) }()

@@ -11,21 +11,19 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Block is a block of a message as people see it.
+// Block is one block of a message, as the page shows it.
 type Block struct {
 	Index int    // of the block within the message
 	Kind  string // TextBlock, ThinkingBlock or ToolUseBlock
 	Text  string // of text and thinking
-	// ID, Name and Input are those of a tool call. A call of FinalAnswer has them,
-	// too, but is a TextBlock with the answer's text: that is how it was shown while
-	// it grew.
+	// ID, Name and Input belong to a tool call. A call of FinalAnswer also has them, but its Kind is TextBlock and its
+	// Text is the answer, as it was streamed.
 	ID    string
 	Name  string
 	Input json.RawMessage
 }
 
-// Shown lists the blocks of a message as people see them. Blocks of other kinds,
-// and those that cannot be read, are left out.
+// Shown returns the blocks of a message that the page shows. It skips blocks of other kinds and unreadable ones.
 func Shown(blocks []json.RawMessage) []Block {
 	var shown []Block
 	for i, raw := range blocks {
@@ -59,7 +57,7 @@ func Shown(blocks []json.RawMessage) []Block {
 	return shown
 }
 
-// finalText is the answer that a call of FinalAnswer gives.
+// finalText returns the answer in a call of FinalAnswer.
 func finalText(name string, input json.RawMessage) (text string, ok bool) {
 	if name != tool.FinalAnswer {
 		return "", false
@@ -73,7 +71,7 @@ func finalText(name string, input json.RawMessage) (text string, ok bool) {
 	return in.Answer, true
 }
 
-// answerOf is the answer that a message gives: that of its final call, or its text.
+// answerOf returns the answer in a message: the input of its call of FinalAnswer, or else its text.
 func answerOf(blocks []json.RawMessage) string {
 	for _, c := range toolCalls(blocks) {
 		if text, ok := finalText(c.Name, c.Input); ok {
@@ -83,8 +81,7 @@ func answerOf(blocks []json.RawMessage) string {
 	return Text(blocks)
 }
 
-// final reports whether the newest message has given the final answer, and the
-// call was taken.
+// final reports whether the newest message has a call of FinalAnswer that succeeded.
 func (r *run) final() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,45 +94,44 @@ func (r *run) final() bool {
 	return false
 }
 
-// isFinal reports whether calls under a name give the final answer.
+// isFinal reports whether name is that of FinalAnswer or one of its aliases.
 func (r *run) isFinal(name string) bool {
 	c := openCall{Name: name}
 	_, spec := r.tool(&c)
 	return spec.Final
 }
 
-// answerReader finds the text of the answer in the input of a final call while the
-// input grows. What it gives is the inside of a JSON string, as Live is told it:
-// never ending inside an escape, a surrogate pair or a character.
+// answerReader extracts the text of the answer from the input of a call of FinalAnswer while the input grows. It
+// returns the inside of a JSON string, as model.Live expects it: a piece never ends inside an escape, a surrogate pair
+// or a character.
 //
-// It reads the input's JSON by a small machine of its own, because the input is not
-// complete: all it must tell is where the value of the first key "answer" of the
-// outermost object begins and ends.
+// It has a small parser of its own, because the JSON is incomplete. The parser only finds where the value of the first
+// key "answer" of the outermost object begins and ends.
 type answerReader struct {
-	raw   []byte // of the input, unescaped once; what is not understood yet
+	raw   []byte // the part of the input that is not parsed yet, unescaped once
 	depth int
 	state readerState
-	key   bool   // the string that is read is a key
-	name  []byte // of the key that was read last
-	taken bool   // the answer's end was seen
+	key   bool   // the current string is a key
+	name  []byte // the newest key
+	done  bool   // the whole answer was read
 }
 
 type readerState int
 
 const (
 	between  readerState = iota // outside of strings
-	inString                    // of a string that is not the answer
+	inString                    // inside a string other than the answer
 	inAnswer
 )
 
-// add reads another piece of the input and appends what it holds of the answer.
+// add reads the next piece of the input and appends its part of the answer to dst.
 func (a *answerReader) add(dst, piece []byte) []byte {
-	if a.taken {
+	if a.done {
 		return dst
 	}
 	a.raw = strictjson.AppendUnescaped(a.raw, piece)
 	n := 0
-	for n < len(a.raw) && !a.taken {
+	for n < len(a.raw) && !a.done {
 		var more int
 		if a.state == inAnswer {
 			dst, more = a.text(dst, a.raw[n:])
@@ -143,7 +139,7 @@ func (a *answerReader) add(dst, piece []byte) []byte {
 			more = a.skip(a.raw[n:])
 		}
 		if more == 0 {
-			break // the rest is not whole yet
+			break // the next token is incomplete
 		}
 		n += more
 	}
@@ -151,10 +147,10 @@ func (a *answerReader) add(dst, piece []byte) []byte {
 	return dst
 }
 
-// maxKey is how much of a key is kept: more than the one that is looked for.
+// maxKey is the number of bytes kept of a key, longer than "answer".
 const maxKey = 16
 
-// skip reads one token that is not of the answer, or nothing when it is not whole.
+// skip reads one token outside the answer and returns its length, or 0 if it is incomplete.
 func (a *answerReader) skip(in []byte) int {
 	c := in[0]
 	if a.state == inString {
@@ -162,7 +158,7 @@ func (a *answerReader) skip(in []byte) int {
 		case c == '\\' && len(in) < 2:
 			return 0
 		case c == '\\':
-			a.name = append(a.name, '\\') // no key that is looked for has one
+			a.name = append(a.name, '\\') // "answer" has no escapes, so this key cannot match
 			return 2
 		case c == '"':
 			a.state = between
@@ -195,11 +191,12 @@ func (a *answerReader) skip(in []byte) int {
 	return 1
 }
 
-// text reads one character of the answer, or nothing when it is not whole.
+// text appends the next characters of the answer and returns their length in the input, or 0 if the next one is
+// incomplete.
 func (a *answerReader) text(dst, in []byte) ([]byte, int) {
 	switch c := in[0]; {
 	case c == '"':
-		a.taken = true
+		a.done = true
 		return dst, 1
 	case c == '\\':
 		return escape(dst, in)
@@ -249,7 +246,7 @@ const (
 	low  = 2
 )
 
-// surrogate says which half of a surrogate pair an escape is; 0 for none.
+// surrogate reports which half of a surrogate pair an escape is; 0 for none.
 func surrogate(in []byte) int {
 	if in[0] != '\\' || in[1] != 'u' {
 		return 0

@@ -30,7 +30,7 @@ func finalTool() tool.Tool {
 	})
 }
 
-// pieces is a model that tells of one tool call in pieces of its input.
+// pieces returns a model that streams the input of one tool call in pieces.
 func pieces(name, input string, cuts ...int) model.Model {
 	return modelFunc(func(_ context.Context, _ model.Request, live model.Live) (model.Reply, error) {
 		live.Start(0, model.ToolUseBlock, "f", name)
@@ -49,7 +49,7 @@ func pieces(name, input string, cuts ...int) model.Model {
 	})
 }
 
-func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
+func TestFinalAnswerEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		llm := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
 			agenttest.Calls(agenttest.CallBlock("f", tool.FinalAnswer, `{"answer":"There are 42.","chartType":"bar"}`),
@@ -78,7 +78,7 @@ func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
 	})
 }
 
-func TestAFinalAnswerThatIsRefusedIsGivenAgain(t *testing.T) {
+func TestRejectedFinalAnswerIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("f", tool.FinalAnswer, `{"answer":"42","chartType":"badchart"}`),
 			agenttest.Call("g", tool.FinalAnswer, `{"answer":"43"}`))
@@ -92,7 +92,7 @@ func TestAFinalAnswerThatIsRefusedIsGivenAgain(t *testing.T) {
 	})
 }
 
-func TestARunThatDiedAfterItsFinalAnswerIsOver(t *testing.T) {
+func TestRecoveryAfterFinalAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script()
 		r := newRig(t, model, []tool.Tool{finalTool()})
@@ -107,9 +107,9 @@ func TestARunThatDiedAfterItsFinalAnswerIsOver(t *testing.T) {
 	})
 }
 
-// However the input of a final call is cut into pieces, what is shown is the
-// answer, and every piece of it is the inside of a JSON string.
-func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
+// TestAnswerReaderAtAnyCut cuts the input of a final call at random places. The text shown must be the answer, and
+// every piece of it must be the inside of a JSON string.
+func TestAnswerReaderAtAnyCut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		answer := rapid.OneOf(rapid.String(),
 			rapid.SampledFrom([]string{
@@ -127,7 +127,7 @@ func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
 		after := rapid.SampledFrom([]string{"", `,"chartType":"bar"`, `,"x":{"answer":"no"}`}).Draw(rt, "after")
 		input := "{" + before + `"answer" : ` + quoted + after + "}"
 		if strings.Contains(before, `\u0077`) {
-			input = "{" + `"answer":` + quoted + after + "}" // a key that is written in another way is not looked for
+			input = "{" + `"answer":` + quoted + after + "}" // a key with escapes is not recognised
 		}
 		var cuts []int
 		for i := range len(input) {
@@ -151,7 +151,7 @@ func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
 	})
 }
 
-// ascii is a JSON string in which everything but ASCII is escaped.
+// ascii returns a JSON string in which everything but ASCII is escaped.
 func ascii(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -174,7 +174,7 @@ func hex4(r rune) string {
 	return string([]byte{digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15]})
 }
 
-func TestAHalfSurrogateIsNotPassedOn(t *testing.T) {
+func TestAnswerReaderReplacesHalfSurrogate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, []tool.Tool{
 			finalTool(),
@@ -187,7 +187,7 @@ func TestAHalfSurrogateIsNotPassedOn(t *testing.T) {
 	})
 }
 
-func TestNotes(t *testing.T) {
+func TestNotesOutsideRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`), agenttest.Say("42"),
@@ -207,7 +207,7 @@ func TestNotes(t *testing.T) {
 		}
 		note := func(b footnote.Body, rows *footnote.Result) (int64, footnote.Body) {
 			t.Helper()
-			seq, body, err := r.engine.Note(t.Context(), alice, ticket.Conversation, b, rows)
+			seq, body, err := r.engine.Append(t.Context(), alice, ticket.Conversation, b, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("head = %+v", head)
 		}
 
-		// While a run goes on, the notes stand between its events.
+		// During a run, the notes are stored between its events.
 		second := r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "again"})
 		synctest.Wait()
 		if s := sent(model, 2); !strings.Contains(s, "the user ran a query") || !strings.Contains(s, "select 43") {
@@ -242,7 +242,7 @@ func TestNotes(t *testing.T) {
 				answers = ev.Seq
 			}
 			if _, ok := ev.Body.(footnote.QueryRun); ok && ev.Run != "" {
-				t.Errorf("the note is of the run %s", ev.Run)
+				t.Errorf("the note belongs to the run %s", ev.Run)
 			}
 		}
 		note(footnote.Feedback{Seq: answers, Good: true, Words: "good"}, nil)
@@ -277,7 +277,7 @@ func TestNotes(t *testing.T) {
 			"an edit of no result": {alice, footnote.QueryRun{Replaces: "r99"}, table(1), footnote.InvalidRequest},
 			"an event of a run":    {alice, footnote.Answered{Text: "x"}, nil, footnote.InvalidRequest},
 		} {
-			if _, _, err := r.engine.Note(t.Context(), c.who, ticket.Conversation, c.body,
+			if _, _, err := r.engine.Append(t.Context(), c.who, ticket.Conversation, c.body,
 				c.rows); footnote.CodeOf(err) != c.want {
 				t.Errorf("%s: CodeOf(%v), want %s", name, err, c.want)
 			}
@@ -285,8 +285,8 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// TestNotesEnd holds that a conversation does not grow without end by what is no question.
-func TestNotesEnd(t *testing.T) {
+// TestNumberOfNotesIsLimited checks that notes cannot make a conversation grow without limit.
+func TestNumberOfNotesIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Say("42")), nil, func(a *agent.Assistant, _ *agent.Options) {
 			a.Limits.Events = 10
@@ -309,7 +309,7 @@ func TestNotesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []footnote.Code{"", footnote.TooLarge} {
-			if _, _, err := r.engine.Note(t.Context(), alice, head.ID, footnote.Titled{
+			if _, _, err := r.engine.Append(t.Context(), alice, head.ID, footnote.Titled{
 				Title: "Mine",
 			}, nil); footnote.CodeOf(err) != want {
 				t.Errorf("CodeOf(%v), want %q", err, want)
@@ -318,7 +318,7 @@ func TestNotesEnd(t *testing.T) {
 	})
 }
 
-func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
+func TestModelTitleAfterFirstAnswer(t *testing.T) {
 	titles := func(a *agent.Assistant, _ *agent.Options) { a.Titles = true }
 	for name, c := range map[string]struct {
 		turn  agent.Turn
@@ -354,7 +354,7 @@ func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
 				r.read(ticket)
 				synctest.Wait()
 				if c.mine != "" {
-					if _, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{
+					if _, _, err := r.engine.Append(t.Context(), alice, ticket.Conversation, footnote.Titled{
 						Title: c.mine,
 					}, nil); err != nil {
 						t.Fatal(err)

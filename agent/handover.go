@@ -10,10 +10,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Shared is what a log can do beyond Log when several engines use it. The engine that drives a run has its
+// Shared extends Log for several engines on one log. The engine that drives a run has its
 // lease; when it dies, another one takes the run over.
 type Shared interface {
-	// AskStop asks whoever drives a run to stop it.
+	// AskStop asks the engine that drives a run to stop it.
 	AskStop(ctx context.Context, stream, run, by string) error
 	// StopsAsked returns the runs under leases of owner that were asked to stop; with
 	// an empty owner, those without a lease.
@@ -22,8 +22,7 @@ type Shared interface {
 	Ping(ctx context.Context) error
 }
 
-// How an engine that shares its log keeps in touch with the others. A run whose
-// owner died goes on after sharedTTL and one look at the log, at most.
+// Intervals of engines that share a log. A run whose engine died resumes within sharedTTL plus one recovery pause.
 const (
 	sharedTTL        = 6 * time.Second
 	soleTTL          = 30 * time.Second
@@ -31,13 +30,13 @@ const (
 	minRecoverPause  = time.Second
 	maxRecoverPause  = 2 * time.Second
 	stopsEvery       = 500 * time.Millisecond
-	pollElsewhere    = 200 * time.Millisecond // between looks at a run that another engine drives
-	// how long a note waits for such a run to park or to end; an answer, also for a tool
+	pollElsewhere    = 200 * time.Millisecond // between checks of a run that another engine drives
+	// how long Append waits for such a run to park or end; a result also waits for the time limit of a tool
 	elsewhereIn = 10 * time.Second
 )
 
 // msgTakenOver is shown to readers of a run that another engine has taken over.
-const msgTakenOver = "Another server goes on with this answer. Load the conversation again to follow it."
+const msgTakenOver = "Another server continues this answer. Reload the conversation to follow it."
 
 // isHandedOver reports whether another engine will continue a run that a shutdown ended, because it still has
 // readers.
@@ -53,21 +52,21 @@ func (r *run) handOver() {
 	r.closed = true
 	r.mu.Unlock()
 	if r.w.flush() != nil {
-		return // nothing is ours any more, or the store is away
+		return // the lease is lost, or the store is away
 	}
 	if r.budget.calling {
-		r.budget.reservation.Drop() // otherwise the next engine of the run needs it
+		r.budget.reservation.Drop() // keep it otherwise, for the next engine of the run
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.e.opts.Log.Release(ctx, r.stream, r.w.token()); err != nil {
-		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id,
+		r.e.opts.Logger.Warn("cannot release the lease of a run; it will expire", "conversation", r.stream, "run", r.id,
 			"err", err)
 	}
 }
 
-// keepLeases renews leases until the engine stops. Nothing that may take long is
-// done beside it: a lease that is renewed too late ends its run.
+// keepLeases renews leases until the engine stops. Its goroutine does nothing else, because a lease that is renewed too
+// late ends its run.
 func (e *Engine) keepLeases() {
 	tick := time.NewTicker(e.opts.LeaseTTL / 3)
 	defer tick.Stop()
@@ -104,8 +103,8 @@ func (e *Engine) renew() {
 	renewals.Wait()
 }
 
-// renewAtOnce is how many leases are renewed side by side: a slow store must not make the
-// renewals of many runs take longer than a lease lasts.
+// renewAtOnce is the number of leases renewed concurrently, so that renewing many leases in a slow store does not take
+// longer than a lease lasts.
 const renewAtOnce = 8
 
 // watchStops stops the runs that another engine was asked to stop, until the engine stops.
@@ -168,8 +167,8 @@ func (e *Engine) stopElsewhere(ctx context.Context, stream, by string) (done boo
 	return true, e.opts.Shared.AskStop(ctx, stream, head.Run, by)
 }
 
-// awaitElsewhere waits until no other engine drives a run of the stream, but not
-// longer than patience: it is about to park, or to end. The stream must not be locked.
+// awaitElsewhere waits up to patience until no other engine drives a run of the stream, because the run has parked or
+// ended. The stream must not be locked.
 func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; {
 		_, yes, err := e.elsewhere(ctx, stream)

@@ -24,7 +24,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// modelFunc is a model made of a function.
+// modelFunc is a function as a model.
 type modelFunc func(ctx context.Context, req model.Request, live model.Live) (model.Reply, error)
 
 func (f modelFunc) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
@@ -41,7 +41,7 @@ func say(text string) model.Reply {
 	}
 }
 
-// bodies are the events of a conversation, by kind.
+// bodies returns the events of one kind in a conversation.
 func bodies[B footnote.Body](r *rig, conversation string) (found []B) {
 	for ev := range r.log.Events(context.Background(), conversation, 0) {
 		if b, ok := ev.Body.(B); ok {
@@ -78,7 +78,7 @@ func shown(t *testing.T, r *rig, ticket agent.Ticket) (text string, ops []footno
 	}
 }
 
-func TestModelsThatReportWrongly(t *testing.T) {
+func TestInvalidModelReports(t *testing.T) {
 	for name, report := range map[string]func(model.Live){
 		"delta without start": func(l model.Live) { l.Delta(3, []byte("x")); l.Stop(3); l.Stop(-1) },
 		"never stopped":       func(l model.Live) { l.Start(0, model.ThinkingBlock, "", ""); l.Delta(0, []byte("x")) },
@@ -114,14 +114,15 @@ func TestModelsThatReportWrongly(t *testing.T) {
 					t.Errorf("last = %+v", last)
 				}
 				synctest.Wait()
-				kept.Start(0, model.TextBlock, "", "") // after its call: nobody is held up
+				kept.Start(0, model.TextBlock, "", "") // after its call, which must not block anybody
 			})
 		})
 	}
 }
 
-// TestACallThatBreaksBeforeItsFirstWord counts what the model's server has reported of it, also if it costs nothing.
-func TestACallThatBreaksBeforeItsFirstWord(t *testing.T) {
+// TestUsageOfCallThatFailsEarly checks that the usage of a call that fails before its first text is counted, even if it
+// costs nothing.
+func TestUsageOfCallThatFailsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := footnote.Usage{Input: 900}
 		r := newRig(t, nil, nil, use(modelFunc(func(context.Context, model.Request, model.Live) (model.Reply, error) {
@@ -137,7 +138,7 @@ func TestACallThatBreaksBeforeItsFirstWord(t *testing.T) {
 	})
 }
 
-func TestAModelThatPanicsFailsItsRunOnly(t *testing.T) {
+func TestModelPanicFailsOnlyItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		r := newRig(t, nil, nil,
@@ -165,7 +166,7 @@ func TestAModelThatPanicsFailsItsRunOnly(t *testing.T) {
 	})
 }
 
-func TestAStepThatBreaksOffIsMadeAgainAndNoTextIsShownTwice(t *testing.T) {
+func TestStepRetryShowsNoTextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		begun := time.Now()
@@ -207,7 +208,7 @@ func TestAStepThatBreaksOffIsMadeAgainAndNoTextIsShownTwice(t *testing.T) {
 	})
 }
 
-func TestHooksThatPanicFailTheirRunOnly(t *testing.T) {
+func TestHookPanicFailsOnlyItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("a", "run_query", `{}`),
 			agenttest.CallBlock("b", "run_query", `{}`)))
@@ -226,7 +227,7 @@ func TestHooksThatPanicFailTheirRunOnly(t *testing.T) {
 		}
 		results := bodies[footnote.ToolResult](r, ticket.Conversation)
 		if len(results) != 2 || results[0].CallID != "b" || results[0].IsError {
-			t.Errorf("what happened beside it was not kept: %+v", results)
+			t.Errorf("the result of the other call was not kept: %+v", results)
 		}
 	})
 }
@@ -269,7 +270,7 @@ func TestHooksChangeAndRefuse(t *testing.T) {
 	})
 }
 
-func TestAClientCannotAnswerForTheServer(t *testing.T) {
+func TestClientCannotAnswerServerCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		write := agenttest.NewTool(tool.Spec{Name: "write"}, func(context.Context, tool.Call) (tool.Output, error) {
@@ -327,12 +328,12 @@ func TestAClientCannotAnswerForTheServer(t *testing.T) {
 	})
 }
 
-// parks is a model that calls a client tool once and then answers.
+// parks returns a model that calls a client tool once and then answers.
 func parks() *agenttest.Model {
 	return agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
 }
 
-func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
+func TestConcurrentAnswersCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []json.RawMessage
 		for i := range 8 {
@@ -368,8 +369,8 @@ func TestAnswersFromManyAtOnceCountOnce(t *testing.T) {
 	})
 }
 
-// A stop that comes while the run is parking must not be lost.
-func TestStopEndsAParkedRun(t *testing.T) {
+// TestStopEndsParkingRun stops a run while it is parking. The stop must not be lost.
+func TestStopEndsParkingRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, parks(), []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
@@ -391,7 +392,7 @@ func TestStopEndsAParkedRun(t *testing.T) {
 	})
 }
 
-func TestNothingIsBegunAfterAStop(t *testing.T) {
+func TestNothingStartsAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := false
 		write := agenttest.NewTool(tool.Spec{Name: "write"}, func(context.Context, tool.Call) (tool.Output, error) {
@@ -415,7 +416,7 @@ func TestNothingIsBegunAfterAStop(t *testing.T) {
 	})
 }
 
-func TestStopIsQuickEvenWithADeafTool(t *testing.T) {
+func TestStopDoesNotWaitForDeafTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := agenttest.NewTool(tool.Spec{
 			Name:     "deaf",
@@ -437,7 +438,7 @@ func TestStopIsQuickEvenWithADeafTool(t *testing.T) {
 	})
 }
 
-func TestAMessageSentTwiceOpensOneConversation(t *testing.T) {
+func TestRepeatedFirstMessageOpensOneConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)
 		var conflicts atomic.Int32
@@ -468,7 +469,7 @@ func TestAMessageSentTwiceOpensOneConversation(t *testing.T) {
 	})
 }
 
-func TestTurnsThatAreRefused(t *testing.T) {
+func TestInvalidTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(), nil)
 		for name, c := range map[string]struct {
@@ -493,7 +494,7 @@ func TestTurnsThatAreRefused(t *testing.T) {
 	})
 }
 
-// failing is a log that lets so many appends through and refuses the next.
+// failing is a log that accepts a number of appends and rejects the next.
 type failing struct {
 	store.Store
 	left atomic.Int32
@@ -527,9 +528,9 @@ func (f *failing) Events(ctx context.Context, stream string, after int64) iter.S
 	return f.Store.Events(ctx, stream, after)
 }
 
-// Wherever the store fails, the reader gets the error, nothing that was not stored
-// has been shown, and the conversation can go on.
-func TestAStoreThatFailsAnywhere(t *testing.T) {
+// TestStoreFailureAtAnyAppend lets the store fail at each append of a run. The reader must get the error, must not have
+// seen events that were not stored, and the conversation must remain usable.
+func TestStoreFailureAtAnyAppend(t *testing.T) {
 	for appends := range 5 {
 		t.Run(fmt.Sprintf("after %d", appends), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -606,7 +607,7 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCouldNotBeStoredCanBeGivenAgain(t *testing.T) {
+func TestUnstoredAnswerCanBeSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, parks(), []tool.Tool{client("draw")})
 		ticket := r.submit(agent.Turn{Text: "draw"})
@@ -629,7 +630,7 @@ func TestAnAnswerThatCouldNotBeStoredCanBeGivenAgain(t *testing.T) {
 	})
 }
 
-func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
+func TestLostLeaseEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)
 		ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
@@ -638,7 +639,7 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Another replica takes over, as after a long pause of this one.
+		// Another engine takes over, as after a long pause of this one.
 		if err := r.log.Release(t.Context(), head.ID, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -657,7 +658,7 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 		if footnote.CodeOf(err) != footnote.Conflict {
 			t.Errorf("CodeOf(%v), want conflict", err)
 		}
-		time.Sleep(time.Minute) // nothing here closes the other one's run
+		time.Sleep(time.Minute) // this engine must not close the run of the other
 		now, err := r.log.Get(t.Context(), ticket.Conversation)
 		if err != nil || now.Last != head.Last+1 || now.RunState != "running" {
 			t.Errorf("head = %+v, %v", now, err)
@@ -665,7 +666,7 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 	})
 }
 
-func TestARunEndsWithItsKey(t *testing.T) {
+func TestRevokedKeyEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone, away atomic.Bool
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}, agenttest.Reply{Hang: true}), nil,
@@ -697,9 +698,9 @@ func TestARunEndsWithItsKey(t *testing.T) {
 	})
 }
 
-// TestARunThatWaitsEndsWithItsKey holds that a run which waited while its key was revoked
-// does not go on when its deadline has passed: no model is asked for it.
-func TestARunThatWaitsEndsWithItsKey(t *testing.T) {
+// TestRevokedKeyPreventsResume checks that a parked run whose key was revoked does not resume at its deadline: the
+// model is not called for it.
+func TestRevokedKeyPreventsResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone atomic.Bool
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
@@ -728,12 +729,12 @@ func TestARunThatWaitsEndsWithItsKey(t *testing.T) {
 			t.Errorf("the run ended with %+v", last)
 		}
 		if n := len(model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was called %d times", n)
 		}
 	})
 }
 
-// reads is a log that counts how often events of it are read.
+// reads is a log that counts calls of Events.
 type reads struct {
 	agent.Log
 	n atomic.Int64
@@ -744,11 +745,9 @@ func (r *reads) Events(ctx context.Context, stream string, after int64) iter.Seq
 	return r.Log.Events(ctx, stream, after)
 }
 
-// TestARunThatWaitsEndsWithItsRevokedKey holds that nobody needs to bring an answer, nor
-// its time to be over: a run which waits ends within seconds of its key, whatever engine
-// it was begun at, and that of another key goes on waiting, without being read again and
-// again.
-func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
+// TestRevokedKeyEndsParkedRun checks that a parked run ends within seconds after its key was revoked, whichever engine
+// began it. A parked run of another key keeps waiting, and its log is not read repeatedly.
+func TestRevokedKeyEndsParkedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Call("a", "draw", `{}`),
 			agenttest.Say("Drawn."))
@@ -811,8 +810,7 @@ func stoppedBy(b footnote.Body, by string) bool {
 	return ok && s.By == by
 }
 
-// crashed leaves a log as a killed process does: a run whose calls were made and
-// not answered, and no lease.
+// crashed creates the log of a killed process: a run with calls that have no result, and no lease.
 func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.RawMessage) string {
 	t.Helper()
 	bodies := []footnote.Body{
@@ -850,9 +848,9 @@ func TestRecovery(t *testing.T) {
 		recoveries int
 		want       string
 	}{
-		"cancel":                 {agent.Cancel, 0, "run_stopped"},
-		"continue":               {agent.Continue, 0, "run_finished"},
-		"it kills every process": {agent.Continue, 3, "run_stopped"},
+		"cancel":                   {agent.Cancel, 0, "run_stopped"},
+		"continue":                 {agent.Continue, 0, "run_finished"},
+		"it crashes every process": {agent.Continue, 3, "run_stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -906,8 +904,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// What recovery needs is written when a run starts, and holds over a park.
-func TestARunRemembersWhoAskedAndHow(t *testing.T) {
+// TestRecoveredRunKeepsItsTurn checks that the properties of a turn are stored when a run starts and survive a park.
+func TestRecoveredRunKeepsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
 		r := newRig(t, model, []tool.Tool{client("draw")})
@@ -933,7 +931,7 @@ func TestARunRemembersWhoAskedAndHow(t *testing.T) {
 	})
 }
 
-func TestActiveTimeIsCountedAcrossParks(t *testing.T) {
+func TestActiveTimeExcludesParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
 		model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
@@ -968,7 +966,7 @@ func TestActiveTimeIsCountedAcrossParks(t *testing.T) {
 	})
 }
 
-func TestSloppyServers(t *testing.T) {
+func TestNonconformingModelServers(t *testing.T) {
 	dup := agenttest.CallBlock("call_0", "run_query", `{}`)
 	for name, c := range map[string]struct {
 		script []agenttest.Reply
@@ -1040,8 +1038,8 @@ func TestSloppyServers(t *testing.T) {
 	}
 }
 
-// What follows a paused turn is shown while it grows.
-func TestAPausedTurnHidesNothing(t *testing.T) {
+// TestTextAfterPausedTurnIsStreamed checks that the text after a paused turn is streamed.
+func TestTextAfterPausedTurnIsStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		calls := 0
@@ -1099,17 +1097,17 @@ func TestDrain(t *testing.T) {
 		close(gate)
 		wg.Wait()
 		if _, last := r.read(one); footnote.KindOf(last) != "run_finished" {
-			t.Errorf("a run that had time to end: %+v", last)
+			t.Errorf("the run that could finish: %+v", last)
 		}
 		if _, last := r.read(two); last != (footnote.RunStopped{By: "shutdown", Millis: 10_000}) {
-			t.Errorf("a run that had not: %+v", last)
+			t.Errorf("the run that could not finish: %+v", last)
 		}
 		r.engine.Drain(ctx)
 	})
 }
 
-// Engines start and stop while turns come in; every run that was begun has ended.
-func TestStartAndStopInALoop(t *testing.T) {
+// TestRepeatedStartAndStop starts and stops engines while turns arrive. Every run that began must end.
+func TestRepeatedStartAndStop(t *testing.T) {
 	log := sqlitetest.New(t)
 	for range 30 {
 		h := hub.New()
@@ -1211,7 +1209,7 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-func TestAssistantsThatCannotWork(t *testing.T) {
+func TestInvalidAssistants(t *testing.T) {
 	opening := func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 		return nil, nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// tailless is a store that has lost an event, and shows a stand-in or nothing in its place.
+// tailless is a store that has lost an event, and yields a placeholder or nothing in its place.
 type tailless struct {
 	store.Store
 	lost   atomic.Int64
@@ -53,7 +53,7 @@ func TestLastEventMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			log.lost.Store(head.Last)
-			r.restart(nil, func(_ *agent.Assistant, o *agent.Options) { o.Log = log }) // nothing is remembered
+			r.restart(nil, func(_ *agent.Assistant, o *agent.Options) { o.Log = log }) // nothing is cached
 			second, err := r.engine.Submit(t.Context(), agent.Turn{
 				Text: "again", Conversation: first.Conversation, Principal: alice, OnDisconnect: agent.Continue,
 			})
@@ -78,13 +78,13 @@ func TestLastEventMissing(t *testing.T) {
 	}
 }
 
-// restricted may not use every source.
+// restricted is an Access that does not allow every source.
 type restricted struct{ without }
 
 func (restricted) EverySource(footnote.Principal) bool { return false }
 
-// TestFirstEventMissing loses the event that names the sources of a conversation. Only those who may use every source
-// go on with it.
+// TestFirstEventMissing loses the event that names the sources of a conversation. Only principals who may use every
+// source can continue it.
 func TestFirstEventMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		access agent.Access
@@ -99,7 +99,7 @@ func TestFirstEventMissing(t *testing.T) {
 				r.read(first)
 				synctest.Wait()
 				log.lost.Store(1)
-				r.restart(nil, set) // nothing is remembered
+				r.restart(nil, set) // nothing is cached
 				second, err := r.engine.Submit(t.Context(), agent.Turn{
 					Text: "again", Conversation: first.Conversation, Principal: alice, OnDisconnect: agent.Continue,
 				})

@@ -10,9 +10,8 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// live shows a growing message to readers. A model that reports wrongly loses what
-// it reports, and nothing else: each block that was started is ended, because no
-// reader gets past one that is not.
+// live shows a growing message to readers. If a model reports blocks in a wrong order, only those deltas are lost: each
+// block that was started is also ended, because readers wait for the end of a block.
 type live struct {
 	r         *run
 	step      int
@@ -22,9 +21,9 @@ type live struct {
 	begun     bool // anything was shown
 	blocks    map[int]hub.Block
 	isText    map[int]bool
-	finals    map[int]*final  // calls that give the final answer: shown as its text
-	ids       map[int]string  // call ids that were given out, by block
-	shown     map[string]bool // call ids that were given out in this step
+	finals    map[int]*final  // calls of FinalAnswer by block: shown as the text of the answer
+	ids       map[int]string  // call ids given out, by block
+	shown     map[string]bool // call ids given out in this step
 }
 
 func (l *live) Start(index int, kind, id, name string) {
@@ -42,16 +41,16 @@ func (l *live) Start(index int, kind, id, name string) {
 				l.finals = map[int]*final{}
 			}
 			l.finals[index] = &final{}
-			return // what there is to show of it is its text
+			return // Delta starts a text block when the answer begins
 		}
 	}
 	l.start(index, kind, id, name)
 }
 
-// final is a final call while it grows.
+// final reads the answer from a call of FinalAnswer while its input grows.
 type final struct {
 	answerReader
-	text []byte // for the next piece
+	text []byte // buffer for the next piece
 }
 
 func (l *live) start(index int, kind, id, name string) {
@@ -62,7 +61,7 @@ func (l *live) start(index int, kind, id, name string) {
 	})
 }
 
-// callID gives a call an id that neither the conversation nor this step has seen.
+// callID returns an id for a call that is new in the conversation and in this step.
 func (l *live) callID(index int, id string) string {
 	l.r.mu.Lock()
 	defer l.r.mu.Unlock()

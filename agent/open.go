@@ -33,8 +33,8 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		ClientID: t.ClientID, Assistant: a.Name,
 	}
 	if t.ClientID != "" {
-		// Of two messages that open a conversation under one name at once, the second goes on with what the first
-		// opened.
+		// If two messages open a conversation with one name at the same time, the second one continues the conversation
+		// of the first.
 		unlock, err := e.lock(ctx, t.name())
 		if err != nil {
 			return Ticket{}, err
@@ -47,7 +47,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 			if footnote.CodeOf(err) != footnote.NotFound {
 				return ticket, err
 			}
-			// If the first message could not be stored, there is nothing to go on with.
+			// If the first message could not be stored, there is no conversation to continue.
 			if _, found, again := e.opened(ctx, t); found || again != nil {
 				return ticket, err
 			}
@@ -57,12 +57,12 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	r.system, r.tools = system, tools
 	r.w.fresh = true
 	if t.ClientID != "" {
-		e.drive(t.name(), r)
+		e.setRun(t.name(), r)
 	}
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
 	if e.raced(err) && t.ClientID != "" {
-		// Another engine has given the name away meanwhile.
+		// Meanwhile another engine has opened a conversation with this name.
 		if now, found, err := e.find(ctx, t); err == nil && found {
 			return e.goOn(ctx, a, now, t)
 		}
@@ -70,7 +70,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	return ticket, err
 }
 
-// openingBodies are the events that a new conversation begins with.
+// openingBodies returns the first events of a new conversation.
 func openingBodies(opened footnote.Opened, t *Turn) []footnote.Body {
 	bodies := []footnote.Body{opened}
 	if title := title(t.Text); title != "" {
@@ -82,7 +82,7 @@ func openingBodies(opened footnote.Opened, t *Turn) []footnote.Body {
 	return bodies
 }
 
-// title is a first name for a conversation: the beginning of its first message.
+// title returns a provisional title for a conversation: the beginning of its first message.
 func title(text string) string {
 	words := strings.Fields(text)
 	out := ""
@@ -98,8 +98,8 @@ func title(text string) string {
 	return out
 }
 
-// Freeze gives the definitions of the tools a policy offers, as the model is sent
-// them for the whole life of a conversation.
+// Freeze returns the definitions of the tools that a policy offers. The model gets the same definitions for the whole
+// life of a conversation.
 func Freeze(tools []tool.Tool, p Policy) json.RawMessage {
 	type definition struct {
 		Name        string          `json:"name"`
@@ -116,8 +116,7 @@ func Freeze(tools []tool.Tool, p Policy) json.RawMessage {
 	return marshal(defs)
 }
 
-// begin puts the first events of a run and lets it go. In a conversation that
-// exists the stream must be locked.
+// begin puts the first events of a run and launches it. If the conversation exists already, its stream must be locked.
 func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte,
 	bodies []footnote.Body) (Ticket, error) {
 	t := &r.turn
@@ -139,14 +138,14 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 		e.launch(r)
 		return ticket, nil
 	}
-	// Another engine may be quicker, if only with a title, or give a client's name to a
-	// conversation of its own: nothing is asked before that is known.
+	// Another engine may be quicker: it may append an event such as a title, or open a conversation with the same
+	// client's name. Store the first events before the model is called.
 	r.mu.Lock()
 	r.apply(r.w.next, bodies)
 	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
 	r.mu.Unlock()
 	if err != nil {
-		e.left(t.name(), r, nil)
+		e.clearRun(t.name(), r, nil)
 		r.drop()
 		ticket.reader.Close()
 		return Ticket{}, err
@@ -155,15 +154,15 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	return ticket, nil
 }
 
-// The date, as the model reads it on a line of its own.
+// The model reads the date on a line of its own, between these strings.
 const (
 	dateBegins = "Today is "
 	dateEnds   = " (UTC)."
 )
 
-// context is what the model reads after a message: the date, when it has not read
-// it in this conversation yet, what the user ran meanwhile, and what the protocol
-// added.
+// context returns the text that the model reads after a message: the date, unless this
+// conversation has it already, the queries that the user ran meanwhile, and the text
+// that the protocol added.
 func (r *run) context(more string) string {
 	var lines []string
 	today := dateBegins + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + dateEnds
@@ -176,7 +175,7 @@ func (r *run) context(more string) string {
 	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))
 }
 
-// withoutDate is a context without the date it begins with.
+// withoutDate removes the date from the beginning of a context.
 func withoutDate(context string) string {
 	line, rest, _ := strings.Cut(context, "\n")
 	if strings.HasPrefix(line, dateBegins) && strings.HasSuffix(line, dateEnds) {
@@ -185,13 +184,14 @@ func withoutDate(context string) string {
 	return context
 }
 
-// maxUserQueries is how many of the user's own queries the model reads, and userQuerySQL how many bytes of each.
+// maxUserQueries is the number of the user's own queries that the model reads, and userQuerySQL the number of bytes of
+// each.
 const (
 	maxUserQueries = 5
 	userQuerySQL   = 2_000
 )
 
-// describe returns what the model reads of a query that the user ran.
+// describe returns what the model reads about a query that the user ran.
 func (a userQuery) describe() string {
 	sql := a.Result.SQL
 	if len(sql) > userQuerySQL {
@@ -205,7 +205,7 @@ func (a userQuery) describe() string {
 		strings.Join(strings.Fields(sql), " "))
 }
 
-// relay lets other engines know what happens in a run that is about to be launched.
+// relay starts to send what happens in a run to other engines. Call it before the run is launched.
 func (e *Engine) relay(r *run) {
 	if r.stopRelay = func() {}; e.opts.Relay == nil {
 		return
@@ -220,8 +220,8 @@ func (e *Engine) relay(r *run) {
 	})
 }
 
-// thaw reads the frozen prompt and tools of a conversation that was not just opened. When they
-// are unknown or cannot be read any more, it freezes today's.
+// thaw reads the frozen prompt and tools of an existing conversation. If they are unknown or unreadable, it freezes the
+// current ones.
 func (r *run) thaw() error {
 	if r.system != nil {
 		return nil
@@ -241,7 +241,7 @@ func (r *run) thaw() error {
 	return nil
 }
 
-// reopen replaces the opening of a conversation when it cannot be read.
+// reopen replaces an unreadable opening of a conversation.
 func (r *run) reopen() error {
 	old := r.s.opened
 	tier, err := r.e.tier(r.turn.Principal, r.a, old.Tier)

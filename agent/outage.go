@@ -9,11 +9,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// A store can be away for a moment: its database restarts, or its disk is full. That does not
-// end a run. Its writer keeps the events and retries, while the model goes on; readers see
-// only what is stored. Reservations and reads of the run retry, too. After Options.Outage the
-// readers get an error, and the run continues from the log once the store is back: see
-// settle.
+// A store can be away for a moment: its database restarts, or its disk is full. That does not end a run. The writer of
+// the run keeps the events and retries, while the model continues; readers see only stored events. Reservations and
+// reads also retry. After Options.Outage the readers get an error, and the run continues from the log once the store is
+// back: see settle.
 
 const (
 	outageTime    = 2 * time.Minute
@@ -22,7 +21,7 @@ const (
 	shutdownTries = 5 * time.Second // how long a writer still retries when the engine shuts down
 )
 
-// msgNoAnswer is the message for a store that did not answer in time.
+// msgNoAnswer is the message of the error after a timeout of the store.
 const msgNoAnswer = "The store does not answer."
 
 // away reports whether an error says that the store is away and may soon be back.
@@ -31,7 +30,7 @@ func away(err error) bool {
 	return ok && e.Code == footnote.StorageUnavailable && e.RetryAfter > 0
 }
 
-// timeoutAsAway returns err, or after a timeout an error that says that the store is away.
+// timeoutAsAway returns err, or an error for which away is true if ctx has ended.
 func timeoutAsAway(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &footnote.Error{
@@ -41,9 +40,8 @@ func timeoutAsAway(ctx context.Context, err error) error {
 	return err
 }
 
-// outage is the time for which the store has been away from a run. Everything that the run does
-// with the store shares it, so that the run gives up after limit, and not after limit for its
-// reservation and then once more for its events.
+// outage measures how long the store has been away. All operations of a run share one outage, so that the run gives up
+// after limit in total, and not after limit for each operation.
 type outage struct {
 	limit  time.Duration
 	ending <-chan struct{} // closed when the engine shuts down
@@ -52,7 +50,7 @@ type outage struct {
 	since time.Time  // zero: the store is available
 }
 
-// start returns when the store went away. noticed is a time at which it was away.
+// start returns the time since which the store has been away. noticed is a time at which it was away.
 func (o *outage) start(noticed time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,16 +70,16 @@ func (o *outage) over() {
 // attempts paces the retries of one operation while the store is away.
 type attempts struct {
 	outage *outage
-	end    time.Time // of the last attempt; zero: the store has not been away
+	end    time.Time // time of the last attempt; zero: the store has not been away
 	pause  time.Duration
-	short  bool // the end was moved forward, because the engine shuts down
+	short  bool // end was brought forward, because the engine shuts down
 }
 
 func (o *outage) attempts() *attempts {
 	return &attempts{outage: o, pause: firstPause}
 }
 
-// wait waits for the next attempt, and reports whether there is one. noticed is a time at which the store was away.
+// wait waits until the next attempt, and reports whether to make it. noticed is a time at which the store was away.
 func (a *attempts) wait(ctx context.Context, noticed time.Time) bool {
 	if a.end.IsZero() {
 		a.end = a.outage.start(noticed).Add(a.outage.limit)
@@ -110,8 +108,8 @@ func (a *attempts) wait(ctx context.Context, noticed time.Time) bool {
 	}
 }
 
-// retryWhileAway calls do, and again as long as its error says that the store is away. do may have worked or waited for
-// long before it asked the store: that time is not part of the outage.
+// retryWhileAway calls do until its error no longer says that the store is away, or the outage has lasted too long. An
+// outage begins when do returns, because do may work or wait for long before it uses the store.
 func (r *run) retryWhileAway(ctx context.Context, do func() error) error {
 	tries := r.outage.attempts()
 	for {
@@ -126,7 +124,7 @@ func (r *run) retryWhileAway(ctx context.Context, do func() error) error {
 	}
 }
 
-// reserve reserves for the run. All attempts are for one reservation: they have its id.
+// reserve calls Budget.Reserve and retries while the store is away. All attempts use the same reservation id.
 func (r *run) reserve(c Spending) (h Reservation, err error) {
 	err = r.retryWhileAway(r.ctx, func() (err error) {
 		h, err = r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
@@ -135,8 +133,8 @@ func (r *run) reserve(c Spending) (h Reservation, err error) {
 	return h, err
 }
 
-// waitUntilOver waits for a run that takes no more answers. While the store is away that may
-// take long: then it returns the store's error at once.
+// waitUntilOver waits until a closed run is over. If the store is away, which may last long, it returns the store's
+// error at once.
 func (r *run) waitUntilOver(ctx context.Context) error {
 	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()

@@ -22,33 +22,33 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// errAway is what a store says that may soon be back.
+// errAway is the error of a store that is temporarily unavailable.
 var errAway = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store is away.", RetryAfter: time.Second}
 
-// leaving is a log that takes no writes from one append on, and is back after a while. The
-// append may have been done, with its answer lost.
-type leaving struct {
+// failingLog is a log with one outage, which begins at a given append. That append may be stored although its response
+// is lost.
+type failingLog struct {
 	store.Store
-	at     int64 // the append it leaves with, from 1
-	done   bool  // that one was done
+	at     int64 // the number of the append at which the outage begins, from 1
+	done   bool  // that append is stored
 	lasts  time.Duration
 	n      atomic.Int64
-	back   atomic.Pointer[time.Time]
+	back   atomic.Pointer[time.Time] // end of the outage
 	lostID int64
 	lost   []footnote.Event
 }
 
-func (l *leaving) away() error {
+func (l *failingLog) away() error {
 	if back := l.back.Load(); back != nil && time.Now().Before(*back) {
 		return errAway
 	}
 	return nil
 }
 
-// leave makes the log go away now.
-func (l *leaving) leave() { l.back.Store(new(time.Now().Add(l.lasts))) }
+// startOutage makes the log unavailable for l.lasts.
+func (l *failingLog) startOutage() { l.back.Store(new(time.Now().Add(l.lasts))) }
 
-func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footnote.Event, err error) {
+func (l *failingLog) Append(ctx context.Context, a footnote.Append) (events []footnote.Event, err error) {
 	if err := l.away(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footn
 		return l.lost, nil
 	}
 	if l.n.Add(1) == l.at {
-		l.leave()
+		l.startOutage()
 		if l.done {
 			l.lostID = a.ID
 			if l.lost, err = l.Store.Append(ctx, a); err != nil {
@@ -68,23 +68,22 @@ func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footn
 	return l.Store.Append(ctx, a)
 }
 
-func (l *leaving) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+func (l *failingLog) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
 	if err := l.away(); err != nil {
 		return err
 	}
 	return l.Store.Renew(ctx, stream, token, ttl)
 }
 
-func (l *leaving) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+func (l *failingLog) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
 	if err := l.away(); err != nil {
 		return nil, err
 	}
 	return l.Store.Unfinished(ctx, now, limit)
 }
 
-// TestOutage: whichever write of a run the store goes away with, and whether or not that
-// was done, the run is completed when the store is back, each event is shown once, and no
-// call of a model or a tool is made twice.
+// TestOutage starts an outage at each write of a run, which may be stored or not. The run must complete after the
+// outage, each event must be shown once, and no call of the model or a tool may be repeated.
 func TestOutage(t *testing.T) {
 	for _, policy := range []string{agent.Continue, agent.Cancel} {
 		for at := range int64(5) {
@@ -92,7 +91,8 @@ func TestOutage(t *testing.T) {
 				for _, lasts := range []time.Duration{time.Second, 45 * time.Second} {
 					t.Run(fmt.Sprintf("%s/append %d, done %t, %s", policy, at+1, done, lasts), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							outage(t, &leaving{Store: sqlitetest.New(t), at: at + 1, done: done, lasts: lasts}, policy)
+							log := &failingLog{Store: sqlitetest.New(t), at: at + 1, done: done, lasts: lasts}
+							outage(t, log, policy)
 						})
 					})
 				}
@@ -101,9 +101,9 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// changing is a rig with a model that takes two steps and a tool that changes something. It
-// counts how often they are called.
-func changing(t *testing.T, log store.Store) (r *rig, asked, called *int) {
+// newCountingRig returns a rig whose model makes two steps and calls a tool that changes something. It counts the calls
+// of both.
+func newCountingRig(t *testing.T, log store.Store) (r *rig, asked, called *int) {
 	asked, called = new(int), new(int)
 	model := modelFunc(func(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 		*asked++
@@ -127,9 +127,9 @@ func changing(t *testing.T, log store.Store) (r *rig, asked, called *int) {
 	return r, asked, called
 }
 
-// outage runs a question while the store goes away.
-func outage(t *testing.T, log *leaving, policy string) {
-	r, asked, called := changing(t, log)
+// outage runs a question during an outage.
+func outage(t *testing.T, log *failingLog, policy string) {
+	r, asked, called := newCountingRig(t, log)
 	ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: policy})
 	kinds, _ := r.read(ticket)
 	const want = "[opened titled user_message run_started assistant_message tool_result assistant_message " +
@@ -146,19 +146,18 @@ func outage(t *testing.T, log *leaving, policy string) {
 		t.Errorf("stored are %v", stored)
 	}
 	if *asked != 2 || *called != 1 {
-		t.Errorf("the model was asked %d times, the tool called %d times", *asked, *called)
+		t.Errorf("the model was called %d times, the tool called %d times", *asked, *called)
 	}
 }
 
-// TestLongOutage: a store that is away for longer than a run waits ends the streams of its
-// readers. The run goes on from the log once it is back, and what may have changed
-// something is not done again.
+// TestLongOutage checks an outage that is longer than a run waits. It ends the streams of the readers. Afterwards the
+// run continues from the log, and does not repeat calls that may have changed something.
 func TestLongOutage(t *testing.T) {
 	for at, calls := range map[int64]int{1: 0, 2: 1, 3: 1} {
 		t.Run(fmt.Sprint("append ", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				log := &leaving{Store: sqlitetest.New(t), at: at, lasts: 10 * time.Minute}
-				r, _, called := changing(t, log)
+				log := &failingLog{Store: sqlitetest.New(t), at: at, lasts: 10 * time.Minute}
+				r, _, called := newCountingRig(t, log)
 				ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 				reader := r.engine.Subscribe(ticket)
 				var err error
@@ -169,7 +168,7 @@ func TestLongOutage(t *testing.T) {
 				reader.Close()
 				took := time.Since(begun)
 				if footnote.CodeOf(err) != footnote.StorageUnavailable || took < time.Minute || took > 3*time.Minute {
-					t.Errorf("the reader was told %v after %v", err, took)
+					t.Errorf("the reader got %v after %v", err, took)
 				}
 				time.Sleep(15 * time.Minute)
 				ended, results := 0, 0
@@ -191,16 +190,16 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// refusing is a log that refuses what a model has said with an error that does not pass, and
-// everything for some time after that.
-type refusing struct {
+// rejectingLog is a log that permanently rejects the model's messages, and rejects every append for some time after
+// one.
+type rejectingLog struct {
 	store.Store
 	err  error
 	all  time.Duration
 	back time.Time
 }
 
-func (l *refusing) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+func (l *rejectingLog) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
 	said := slices.ContainsFunc(a.Bodies, func(b footnote.Body) bool {
 		_, ok := b.(footnote.AssistantMessage)
 		return ok
@@ -214,9 +213,8 @@ func (l *refusing) Append(ctx context.Context, a footnote.Append) ([]footnote.Ev
 	return l.Store.Append(ctx, a)
 }
 
-// TestPermanentWriteError: a run whose events can never be written ends with the reason, at
-// once or as soon as its end can be written. The model is not asked again, or once more where
-// somebody may have mended the store.
+// TestPermanentWriteError checks that a run whose events can never be written fails with the reason, at once or as soon
+// as its end can be written. The model is not called again, or once more if the store may have been repaired.
 func TestPermanentWriteError(t *testing.T) {
 	for code, err := range map[footnote.Code]error{
 		footnote.TooLarge:           footnote.Errorf(footnote.TooLarge, "This is too large."),
@@ -225,16 +223,16 @@ func TestPermanentWriteError(t *testing.T) {
 	} {
 		most := 1
 		if code == footnote.StorageUnavailable {
-			most = 2 // somebody may have mended it
+			most = 2 // the store may have been repaired
 		}
 		for _, all := range []time.Duration{0, time.Minute} {
-			t.Run(fmt.Sprint(code, ", refuses all for ", all), func(t *testing.T) {
+			t.Run(fmt.Sprint(code, ", rejects all for ", all), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					log := &refusing{Store: sqlitetest.New(t), err: err, all: all}
+					log := &rejectingLog{Store: sqlitetest.New(t), err: err, all: all}
 					asked := 0
 					model := modelFunc(func(context.Context, model.Request, model.Live) (model.Reply, error) {
 						asked++
-						time.Sleep(time.Second) // so that what it says has an append of its own
+						time.Sleep(time.Second) // so that its message is appended separately
 						return say("42"), nil
 					})
 					r := newRig(t, nil, nil, use(model), func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
@@ -256,11 +254,11 @@ func TestPermanentWriteError(t *testing.T) {
 					failed, ok := last.(footnote.RunFailed)
 					if !ok || failed.Code != code || failed.Message != footnote.MessageOf(err) ||
 						footnote.CodeOf(told) != code {
-						t.Errorf("the reader was told %v, and the run ended with %+v", told, last)
+						t.Errorf("the reader got %v, and the run ended with %+v", told, last)
 					}
 					time.Sleep(5 * time.Minute)
 					if asked > most {
-						t.Errorf("the model was asked %d times, want at most %d", asked, most)
+						t.Errorf("the model was called %d times, want at most %d", asked, most)
 					}
 				})
 			})
@@ -268,11 +266,11 @@ func TestPermanentWriteError(t *testing.T) {
 	}
 }
 
-// TestAskingWhileTheStoreIsAway: who brings something to a run that waits for the store is
-// told at once, and the run takes it when it is brought again.
-func TestAskingWhileTheStoreIsAway(t *testing.T) {
+// TestAppendDuringOutageFailsFast checks that an addition to a run that waits for the store fails quickly, and succeeds
+// when it is sent again after the outage.
+func TestAppendDuringOutageFailsFast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &leaving{Store: sqlitetest.New(t)}
+		log := &failingLog{Store: sqlitetest.New(t)}
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
 			agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: model.EndTurn})
@@ -284,7 +282,7 @@ func TestAskingWhileTheStoreIsAway(t *testing.T) {
 		log.back.Store(new(time.Now().Add(30 * time.Second)))
 		title := func() error {
 			begun := time.Now()
-			_, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{Title: "Mine"}, nil)
+			_, _, err := r.engine.Append(t.Context(), alice, ticket.Conversation, footnote.Titled{Title: "Mine"}, nil)
 			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("a title takes %v", took)
 			}
@@ -304,7 +302,7 @@ func TestAskingWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// cut is a common log as one server sees it, which may lose sight of it with the others.
+// cut is a common log as one server sees it. away, shared by several servers, cuts all of them off from the log.
 type cut struct {
 	*mortal
 	away     *atomic.Bool
@@ -354,10 +352,9 @@ func (c *cut) Unfinished(ctx context.Context, now time.Time, limit int) ([]footn
 	return c.mortal.Unfinished(ctx, now, limit)
 }
 
-// TestAnOutageIsNotADeath: when the log is away, read-only or frozen for longer than a lease
-// lasts, nobody takes over a run whose engine is there; but when the engine died meanwhile,
-// somebody does.
-func TestAnOutageIsNotADeath(t *testing.T) {
+// TestOutageCausesNoTakeover makes the log unavailable, read-only or frozen for longer than a lease. No other engine
+// may take over a run whose engine is alive. If the engine died meanwhile, another one must take the run over.
+func TestOutageCausesNoTakeover(t *testing.T) {
 	for name, c := range map[string]struct{ died, readable, frozen bool }{
 		"alive": {}, "alive, read-only": {readable: true}, "alive, frozen": {frozen: true},
 		"died": {died: true}, "died, read-only": {died: true, readable: true},
@@ -380,7 +377,7 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 				})
 				owner := &mortal{common: c}
 				id := begun(t, engineOver(t, &cut{owner, &away, readable, frozen}, nil, model), agent.Continue)
-				other, said := alarmed()
+				other, said := errorLogger()
 				engineOver(t, &cut{&mortal{common: c}, &away, readable, frozen}, other, model)
 				time.Sleep(10 * time.Second)
 				away.Store(true)
@@ -401,7 +398,7 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 	}
 }
 
-// sluggish is a common log that takes some time for each call.
+// sluggish is a common log with slow calls.
 type sluggish struct {
 	*mortal
 	takes time.Duration
@@ -422,9 +419,9 @@ func (l *sluggish) Unfinished(ctx context.Context, now time.Time, limit int) ([]
 	return l.mortal.Unfinished(ctx, now, limit)
 }
 
-// TestASlowStoreIsNotAway: however slow a store is, as long as it answers, runs whose engine
-// died go on elsewhere, and those of an engine that lives stay with it.
-func TestASlowStoreIsNotAway(t *testing.T) {
+// TestSlowStoreIsNotAnOutage checks that with a slow store, the runs of a dead engine are taken over, and those of a
+// live engine are not.
+func TestSlowStoreIsNotAnOutage(t *testing.T) {
 	for _, takes := range []time.Duration{time.Second, 2500 * time.Millisecond, 4 * time.Second} {
 		for _, died := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, died: %t", takes, died), func(t *testing.T) {
@@ -457,7 +454,7 @@ func TestASlowStoreIsNotAway(t *testing.T) {
 						}
 					}
 					if want := map[bool]int64{false: 3, true: 6}[died]; asked.Load() != want {
-						t.Errorf("the model was asked %d times, want %d", asked.Load(), want)
+						t.Errorf("the model was called %d times, want %d", asked.Load(), want)
 					}
 				})
 			})
@@ -485,8 +482,8 @@ func (f *forgetful) crash(t *testing.T, stream string) {
 	}
 }
 
-// TestUndoneRenewal: when a crash of the store undoes the renewal of a lease, the run whose
-// lease that was goes on, unless another engine has it.
+// TestUndoneRenewal undoes the renewal of a lease, as a crash of the store can. The run must continue, unless another
+// engine has taken it over.
 func TestUndoneRenewal(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -525,7 +522,7 @@ func TestUndoneRenewal(t *testing.T) {
 	}
 }
 
-// interposed is a log in which something happens just before it is read.
+// interposed is a log that calls a function of the test during reads.
 type interposed struct {
 	*mortal
 	get, find func()
@@ -547,15 +544,15 @@ func (i *interposed) Find(ctx context.Context, org, user, kind, clientID string)
 	return head, err
 }
 
-// alarmed is a logger, and what it was told that is an error.
-func alarmed() (*slog.Logger, *strings.Builder) {
+// errorLogger returns a logger and the errors that it has logged.
+func errorLogger() (*slog.Logger, *strings.Builder) {
 	var said strings.Builder
 	return slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelError})), &said
 }
 
-// TestARunThatEndsWhileItIsRecovered: an engine that is about to close a run which another
-// one ends at that moment leaves it alone, and alarms nobody.
-func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
+// TestRunEndsDuringRecovery ends a run in one engine while another is about to close it. The run must have one end, and
+// no error may be logged.
+func TestRunEndsDuringRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &common{Store: sqlitetest.New(t)}
 		owner, m := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
@@ -563,7 +560,7 @@ func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 		synctest.Wait()
 		m.dead.Store(true)
 		ended := false
-		logger, said := alarmed()
+		logger, said := errorLogger()
 		engineOver(t, &interposed{mortal: &mortal{common: c}, get: func() {
 			if ended {
 				return
@@ -587,15 +584,15 @@ func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
 	})
 }
 
-// TestANameThatTwoEnginesGive: of two engines that open a conversation under a client's
-// name at the same moment one does, the other's model is not asked, and nobody is alarmed.
-func TestANameThatTwoEnginesGive(t *testing.T) {
+// TestTwoEnginesOpenSameClientID opens a conversation with the same ClientID on two engines at once. Only one may open
+// it; the other must return Conflict without calling its model or logging an error.
+func TestTwoEnginesOpenSameClientID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &common{Store: sqlitetest.New(t)}
 		question := agent.Turn{Text: "go", Principal: alice, ClientID: "chat", OnDisconnect: agent.Continue}
 		quicker, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
 		looks := 0
-		logger, said := alarmed()
+		logger, said := errorLogger()
 		model := agenttest.Script()
 		slower := engineOver(t, &interposed{mortal: &mortal{common: c}, find: func() {
 			if looks++; looks != 2 { // the last look before it opens one of its own
@@ -614,61 +611,60 @@ func TestANameThatTwoEnginesGive(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(model.Requests()) != 0 || said.Len() > 0 || looks < 2 {
-			t.Errorf("the slower one's model was asked %d times\n%s", len(model.Requests()), said)
+			t.Errorf("the model of the slower engine was called %d times\n%s", len(model.Requests()), said)
 		}
 	})
 }
 
-// halting is a budget and a tool of which one finds, at its nth use, that the store is away.
-type halting struct {
-	log   *leaving
+// outageAt is a budget and a tool. An outage begins at the nth use of one of them.
+type outageAt struct {
+	log   *failingLog
 	where string // "reserve" or "tool"
 	n, at int
 	price int64
-	waits time.Duration // how long the store is not asked before
+	waits time.Duration // delay of that use before the outage
 }
 
-func (h *halting) use(where string) error {
+func (h *outageAt) use(where string) error {
 	if err := h.log.away(); err != nil {
 		return err
 	}
 	if where == h.where {
 		if h.n++; h.n == h.at {
 			time.Sleep(h.waits)
-			h.log.leave()
+			h.log.startOutage()
 			return errAway
 		}
 	}
 	return nil
 }
 
-func (*halting) Admit(context.Context, footnote.Principal, string) (func(), error) {
+func (*outageAt) Admit(context.Context, footnote.Principal, string) (func(), error) {
 	return func() {}, nil
 }
-func (*halting) PerRun(footnote.Principal) int64 { return 0 }
-func (h *halting) ToolPrice(string) int64        { return h.price }
-func (*halting) Weight(string) int64             { return 1 }
+func (*outageAt) PerRun(footnote.Principal) int64 { return 0 }
+func (h *outageAt) ToolPrice(string) int64        { return h.price }
+func (*outageAt) Weight(string) int64             { return 1 }
 
-func (h *halting) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
+func (h *outageAt) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	return held{&budget{}, c.Max}, h.use("reserve")
 }
 
-// TestOutageWhileReserving: a store that goes away while a run reserves money or reads, and not
-// while it writes, is waited for in the same way: readers are told after two minutes, and the
-// run ends with its answer once the store is back.
-func TestOutageWhileReserving(t *testing.T) {
+// TestOutageDuringReservation starts an outage while a run reserves money or a tool reads. The run must wait as it does
+// for a write: readers get an error after two minutes, and the run ends with its answer once the store is back.
+func TestOutageDuringReservation(t *testing.T) {
 	for _, lasts := range []time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute} {
-		for name, h := range map[string]halting{
+		for name, h := range map[string]outageAt{
 			"the first step": {where: "reserve", at: 1}, "the second step": {where: "reserve", at: 2},
 			"a tool's price": {where: "reserve", at: 2, price: 5}, "a tool that reads": {where: "tool", at: 1},
 			"a wait for money": {where: "reserve", at: 1, waits: 2 * time.Minute},
 		} {
 			t.Run(fmt.Sprintf("%s, %s", name, lasts), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					h.log = &leaving{Store: sqlitetest.New(t), lasts: lasts}
-					told := toldInOutage(t, &h)
+					h.log = &failingLog{Store: sqlitetest.New(t), lasts: lasts}
+					told := readDuringOutage(t, &h)
 					if most := min(lasts, 2*time.Minute); told < h.waits+time.Minute || told > h.waits+most {
-						t.Errorf("the reader was told something after %v", told)
+						t.Errorf("the reader got an error or the end after %v", told)
 					}
 				})
 			})
@@ -676,9 +672,9 @@ func TestOutageWhileReserving(t *testing.T) {
 	}
 }
 
-// answerless is a budget that makes a few reservations whose answers are lost: the store went away.
+// answerless is a budget that makes some reservations whose responses are lost in an outage.
 type answerless struct {
-	halting
+	outageAt
 	asked []string // the ids of all attempts
 }
 
@@ -690,9 +686,9 @@ func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Sp
 	return held{&budget{}, c.Max}, nil
 }
 
-// TestOutageWhileReservingForASummary: all attempts to reserve for one summary are for one reservation, so that none is
-// left behind, which would be charged when it expires.
-func TestOutageWhileReservingForASummary(t *testing.T) {
+// TestOutageDuringSummaryReservation checks that all attempts to reserve for one summary use the same reservation id.
+// Otherwise a lost attempt would leave a reservation that is charged when it expires.
+func TestOutageDuringSummaryReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, budget := sqlitetest.New(t), &answerless{}
 		longHistory(t, log, false)
@@ -730,9 +726,9 @@ func callsOnce(tool string) model.Model {
 	})
 }
 
-// toldInOutage runs a question up to its answer, and returns when its reader was told something
-// of the outage or of its end, in full minutes.
-func toldInOutage(t *testing.T, h *halting) (after time.Duration) {
+// readDuringOutage runs a question to its answer. It returns after how many full minutes its reader got an error or the
+// end of the run.
+func readDuringOutage(t *testing.T, h *outageAt) (after time.Duration) {
 	read := func(context.Context, tool.Call) (tool.Output, error) {
 		return tool.Output{Content: "42"}, h.use("tool")
 	}
@@ -758,7 +754,7 @@ func toldInOutage(t *testing.T, h *halting) (after time.Duration) {
 	var last footnote.Body
 	for ev := range h.log.Store.Events(t.Context(), ticket.Conversation, 0) {
 		if last != nil && footnote.Terminal(last) {
-			t.Errorf("the run went on after %T %+v", last, last)
+			t.Errorf("an event follows the end %T %+v", last, last)
 		}
 		last = ev.Body
 	}
@@ -768,17 +764,17 @@ func toldInOutage(t *testing.T, h *halting) (after time.Duration) {
 	return after
 }
 
-// failsOnce is a Checked tool whose check finds the store away.
+// failsOnce is a Checked tool whose first check starts an outage.
 type failsOnce struct {
 	*pen
-	log  *leaving
+	log  *failingLog
 	left bool
 }
 
 func (f *failsOnce) Check(ctx context.Context, c tool.Call, before []tool.Call) (string, error) {
 	if !f.left {
 		f.left = true
-		f.log.leave()
+		f.log.startOutage()
 	}
 	if err := f.log.away(); err != nil {
 		return "", err
@@ -786,11 +782,11 @@ func (f *failsOnce) Check(ctx context.Context, c tool.Call, before []tool.Call) 
 	return f.pen.Check(ctx, c, before)
 }
 
-// TestOutageWhileChecking: the check of a call waits for the store, longer than a tool may take.
-func TestOutageWhileChecking(t *testing.T) {
+// TestOutageDuringCheck checks that the check of a call waits for the store, even longer than the time limit of tools.
+func TestOutageDuringCheck(t *testing.T) {
 	for _, lasts := range []time.Duration{time.Minute, 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			log := &leaving{Store: sqlitetest.New(t), lasts: lasts}
+			log := &failingLog{Store: sqlitetest.New(t), lasts: lasts}
 			r := newRig(t, nil, []tool.Tool{&failsOnce{pen: &pen{}, log: log}}, use(callsOnce("draw")),
 				func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
 			ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
@@ -811,11 +807,11 @@ func TestOutageWhileChecking(t *testing.T) {
 	}
 }
 
-// TestOutageOfFrozenPrompts: a run that cannot read what its conversation was opened with waits
-// for the store, and goes on once it is back.
-func TestOutageOfFrozenPrompts(t *testing.T) {
+// TestOutageDuringPromptRead checks that a run that cannot read its frozen prompt waits for the store and then
+// continues.
+func TestOutageDuringPromptRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &blind{leaving: &leaving{Store: sqlitetest.New(t), lasts: 3 * time.Minute}}
+		log := &blind{failingLog: &failingLog{Store: sqlitetest.New(t), lasts: 3 * time.Minute}}
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
 		r := newRig(t, model, nil,
 			func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
@@ -839,14 +835,14 @@ func TestOutageOfFrozenPrompts(t *testing.T) {
 		}
 		if _, ok := last.(footnote.RunFinished); !ok || len(model.Requests()) != 2 ||
 			footnote.CodeOf(err) != footnote.StorageUnavailable {
-			t.Errorf("the reader was told %v, and the run ends with %T %+v", err, last, last)
+			t.Errorf("the reader got %v, and the run ends with %T %+v", err, last, last)
 		}
 	})
 }
 
-// blind is a log that leaves when a blob is read.
+// blind is a log whose outage begins when a blob is read.
 type blind struct {
-	*leaving
+	*failingLog
 	armed bool
 }
 
@@ -854,10 +850,10 @@ func (b *blind) Blob(ctx context.Context, stream string, d footnote.Digest) ([]b
 	if b.armed {
 		b.armed = false
 		time.Sleep(time.Second) // the question is stored meanwhile
-		b.leave()
+		b.startOutage()
 	}
 	if err := b.away(); err != nil {
 		return nil, err
 	}
-	return b.leaving.Blob(ctx, stream, d)
+	return b.failingLog.Blob(ctx, stream, d)
 }

@@ -73,7 +73,7 @@ func databases() []tool.Tool {
 	}
 }
 
-// step is a message of the model with a call of each statement: "tool: statement".
+// calling returns a message of the model with one call per entry, written as "tool: statement".
 func calling(calls ...string) agenttest.Reply {
 	var blocks []json.RawMessage
 	for i, c := range calls {
@@ -87,9 +87,9 @@ func calling(calls ...string) agenttest.Reply {
 	return agenttest.Calls(blocks...)
 }
 
-// TestEachStatementHasItsOutcome goes through the ways in which a call gets a result without having run, or runs
-// without giving one, and checks what the audit says of its statements.
-func TestEachStatementHasItsOutcome(t *testing.T) {
+// TestStatementOutcomes covers the ways in which a call gets a result without running, or runs without a result. It
+// checks the outcomes of the statements in the audit.
+func TestStatementOutcomes(t *testing.T) {
 	type act = func(r *rig, conversation string)
 	stop := func(r *rig, id string) {
 		if err := r.engine.Stop(r.t.Context(), id, "user"); err != nil {
@@ -124,12 +124,12 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 		acts   []act
 		want   string
 	}{
-		"runs":                   {calls: []string{"read: runs"}, want: "runs executed"},
-		"noted by nobody":        {calls: []string{"read: silent runs"}, want: "silent runs executed"},
-		"cached":                 {calls: []string{"read: is cached"}, want: "is cached cached"},
-		"cached, noted nowhere":  {calls: []string{"read: silent is cached"}, want: "silent is cached cached"},
-		"refused, noted nowhere": {calls: []string{"read: silent is refused"}, want: "silent is refused refused"},
-		"no such tool":           {calls: []string{"nobody: x"}, want: "x not_run"},
+		"runs":                  {calls: []string{"read: runs"}, want: "runs executed"},
+		"not recorded":          {calls: []string{"read: silent runs"}, want: "silent runs executed"},
+		"cached":                {calls: []string{"read: is cached"}, want: "is cached cached"},
+		"cached, not recorded":  {calls: []string{"read: silent is cached"}, want: "silent is cached cached"},
+		"refused, not recorded": {calls: []string{"read: silent is refused"}, want: "silent is refused refused"},
+		"no such tool":          {calls: []string{"nobody: x"}, want: "x not_run"},
 		"not valid": {
 			calls: []string{"read: x"},
 			change: func(_ *agent.Assistant, o *agent.Options) {
@@ -152,31 +152,31 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 			calls: []string{"read: silent ignores its context"},
 			want:  "silent ignores its context timed_out",
 		},
-		"by another name": {
+		"under an alias": {
 			calls: []string{"read_query: ignores its context"},
 			want:  "ignores its context timed_out",
 		},
-		"times out":                {calls: []string{"read: waits"}, want: "waits timed_out"},
-		"times out, noted nowhere": {calls: []string{"read: silent waits"}, want: "silent waits timed_out"},
-		"panics":                   {calls: []string{"read: panics"}, want: "panics failed"},
-		"panics, noted nowhere":    {calls: []string{"read: silent panics"}, want: "silent panics failed"},
-		"breaks the run":           {calls: []string{"read: breaks"}, want: "breaks failed"},
-		"breaks it, noted nowhere": {calls: []string{"read: silent breaks"}, want: "silent breaks failed"},
+		"times out":               {calls: []string{"read: waits"}, want: "waits timed_out"},
+		"times out, not recorded": {calls: []string{"read: silent waits"}, want: "silent waits timed_out"},
+		"panics":                  {calls: []string{"read: panics"}, want: "panics failed"},
+		"panics, not recorded":    {calls: []string{"read: silent panics"}, want: "silent panics failed"},
+		"breaks the run":          {calls: []string{"read: breaks"}, want: "breaks failed"},
+		"breaks it, not recorded": {calls: []string{"read: silent breaks"}, want: "silent breaks failed"},
 		"beside others": {
 			calls: []string{"read: runs", "read: ignores its context", "read: is cached"},
 			want:  "runs executed, ignores its context timed_out, is cached cached",
 		},
-		"beside one that breaks": {
+		"beside a call that breaks": {
 			calls: []string{"read: runs", "read: breaks", "write: x"},
 			want:  "runs executed, breaks failed, x not_run",
 		},
-		"after one that is asked for": {
+		"after a call that needs approval": {
 			calls: []string{"write: x", "read: runs"},
 			acts:  []act{approve("c1")},
 			want:  "runs executed, x executed",
 		},
 
-		// A hook takes the call away.
+		// A hook prevents the call.
 		"a hook refuses": {
 			calls:  []string{"read: x"},
 			change: before(func(context.Context, *tool.Call) (string, error) { return "no", nil }),
@@ -268,12 +268,12 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 			acts:  []act{stop},
 			want:  "silent waits cancelled",
 		},
-		"stopped, is not noticed": {
+		"stopped, the tool does not notice": {
 			calls: []string{"read: ignores its context"},
 			acts:  []act{stop},
 			want:  "ignores its context cancelled",
 		},
-		"stopped before its turn": {
+		"stopped while queued": {
 			calls:  []string{"read: waits", "read: x"},
 			change: func(a *agent.Assistant, _ *agent.Options) { a.Limits.Parallel = 1 },
 			acts:   []act{stop}, want: "waits cancelled, x not_run",
@@ -298,7 +298,7 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 					f(r, ticket.Conversation)
 					synctest.Wait()
 				}
-				time.Sleep(20 * time.Second) // any tool that is left behind has ended
+				time.Sleep(20 * time.Second) // every abandoned tool has ended
 				synctest.Wait()
 				if got := audited(t, r, ticket); got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
@@ -331,9 +331,9 @@ func audited(t *testing.T, r *rig, ticket agent.Ticket) string {
 	return strings.Join(list, ", ")
 }
 
-// TestEachStatementOfADeadProcessHasItsOutcome is the same for the calls of a process that was killed: those that it
-// may have made count as cancelled, unless another process makes them again.
-func TestEachStatementOfADeadProcessHasItsOutcome(t *testing.T) {
+// TestStatementOutcomesAfterCrash does the same for the calls of a killed process. Calls that it may have made count as
+// cancelled, unless another process repeats them.
+func TestStatementOutcomesAfterCrash(t *testing.T) {
 	asked := footnote.ApprovalAsked{ApprovalID: "appr_c1", CallID: "c1"}
 	given := func(approved bool) footnote.ApprovalGiven {
 		return footnote.ApprovalGiven{ApprovalID: "appr_c1", CallID: "c1", Approved: approved}
@@ -352,8 +352,8 @@ func TestEachStatementOfADeadProcessHasItsOutcome(t *testing.T) {
 		act    func(*rig, string)
 		want   string
 	}{
-		"given up":                  {policy: agent.Cancel, call: "read: x", want: "x cancelled"},
-		"given up, by another name": {policy: agent.Cancel, call: "read_query: x", want: "x cancelled"},
+		"given up":                 {policy: agent.Cancel, call: "read: x", want: "x cancelled"},
+		"given up, under an alias": {policy: agent.Cancel, call: "read_query: x", want: "x cancelled"},
 		"given up, asked for": {
 			policy: agent.Cancel, call: "write: x", log: []footnote.Body{asked}, want: "x not_run",
 		},

@@ -9,11 +9,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// park lists the open calls that the run itself must deal with, in order. When
-// there are none but others wait for somebody outside, it parks the run. The look
-// and the end of taking answers are one: an answer is delivered either before, to
-// this run, or after, to the parked one. With kept, the parked run keeps what it has
-// reserved.
+// park returns the open calls that the run itself must handle, in order. If there are none, and others wait for a
+// client or a person, it parks the run. It checks the calls and closes the run under one lock, so that an answer
+// reaches either this run or the parked one. With kept, the parked run keeps its reservation.
 func (r *run) park(kept bool) (mine []plan, parked bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +41,7 @@ func (r *run) park(kept bool) (mine []plan, parked bool, err error) {
 	return nil, true, nil
 }
 
-// waiting returns the open calls that a client or a person must act on: those without a result, except for calls
-// of ours that have been decided.
+// waiting returns the open calls that a client or a person must act on: all except those that a person has decided.
 func (s *state) waiting() []openCall {
 	var calls []openCall
 	for _, c := range s.open() {
@@ -55,19 +52,19 @@ func (s *state) waiting() []openCall {
 	return calls
 }
 
-// keepForPage keeps the reservation of a run that is about to park for calls which a page
-// answers by itself: it has paid for a step, and needs the rest for its answer. It does not
-// when a person is waited for, who may take long.
+// keepForPage keeps the reservation of a run that is about to park, if it waits only for calls that a page answers by
+// itself. The run has paid for a step and needs the rest for its answer. It does not keep the reservation while it
+// waits for a person, who may take long.
 func (r *run) keepForPage() (kept bool, err error) {
 	p := &r.budget
 	if p.reservation == nil || !p.reservation.Reserved() || p.maybeSpent > 0 || !r.awaitsPage() {
 		return false, nil
 	}
-	if err := r.w.flush(); err != nil { // what was spent counts, whatever becomes of the reservation
+	if err := r.w.flush(); err != nil { // the store must know what the run has spent
 		return false, err
 	}
 	c := r.spending()
-	c.Max = footnote.Amount{MicroUSD: 1, Tokens: 1} // it never shrinks
+	c.Max = footnote.Amount{MicroUSD: 1, Tokens: 1} // extend the reservation only; Reserve never shrinks it
 	c.Enough, c.Wait, c.TTL = c.Max, false, pageTTL
 	h, err := r.reserve(c)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded {
@@ -80,10 +77,10 @@ func (r *run) keepForPage() (kept bool, err error) {
 	return true, nil
 }
 
-// pageTTL is how long a run keeps what it has reserved while a page runs its calls.
+// pageTTL is how long a run keeps its reservation while a page runs its calls.
 const pageTTL = 2 * time.Minute
 
-// awaitsPage reports whether all that the run waits for are calls that a page answers by itself.
+// awaitsPage reports whether the run waits only for calls that a page answers by itself.
 func (r *run) awaitsPage() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

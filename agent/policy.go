@@ -9,11 +9,10 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Policy says what may be called. Entries are tool names or globs (run_*). A tool
-// that Deny names is denied, whatever else names it. An empty Offer offers every
-// tool; an empty Approve approves every read-only tool on its own.
+// Policy decides which tools may be called. Entries are tool names or globs (run_*). Deny overrides the other lists. An
+// empty Offer offers every tool; an empty Approve approves every read-only tool.
 type Policy struct {
-	Offer   []string // the model is told about these
+	Offer   []string // the model sees these
 	Approve []string // these run without asking a person
 	Deny    []string
 }
@@ -26,7 +25,7 @@ const (
 	Unlisted = "not offered"
 )
 
-// Check returns an error that names a glob which cannot be read.
+// Check returns an error that names an invalid glob.
 func (p Policy) Check() error {
 	for _, list := range [][]string{p.Offer, p.Approve, p.Deny} {
 		for _, glob := range list {
@@ -38,7 +37,7 @@ func (p Policy) Check() error {
 	return nil
 }
 
-// Verdict says whether a tool may be called.
+// Verdict reports whether a tool may be called.
 func (p Policy) Verdict(s tool.Spec) string {
 	switch {
 	case matches(p.Deny, s.Name):
@@ -61,7 +60,7 @@ func matches(globs []string, name string) bool {
 	return false
 }
 
-// Table is the effective policy over tools, for people to read at the start.
+// Table returns the verdict on each tool as a table for people.
 func (p Policy) Table(tools []tool.Tool) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)

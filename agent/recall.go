@@ -7,19 +7,18 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Bounds of what is kept of conversations that were active a moment ago.
+// Limits of the recall cache.
 const (
-	maxRecalled   = 256
+	maxRecalled   = 256    // conversations
 	recallEvents  = 2_000  // of one conversation
 	recalledTotal = 50_000 // events of all
 )
 
-// recall keeps the events of active conversations, so that the next message need not
-// read them again. A log only grows: what is kept is always a true
-// beginning, and what came after it is read. Its methods may be called from several
-// goroutines.
+// recall caches the events of active conversations, so that the next message need not read them again. A log only
+// grows, so cached events are always its first ones, and only later events must be read. Its methods may be called
+// concurrently.
 type recall struct {
-	ttl time.Duration // 0: nothing is kept
+	ttl time.Duration // 0: nothing is cached
 	now func() time.Time
 
 	mu    sync.Mutex // guards below
@@ -32,7 +31,7 @@ type recalled struct {
 	until  time.Time
 }
 
-// put keeps events as they were read, which must not be changed any more.
+// put caches events. The caller must not change them any more.
 func (c *recall) put(stream string, events []footnote.Event) {
 	n := len(events)
 	if c.ttl <= 0 || n == 0 || n > recallEvents {
@@ -47,7 +46,7 @@ func (c *recall) put(stream string, events []footnote.Event) {
 			c.drop(id)
 		}
 	}
-	for id := range c.m { // any: they are all fresh
+	for id := range c.m { // in any order, because all are fresh
 		if len(c.m) < maxRecalled && c.total+n <= recalledTotal {
 			break
 		}
@@ -57,13 +56,13 @@ func (c *recall) put(stream string, events []footnote.Event) {
 	c.total += n
 }
 
-// drop forgets a stream. c.mu must be held.
+// drop removes a stream. c.mu must be held.
 func (c *recall) drop(stream string) {
 	c.total -= len(c.m[stream].events)
 	delete(c.m, stream)
 }
 
-// get is the beginning of a log, as far as it is kept.
+// get returns the cached first events of a log.
 func (c *recall) get(stream string) []footnote.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()

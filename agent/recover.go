@@ -26,13 +26,13 @@ func (e *Engine) recoverLoop() {
 				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
 			}
 			cancel()
-			tick.Reset(e.recoverPause()) // only now: a slow log gets a pause, too; see availability
+			tick.Reset(e.recoverPause()) // not earlier, so that a slow log gets a pause too; see availability
 		}
 	}
 }
 
-// recoverPause returns the time to the next look for runs to recover. Engines that share a log look at different
-// times, so that they rarely want the same run at once.
+// recoverPause returns the time until the next search for runs to recover. It is random for engines that share a log,
+// so that they rarely want the same run at once.
 func (e *Engine) recoverPause() time.Duration {
 	if e.opts.Shared == nil {
 		return soleRecoverPause
@@ -72,14 +72,15 @@ func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
 	}
 }
 
-// maxRecoveries is how often a run may take its process down with it.
+// maxRecoveries is the number of crashes that a run survives. A run that crashes the process each time must not run for
+// ever.
 const maxRecoveries = 3
 
-// recover resumes one run, or ends it when it has no readers any more. A run that waits keeps waiting.
+// recover resumes one run, or ends it when it has no readers any more. A parked run stays parked until its deadline.
 func (e *Engine) recover(ctx context.Context, stream string) error {
 	leave, err := e.enter()
 	if err != nil {
-		return nil //nolint:nilerror // it is left to the next process
+		return nil //nolint:nilerror // the next process recovers it
 	}
 	defer leave()
 	return e.whileIdle(ctx, stream, func(ctx context.Context, stream string) error {
@@ -90,7 +91,7 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	})
 }
 
-// whileIdle calls do while the stream is locked, unless a run of this engine is under way.
+// whileIdle locks the stream and calls do, unless this engine drives a run of the stream.
 func (e *Engine) whileIdle(ctx context.Context, stream string, do func(context.Context, string) error) error {
 	unlock, err := e.lock(ctx, stream)
 	if err != nil {
@@ -103,8 +104,7 @@ func (e *Engine) whileIdle(ctx context.Context, stream string, do func(context.C
 	return do(ctx, stream)
 }
 
-// recoverLocked is recover for a stream that is locked, and in which nothing of ours
-// runs.
+// recoverLocked implements recover. The stream must be locked, and this engine must not drive a run of it.
 func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	head, err := e.opts.Log.Get(ctx, stream)
 	if err != nil || head.RunState == "" {
@@ -146,7 +146,7 @@ func ownTurn(head footnote.Stream, s *state) Turn {
 	}
 }
 
-// interrupt ends a run whose engine has died and whose reader has left.
+// interrupt ends a run that cannot be resumed after its engine died.
 func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 	s, err := e.load(ctx, head)
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 	return err
 }
 
-// late is what the model reads of a call that was not answered in time.
+// late is the result that the model reads for a call that was not answered in time.
 const late = "This call was not answered in time."
 
 // expire resumes a parked run whose deadline has passed. The conversation must be locked.
@@ -177,8 +177,8 @@ func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant,
 	return err
 }
 
-// takeOver resumes a run that no engine drives, with events of which the first takes its lease. The error's code
-// is Conflict when another engine was quicker. The conversation must be locked.
+// takeOver resumes a run that no engine drives. It appends bodies and takes the lease with them. The error's code is
+// Conflict when another engine was quicker. The conversation must be locked.
 func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool,
 	bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
@@ -202,9 +202,9 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 	return nil
 }
 
-// estimateLost returns events for the calls that were under way when a run's process died, and their settlement.
-// It estimates what they used. With goesOn, the run keeps its reservation.
-func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, goesOn bool) (
+// estimateLost returns events for the calls that were under way when a run's process died, and their settlement. It
+// estimates their usage. With continues, the run keeps its reservation.
+func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, continues bool) (
 	bodies []footnote.Body, settle []footnote.Settle, err error,
 ) {
 	reserved, err := e.opts.Log.Reserved(ctx, stream)
@@ -216,7 +216,7 @@ func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, goes
 			continue // a call outside the run, which may still be under way
 		}
 		u, spent := estimatedUse(r, e.opts.Budget.Weight(s.opened.Tier))
-		spent.Keep = goesOn && r.ID == reservationOf(s.run)
+		spent.Keep = continues && r.ID == reservationOf(s.run)
 		if settle = append(settle, spent); r.Lost != (footnote.Amount{}) {
 			bodies = append(bodies, footnote.StepFailed{
 				Step: s.steps + 1, Attempt: 1, Code: footnote.ModelUnavailable,
@@ -227,7 +227,7 @@ func (e *Engine) estimateLost(ctx context.Context, stream string, s *state, goes
 	return bodies, settle, nil
 }
 
-// estimatedUse is the estimate of what a call used whose process died: its prompt and a short answer, as least reserved
+// estimatedUse estimates the usage of a call whose process died: its prompt and a short answer, as minUse reserved
 // them.
 func estimatedUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
 	tokens := r.Lost.Tokens / max(1, weight)
@@ -237,7 +237,7 @@ func estimatedUse(r footnote.Reservation, weight int64) (footnote.Usage, footnot
 		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
 }
 
-// settleAll is settle for all conversations.
+// settleAll calls settle for all conversations with a run that gave up.
 func (e *Engine) settleAll() {
 	var ids []string
 	e.mu.Lock()
@@ -269,8 +269,8 @@ func (e *Engine) givenUp(stream string) *gaveUp {
 	return nil
 }
 
-// settle continues a run that gave up because the store was away. It ends one whose events the store refused for
-// another reason: the same steps would be paid for, and refused, again. The conversation must be locked.
+// settle continues a run that gave up because the store was away. If the store refused the events for another reason,
+// settle ends the run instead, because its steps would be paid for and refused again. The conversation must be locked.
 func (e *Engine) settle(ctx context.Context, stream string) error {
 	g := e.givenUp(stream)
 	if g == nil {
@@ -286,9 +286,9 @@ func (e *Engine) settle(ctx context.Context, stream string) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.owner(stream); c.gaveUp == g { // not a run that has given up since
+	if c := e.conversation(stream); c.gaveUp == g { // otherwise another run has given up since
 		c.gaveUp = nil
-		e.unused(c)
+		e.deleteUnused(c)
 	}
 	return nil
 }

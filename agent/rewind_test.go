@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// sent is the history of the model's n-th call as one text.
+// sent returns the history of the model's nth call as one text.
 func sent(m *agenttest.Model, n int) string {
 	var b strings.Builder
 	for _, msg := range m.Requests()[n].Messages {
@@ -29,7 +29,7 @@ func sent(m *agenttest.Model, n int) string {
 	return b.String()
 }
 
-func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
+func TestEditReplacesLaterMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(
 			agenttest.Call("a", "run_query", `{}`), agenttest.Say("first"),
@@ -77,7 +77,7 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 			}
 		}
 		if s := sent(model, 4); !strings.Contains(s, "The schema is s.") || strings.Count(s, "Today is") != 1 {
-			t.Errorf("the edited message keeps its context, with one date: %s", s)
+			t.Errorf("the edited message lacks its context, or has not one date: %s", s)
 		}
 		if want := [][]string{{"one", "r1"}, {"two", "r1", "r2"}, {"eins", "r3"}}; !reflect.DeepEqual(tables, want) {
 			t.Errorf("footnotes look at %v, want %v", tables, want)
@@ -102,7 +102,7 @@ func TestAnEditedMessageReplacesWhatFollowed(t *testing.T) {
 	})
 }
 
-func TestRewindingWhileItRunsOrWaits(t *testing.T) {
+func TestRewindDuringRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		model := agenttest.Script(agenttest.Reply{
@@ -128,9 +128,9 @@ func TestRewindingWhileItRunsOrWaits(t *testing.T) {
 	})
 }
 
-// A conversation that is edited and asked again at any place sends the history of
-// one in which the messages that count were all that was ever said.
-func TestRewoundConversationsSendWhatStands(t *testing.T) {
+// TestRewoundHistory edits and regenerates messages at random places. The history sent to the model must be that of a
+// conversation that only ever had the remaining messages.
+func TestRewoundHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 8).Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 			model := agenttest.Script(replies...)
 			r := newRig(t, model, []tool.Tool{rows("run_query")})
 			conversation := ""
-			var stands []string // the messages that count
+			var stands []string // the messages that were not rewound
 			var seqs []int64
 			for i, step := range steps {
 				text := fmt.Sprintf("message %d.", i)
@@ -190,7 +190,7 @@ func TestRewoundConversationsSendWhatStands(t *testing.T) {
 	})
 }
 
-func TestStandingLeavesOutWhatWasTakenBack(t *testing.T) {
+func TestStandingOmitsRewoundEvents(t *testing.T) {
 	events := []footnote.Event{{
 		Seq:  1,
 		Body: footnote.UserMessage{Text: "a"},
@@ -204,7 +204,7 @@ func TestStandingLeavesOutWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-func TestSourcesAndTiersAreChosenAtTheOpening(t *testing.T) {
+func TestSourcesAndTierAreFixedAtOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"))
 		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) {

@@ -31,31 +31,31 @@ type run struct {
 	stopTimer context.CancelFunc
 	begun     time.Time
 	money     int64         // for the whole run, in millionths of a US dollar
-	spent     time.Duration // active time before that
+	spent     time.Duration // active time before begun
 	idle      idle
-	recovered bool // it goes on after its owner died
-	alerted   bool // the operator was told that the log is torn
+	recovered bool // it resumed after its engine died
+	alerted   bool // logged that the log is torn
 	done      chan struct{}
-	stopRelay context.CancelFunc // stops telling other engines what happens
-	trace     string             // what the log keeps for the Tracer
-	followed  func(RunEnd)
+	stopRelay context.CancelFunc // stops Options.Relay
+	trace     string             // stored in RunStarted for the Tracer
+	endTrace  func(RunEnd)
 	budget    budget
 	outage    *outage
-	gaveUp    error // why the loop ended without an end of the run: the store was away for too long
+	gaveUp    error // why the loop ended without a terminal event: the store was away for too long
 
-	mu           sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
+	mu           sync.Mutex                 // guards below; the loop reads what only it changes in s without the lock
 	rows         map[string]footnote.Result // rows of this run's results, by id
 	s            *state
-	checkedCalls map[string]string               // why a Checked tool refuses a call, or empty
-	cutShort     map[string][]footnote.Statement // of calls that broke, by id
-	// closed is set when the run takes no more answers: it has parked or ended.
+	checkedCalls map[string]string               // by call id: why a Checked tool refuses the call, or empty
+	cutShort     map[string][]footnote.Statement // statements of calls that broke, by call id
+	// closed is set when the run has parked or ended, and accepts no more answers.
 	closed bool
 }
 
-// newRun prepares a run, which launch starts. If the state has a run, it continues that one.
+// newRun prepares a run, which launch starts. If the state has an unfinished run, newRun continues it.
 func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *run {
 	id := s.run
-	if id == "" || head.RunState == "" { // a run that has ended is never begun again, whatever its log has kept
+	if id == "" || head.RunState == "" { // the head knows that a run has ended, even if the log is damaged
 		id = "run_" + rand.Text()
 	}
 	r := &run{
@@ -81,14 +81,14 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 	return r
 }
 
-// ticket opens a reader at the place where the run begins.
+// ticket opens a reader at the current end of the log.
 func (r *run) ticket() Ticket {
 	after := r.w.seen()
 	reader, _ := r.e.opts.Hub.Subscribe(r.stream, after)
 	return Ticket{Conversation: r.stream, Assistant: r.a.Name, Run: r.id, After: after, reader: reader}
 }
 
-// drop gives up a run that was not launched.
+// drop discards a run that was not launched.
 func (r *run) drop() {
 	r.topic.Trim()
 	r.topic.Close()
@@ -96,9 +96,8 @@ func (r *run) drop() {
 	r.cancel(nil)
 }
 
-// first writes the first events of a run that is not launched yet, and takes its
-// lease, or gives it back at once. Readers here notice nothing when it fails, because
-// another engine was quicker. r.mu must be held.
+// first writes the first events of a run that is not launched yet. It takes the lease of the run, and releases it at
+// once if a says so. If it fails, readers see nothing. r.mu must be held.
 func (r *run) first(ctx context.Context, a footnote.Append) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
@@ -127,8 +126,8 @@ func (r *run) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.apply(r.w.put(blobs, bodies...), bodies)
 }
 
-// settled is put for events with settlements.
-func (r *run) settled(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
+// putSettled is put for events with settlements.
+func (r *run) putSettled(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.apply(r.w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle}, true), bodies)
@@ -205,7 +204,7 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	} else if parked {
 		return nil, nil
 	}
-	r.recovered = false // what is called from here on is new
+	r.recovered = false // later calls are new
 	if err := r.segment(); err != nil {
 		return r.broken(err)
 	}
@@ -244,20 +243,19 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	}
 }
 
-// retries counts what a loop may do only a few times.
+// retries counts what a run may do only a few times.
 type retries struct {
 	nudged       bool
 	pauses, cuts int
 }
 
-// follow handles a message that is not the last one. more says that the model is to be called
-// again.
+// follow handles a message that is not the last one. With more, the loop calls the model again.
 func (r *run) follow(m *footnote.AssistantMessage, t *retries) (parked, more bool, err error) {
 	calls := r.openCalls()
 	cut := m.StopReason == model.MaxTokens || m.StopReason == model.ContextExceeded
 	switch {
 	case len(calls) > 0 && !cut:
-		// Whatever the stop reason says: some servers call tools and say end_turn.
+		// Ignore the stop reason: some servers call tools and report end_turn.
 		parked, err = r.settle()
 		return parked, !r.final(), err
 	case m.StopReason == model.MaxTokens && len(calls) > 0 && t.cuts == 0:
@@ -265,7 +263,7 @@ func (r *run) follow(m *footnote.AssistantMessage, t *retries) (parked, more boo
 		r.refuse(calls, "The call was cut off at the output limit and was not run. Make it again, shorter.")
 	case m.StopReason == model.PauseTurn && t.pauses < 3:
 		t.pauses++
-		r.w.kick() // what comes next would stay hidden behind it
+		r.w.kick() // readers see nothing later before this message is stored
 	case Text(m.Blocks) == "" && r.s.answer == "" && !t.nudged:
 		// The model ended without a word after its tool calls: ask once.
 		t.nudged = true
@@ -277,14 +275,14 @@ func (r *run) follow(m *footnote.AssistantMessage, t *retries) (parked, more boo
 	return false, true, nil
 }
 
-// isClosed reports whether the run takes no more answers.
+// isClosed reports whether the run has parked or ended.
 func (r *run) isClosed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.closed
 }
 
-// ending reports whether the run is past its last step.
+// ending reports whether the run accepts nothing more: it is closed, or an append has failed.
 func (r *run) ending() bool {
 	return r.isClosed() || r.w.broken()
 }

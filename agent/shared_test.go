@@ -36,8 +36,8 @@ func (c *common) AskStop(_ context.Context, stream, run, by string) error {
 	return nil
 }
 
-// StopsAsked answers as if each engine had all the leases: it looks for runs of its
-// own only.
+// StopsAsked returns the stop requests for all running runs, as if every engine held all leases. An engine ignores
+// those for runs that it does not drive.
 func (c *common) StopsAsked(ctx context.Context, owner string) (asked []footnote.StopAsked, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,8 @@ func (c *common) StopsAsked(ctx context.Context, owner string) (asked []footnote
 	return asked, nil
 }
 
-// mortal is the log as one server sees it, until it dies: then it neither reads nor
-// writes it any more, like a process after kill -9.
+// mortal is the log as one server sees it. Once dead is set, the server can no longer use the log, like a process after
+// kill -9.
 type mortal struct {
 	*common
 	dead atomic.Bool
@@ -97,14 +97,14 @@ func (m *mortal) Unfinished(ctx context.Context, now time.Time, limit int) ([]fo
 	return m.common.Unfinished(ctx, now, limit)
 }
 
-// replica is one of the engines over a common log.
+// replica starts one of several engines over a common log.
 func replica(t *testing.T, c *common, model model.Model, tools ...tool.Tool) (*agent.Engine, *mortal) {
 	t.Helper()
 	m := &mortal{common: c}
 	return engineOver(t, m, nil, model, tools...), m
 }
 
-// sharedLog is a log that several engines share, as one of them sees it.
+// sharedLog is a log that several engines share.
 type sharedLog interface {
 	agent.Log
 	agent.Shared
@@ -130,7 +130,7 @@ func engineOver(t *testing.T, log sharedLog, logger *slog.Logger, model model.Mo
 	return e
 }
 
-// begun submits a question and gives its conversation.
+// begun submits a question and returns its conversation.
 func begun(t *testing.T, e *agent.Engine, how string) string {
 	t.Helper()
 	ticket, err := e.Submit(t.Context(), agent.Turn{Text: "go", Principal: alice, OnDisconnect: how})
@@ -141,7 +141,7 @@ func begun(t *testing.T, e *agent.Engine, how string) string {
 	return ticket.Conversation
 }
 
-// bodies are the events of a conversation, and the kinds of them.
+// bodies returns the events of a conversation and their kinds.
 func (c *common) bodies(t *testing.T, id string) (all []footnote.Event, kinds string) {
 	t.Helper()
 	for ev, err := range c.Events(t.Context(), id, 0) {
@@ -157,7 +157,7 @@ func (c *common) bodies(t *testing.T, id string) (all []footnote.Event, kinds st
 	return all, kinds
 }
 
-// until waits, by the false clock, for an event of a kind, and says how long.
+// until waits, by the fake clock, for an event of a kind. It returns how long it waited.
 func (c *common) until(t *testing.T, id, kind string) time.Duration {
 	t.Helper()
 	begun := time.Now()
@@ -173,10 +173,10 @@ func (c *common) until(t *testing.T, id, kind string) time.Duration {
 	}
 }
 
-// TestTakeOverOfTools: the owner of a run dies while its tools run. Within 10 s
-// another engine goes on: what only reads runs again, of the rest the model is told
-// that it may have run. What the dead one still does changes nothing.
-func TestTakeOverOfTools(t *testing.T) {
+// TestTakeoverDuringToolCalls lets the engine of a run die while its tools run. Within 10 s another engine must
+// continue: it repeats read-only calls, and tells the model that the others may have run. What the dead engine still
+// does has no effect.
+func TestTakeoverDuringToolCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read, written atomic.Int32
 		slow := func(name string, readOnly bool, n *atomic.Int32) tool.Tool {
@@ -230,9 +230,9 @@ func TestTakeOverOfTools(t *testing.T) {
 	})
 }
 
-// TestStopJustBeforeItParks: somebody asks another engine to stop a run, which parks
-// before its engine hears of it.
-func TestStopJustBeforeItParks(t *testing.T) {
+// TestStopRequestBeforePark asks an engine to stop a run that another engine drives. The run parks before that engine
+// reads the request.
+func TestStopRequestBeforePark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		asks := agenttest.Reply{Wait: gate, Blocks: agenttest.Call("a", "page", `{}`).Blocks, Stop: model.ToolUse}
@@ -257,8 +257,8 @@ func TestStopJustBeforeItParks(t *testing.T) {
 	})
 }
 
-// TestHandOver: a run that does not end while its server drains goes on elsewhere,
-// when somebody will still read it, and has ended otherwise.
+// TestHandOver checks that a run that does not end while its server drains continues on another server if its readers
+// may come back, and ends otherwise.
 func TestHandOver(t *testing.T) {
 	for how, end := range map[string]string{agent.Continue: "run_finished", agent.Cancel: "run_stopped"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -282,9 +282,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestAnswerBesideALongCall: the result of a call is posted to an engine that does
-// not drive the run, while another call still runs; it is taken once that has ended.
-func TestAnswerBesideALongCall(t *testing.T) {
+// TestAnswerDuringLongCall posts the result of a call to an engine that does not drive the run, while another call is
+// still running. The result must be accepted once that call has ended.
+func TestAnswerDuringLongCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := agenttest.NewTool(tool.Spec{
 			Name:     "long",

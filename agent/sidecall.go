@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	maxSideCalls = 4                // calls of Complete side by side; others wait
-	sideCallTime = 60 * time.Second // for one of them, waiting included
+	maxSideCalls = 4                // concurrent side calls; others wait
+	sideCallTime = 60 * time.Second // for one side call, waiting included
 	sideCallSize = 10               // times the longest message: its prompt quotes a conversation
 )
 
-// Complete makes one model call without tools for a side job, such as writing a statement. It stores only what the call
-// used, and returns that too, also with an error. At most a few side jobs run at a time; others wait.
+// Complete makes one model call without tools for a side job, such as writing a statement. It stores only the usage of
+// the call, and returns that too, even with an error. At most a few side calls run at a time; others wait.
 //
-// The error's code is InputTooLong for a prompt of more than ten times the longest
-// message, BudgetExceeded before the model is called, AgentTimeout after a minute,
-// ModelUnavailable when the engine drains, StorageUnavailable when what was used
-// cannot be stored, or the model's.
+// The error's code is InputTooLong for a prompt of more than ten times the longest message, BudgetExceeded before the
+// model is called, AgentTimeout after a minute, ModelUnavailable when the engine drains, StorageUnavailable when the
+// usage cannot be stored, or the model's own code.
 func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error) {
 	a := e.first(p)
 	if a == nil {
@@ -59,8 +58,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 	return Text(m.Blocks), spent, nil
 }
 
-// accountID is the client's id of the stream that holds what a person's side jobs
-// have used.
+// accountID is the ClientID of the stream that records the usage of a user's side calls.
 const accountID = "spent"
 
 const (
@@ -68,7 +66,7 @@ const (
 	spentTries = 20 // other processes may write to the same account
 )
 
-// spent stores what a side job has used, whether or not its caller still waits.
+// spent stores the usage of a side call, whether or not its caller still waits.
 func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent, hold Reservation) error {
 	if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
 		hold.Drop()
@@ -89,8 +87,8 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 	return err
 }
 
-// account appends to the stream of a person's side jobs, which the first of them
-// creates. The error's code is Conflict when another process was quicker.
+// account appends to the stream of a user's side calls, and creates it for the first one. The error's code is Conflict
+// when another process was quicker.
 func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.Spent, settle []footnote.Settle) error {
 	head, err := e.opts.Log.Find(ctx, p.Org, p.User, "account", accountID)
 	switch {
@@ -107,16 +105,16 @@ func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.S
 	return err
 }
 
-// sideCall reserves, waits for its turn, makes one model call beside the runs, and returns it with its reservation.
-// What a failed call used is stored, and returned in a message without content. Purpose is what the call is for:
-// ForTitle, ForSummary, or empty when the caller tells the audit itself.
+// sideCall reserves money, waits for a free place, makes one model call outside the runs, and returns the message with
+// its reservation. The usage of a failed call is stored, and returned in a message without content. Purpose is
+// ForTitle, ForSummary, or empty when the caller writes the audit entry itself.
 func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c Spending,
 	req model.Request) (footnote.AssistantMessage, Reservation, error) {
 	ctx, cancel := e.sideCallContext(ctx)
 	defer cancel()
 	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
 	c.TTL = cmp.Or(c.TTL, sideCallTime) + graceTTL
-	hold, err := e.reserve(ctx, a, &req, c) // first: who waits for money takes no place from those who have it
+	hold, err := e.reserve(ctx, a, &req, c) // first: a call that waits for money must not occupy a place
 	if err != nil {
 		return footnote.AssistantMessage{}, nil, err
 	}
@@ -138,7 +136,7 @@ func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c S
 			Model: req.Model, Usage: se.Usage, Cost: se.Cost, Conversation: c.Conversation, For: purpose,
 		}
 		if lost := e.spent(ctx, req.Principal, spent, hold); lost != nil {
-			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
+			e.opts.Logger.Error("the usage of a model call was not stored", "err", lost)
 		}
 		return footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, nil, sideCallError(ctx, err)
 	}
@@ -148,7 +146,7 @@ func (e *Engine) sideCall(ctx context.Context, a *Assistant, purpose string, c S
 	return m, hold, nil
 }
 
-// sideCallContext ends with the caller, with the engine, or when the time is over.
+// sideCallContext returns a context that ends with ctx, with the engine, or after sideCallTime.
 func (e *Engine) sideCallContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	detach := context.AfterFunc(e.ctx, func() { stop(context.Cause(e.ctx)) })
@@ -156,11 +154,11 @@ func (e *Engine) sideCallContext(ctx context.Context) (context.Context, context.
 	return ctx, func() { cancel(); detach(); stop(nil) }
 }
 
-// sideCallError classifies why a side job gave nothing.
+// sideCallError returns the error of a side call: the reason why its context ended, or else err.
 func sideCallError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRunTime):
-		return &footnote.Error{Code: footnote.AgentTimeout, Message: "The answer took too long.", Err: err}
+		return footnote.Wrapf(footnote.AgentTimeout, err, "The answer took too long.")
 	case errors.Is(cause, ErrShutdown):
 		return &footnote.Error{
 			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
@@ -173,7 +171,7 @@ func sideCallError(ctx context.Context, err error) error {
 	}
 }
 
-// noLive is a Live without readers.
+// noLive implements model.Live for a call without readers.
 type noLive struct{}
 
 func (noLive) Start(int, string, string, string)          {}

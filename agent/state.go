@@ -16,35 +16,35 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// state is what a log says about its conversation: a fold over its events.
+// state is the state of a conversation, computed from the events of its log.
 type state struct {
 	events            []footnote.Event
 	opened            footnote.Opened
-	openingUnreadable bool   // the event cannot be read
+	openingUnreadable bool   // the event Opened cannot be read
 	run               string // the run that has not ended
 	lastRun           string // the newest run, ended or not
 	started           footnote.RunStarted
 	parked            bool
 	resumes           int
-	recoveries        int // how often its owner died
+	recoveries        int // how often its engine died
 	steps             int
 	usage             footnote.Usage
 	cost              footnote.Cost
-	lostCost          footnote.Cost // the part of cost that was reserved when a process died
-	active            time.Duration // of the run before since; see spent
-	since             time.Time     // when it last began or went on, if that was stored
-	seen              time.Time     // of the newest event
+	lostCost          footnote.Cost // the part of cost that was lost with a process
+	active            time.Duration // active time of the run before since; see spent
+	since             time.Time     // when the run last began or resumed, if stored
+	seen              time.Time     // time of the newest event
 	calls             []openCall
 	approvals         map[string]footnote.ApprovalGiven // by call id
-	asked             map[string]bool                   // call ids whose approval was asked for
+	asked             map[string]bool                   // call ids that need an approval
 	results           map[string]footnote.ToolResult    // by call id
-	always            map[string]int64                  // tools that are approved for good, and since which event
-	stored            []footnote.StoredResult           // those that count
-	storedAt          []int64                           // the event of each
-	userQueries       []userQuery                       // what people ran since the newest message
+	always            map[string]int64                  // always approved tools, with the event of the approval
+	stored            []footnote.StoredResult           // without rewound ones
+	storedAt          []int64                           // the sequence of the event of each
+	userQueries       []userQuery                       // since the newest message
 	ids               map[string]bool                   // call ids used so far
 	ordinal           int                               // tool calls and people's queries so far
-	messages          []userMessage                     // the messages that count
+	messages          []userMessage                     // without rewound ones
 	answer            string                            // the newest text of the run
 	chart             json.RawMessage                   // the newest chart of the run
 	titled            footnote.Titled
@@ -52,8 +52,7 @@ type state struct {
 	damaged           bool // some events cannot be read
 }
 
-// userMessage is a message of a person, or of ours in a person's place: then it has no
-// text.
+// userMessage is a message of the user, or one without text that the engine added.
 type userMessage struct {
 	seq int64
 	footnote.UserMessage
@@ -70,7 +69,7 @@ type openCall struct {
 	ID      string
 	Name    string
 	Input   json.RawMessage
-	source  string // of the statement in the input; empty: not known, or not one of ours
+	source  string // of the statement in the input; empty: unknown, or not a server-side call
 	ordinal int    // from 1 within the conversation
 	read    int    // how many events came before its message
 }
@@ -137,7 +136,7 @@ func (s *state) begin(run string, b footnote.RunStarted) {
 	s.answer, s.chart, s.calls = "", nil, nil
 }
 
-// unreadable takes what is known of an event that cannot be read: its kind.
+// unreadable applies an event of which only the kind can be read.
 func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	s.damaged = true
 	s.openingUnreadable = s.openingUnreadable || ev.Seq == 1 // the first event of a conversation
@@ -154,11 +153,10 @@ func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	}
 }
 
-// unknownStart stands for a run_started event that cannot be read. Without its principal and rights the run
-// cannot be continued.
+// unknownStart replaces an unreadable run_started event. Without the principal, the run cannot be continued.
 var unknownStart = footnote.RunStarted{OnDisconnect: Cancel}
 
-// agree corrects the state of a log that cannot all be read: the head of the stream knows which run goes on.
+// agree corrects the state of a partly unreadable log from the head of the stream, which knows the unfinished run.
 func (s *state) agree(head footnote.Stream) {
 	newest := int64(0)
 	if n := len(s.events); n > 0 {
@@ -180,7 +178,7 @@ func (s *state) agree(head footnote.Stream) {
 	}
 }
 
-// clock follows the time in which the run was active, from events that were stored.
+// clock updates the active time of the run from stored events.
 func (s *state) clock(ev footnote.Event) {
 	if !ev.Time.IsZero() {
 		s.seen = ev.Time
@@ -197,8 +195,7 @@ func (s *state) clock(ev footnote.Event) {
 	}
 }
 
-// spent is how long the run has been active. The time of an owner that died ends
-// with the last event it stored.
+// spent returns how long the run has been active. The time of an engine that died ends with the last event it stored.
 func (s *state) spent() time.Duration {
 	if s.since.IsZero() {
 		return s.active
@@ -246,9 +243,8 @@ func (s *state) keep(seq int64, r footnote.StoredResult) {
 	s.stored, s.storedAt = append(s.stored, r), append(s.storedAt, seq)
 }
 
-// rewind forgets what came after an event and no longer counts: messages, results
-// and standing approvals. Ids stay taken, and the calls that were answered stay
-// answered: the numbers of results only ever grow, and a late answer is a late one.
+// rewind removes the messages, results and standing approvals after an event. It keeps the ids and results of calls, so
+// that result ids never repeat, and late answers are still recognised.
 func (s *state) rewind(to int64) {
 	n := len(s.messages)
 	for n > 0 && s.messages[n-1].seq > to {
@@ -265,7 +261,7 @@ func (s *state) rewind(to int64) {
 	maps.DeleteFunc(s.always, func(_ string, since int64) bool { return since > to })
 }
 
-// question is the newest message that counts and has words.
+// question returns the text of the user's newest message.
 func (s *state) question() string {
 	if m := s.message(0); m != nil {
 		return m.Text
@@ -273,7 +269,7 @@ func (s *state) question() string {
 	return ""
 }
 
-// questions is how many messages with words count.
+// questions returns the number of the user's messages.
 func (s *state) questions() int {
 	n := 0
 	for i := range s.messages {
@@ -284,7 +280,7 @@ func (s *state) questions() int {
 	return n
 }
 
-// where is where the newest message that says it was asked.
+// where returns the newest Where of a message.
 func (s *state) where() json.RawMessage {
 	for _, m := range slices.Backward(s.messages) {
 		if m.Where != nil {
@@ -294,8 +290,7 @@ func (s *state) where() json.RawMessage {
 	return nil
 }
 
-// message is the message with words that a person said: the one with sequence seq,
-// or the newest for 0; nil when there is none that counts.
+// message returns the user's message with sequence seq, or the newest one for 0. It returns nil if there is none.
 func (s *state) message(seq int64) *userMessage {
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		if m := &s.messages[i]; m.Text != "" && (seq == 0 || m.seq == seq) {
@@ -305,16 +300,13 @@ func (s *state) message(seq int64) *userMessage {
 	return nil
 }
 
-// repeats looks for the message of a turn in the log of its conversation. It returns the message's event, without a
-// body if the log does not have it.
+// repeats finds the message of a turn in the log of its conversation. It returns the event of the message, or an event
+// without a body if the log does not contain the message.
 func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
-	if t.MessageID == "" || t.Regenerate {
-		return asked
-	}
 	for i, ev := range log {
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
-			if b.ID == t.MessageID && (t.Edit == 0 || b.Text == t.Text && t.replaced(log[:i])) {
+			if t.isMessage(log[:i], ev, b) {
 				asked = ev
 			}
 		case footnote.Rewound:
@@ -323,23 +315,51 @@ func (t *Turn) repeats(log []footnote.Event) (asked footnote.Event) {
 			}
 		}
 	}
+	if t.Regenerate && asked.Body != nil && t.Edit != log[indexOf(log, asked.Seq)-1].Body.(footnote.Rewound).ToSeq+1 &&
+		!inProgress(log, asked.Run) {
+		return footnote.Event{} // the turn asks for one more answer
+	}
 	return asked
 }
 
-// replaced reports whether the newest event has taken back the message that the turn edits: a turn which takes the
-// place of a message that counts repeats nothing.
-func (t *Turn) replaced(log []footnote.Event) bool {
-	if len(log) == 0 {
+// isMessage reports whether m, in the log, is the message of the turn: it has the same id, or it replaced the message
+// that the turn rewinds. A turn that rewinds a message which was not rewound yet is no repetition. While a message is
+// answered again, its new event and the newest message also identify it.
+func (t *Turn) isMessage(before []footnote.Event, ev footnote.Event, m footnote.UserMessage) bool {
+	if !t.rewinds() {
+		return t.MessageID != "" && m.ID == t.MessageID
+	}
+	if len(before) == 0 {
 		return false
 	}
-	b, ok := log[len(log)-1].Body.(footnote.Rewound)
-	return ok && b.ToSeq == t.Edit-1
+	rewound, ok := before[len(before)-1].Body.(footnote.Rewound)
+	if !ok {
+		return false
+	}
+	replaced := rewound.ToSeq + 1
+	if !t.Regenerate {
+		return t.Edit == replaced && m.Text == t.Text
+	}
+	old, ok := before[indexOf(before, replaced)].Body.(footnote.UserMessage)
+	return ok && old.Text == m.Text && (t.Edit == replaced || t.Edit == ev.Seq || t.Edit == 0)
 }
 
-// isAlways reports whether a person has approved all calls of a tool.
+// inProgress reports whether a run has neither ended nor parked.
+func inProgress(log []footnote.Event, run string) (yes bool) {
+	for _, ev := range log {
+		if ev.Run != run {
+			continue
+		}
+		_, parked := ev.Body.(footnote.RunParked)
+		yes = !parked && !footnote.Terminal(ev.Body)
+	}
+	return yes
+}
+
+// isAlways reports whether the user has approved all calls of a tool.
 func (s *state) isAlways(tool string) bool { return s.always[tool] != 0 }
 
-// open lists the calls that have no result yet, in order.
+// open returns the calls that have no result yet, in order.
 func (s *state) open() []openCall {
 	var open []openCall
 	for _, c := range s.calls {
@@ -350,8 +370,7 @@ func (s *state) open() []openCall {
 	return open
 }
 
-// unusedID gives a call id that the conversation has not seen: some servers number
-// the calls of each message anew.
+// unusedID returns a call id that is new in the conversation. Some servers number the calls of each message from 1.
 func (s *state) unusedID(id string) string {
 	free := id
 	for n := 2; s.ids[free] || free == ""; n++ {
@@ -360,7 +379,7 @@ func (s *state) unusedID(id string) string {
 	return free
 }
 
-// Text is the text of a message's blocks, as the answer is read from it.
+// Text returns the concatenated text of a message's text blocks.
 func Text(blocks []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range blocks {
@@ -382,8 +401,8 @@ func Text(blocks []json.RawMessage) string {
 	return b.String()
 }
 
-// plainText is the text of a block that has nothing but text, in the usual form. It
-// is for long answers: their text is read several times.
+// plainText returns the text of a block in the usual form {"type":"text","text":"…"}. It avoids encoding/json, because
+// the text of a long answer is read several times.
 func plainText(raw json.RawMessage) (text string, ok bool) {
 	inner, escaped, ok := plain(raw)
 	switch {
@@ -395,15 +414,13 @@ func plainText(raw json.RawMessage) (text string, ok bool) {
 	return string(inner), true
 }
 
-// isPlain reports whether a block is valid JSON because it has nothing but text, in
-// the usual form.
+// isPlain reports whether a block has the usual form of a text block. Such a block is valid JSON.
 func isPlain(raw json.RawMessage) bool {
 	_, _, ok := plain(raw)
 	return ok
 }
 
-// plain is the inside of the text of such a block, and whether anything in it is
-// escaped. It need not be UTF-8.
+// plain returns the inside of the JSON string in such a block, which may be invalid UTF-8, and whether it has escapes.
 func plain(raw json.RawMessage) (inner []byte, escaped, ok bool) {
 	const head, tail = `{"type":"text","text":"`, `"}`
 	if len(raw) < len(head)+len(tail) || string(raw[:len(head)]) != head || string(raw[len(raw)-len(tail):]) != tail {
@@ -421,7 +438,7 @@ func plain(raw json.RawMessage) (inner []byte, escaped, ok bool) {
 			return nil, false, false
 		}
 		if i++; i == len(inner) || !isShortEscape(inner[i]) {
-			return nil, false, false // with \u too: pairs are left to encoding/json
+			return nil, false, false // also for \u: encoding/json decodes surrogate pairs
 		}
 		escaped = true
 	}
@@ -436,15 +453,14 @@ func isShortEscape(c byte) bool {
 	return false
 }
 
-// mayBe reports whether a block can be of a kind, by how it begins: a long text is
-// not decoded to see that it is no tool call. One that begins in another way is
-// looked at whole.
+// mayBe reports whether a block may be of a kind. It compares only the usual beginning, so that a long text need not be
+// decoded to see that it is no tool call. It returns true for a block that begins in another way.
 func mayBe(raw json.RawMessage, kind string) bool {
 	rest, usual := bytes.CutPrefix(raw, []byte(`{"type":"`))
 	return !usual || bytes.HasPrefix(rest, []byte(kind+`"`))
 }
 
-// toolCalls lists the tool calls among blocks.
+// toolCalls returns the tool calls among blocks.
 func toolCalls(blocks []json.RawMessage) []openCall {
 	var calls []openCall
 	for _, raw := range blocks {

@@ -14,14 +14,14 @@ func sqlOf(input json.RawMessage) string {
 	var in struct {
 		SQL string `json:"sql"`
 	}
-	_ = json.Unmarshal(input, &in) // input of another shape has no statement
+	_ = json.Unmarshal(input, &in) // other inputs have no statement
 	if len(in.SQL) > maxSQL {
 		return ""
 	}
 	return in.SQL
 }
 
-// named returns a call with the proper names of its arguments, and with its source. A may be nil.
+// named returns a call with aliases of arguments replaced, and with its source. a may be nil.
 func (s *state) named(a *Assistant, c openCall) openCall {
 	if a == nil {
 		return c
@@ -38,12 +38,12 @@ func (s *state) named(a *Assistant, c openCall) openCall {
 	return c
 }
 
-// sourceOf returns the source of the conversation that a call names, or the only one.
+// sourceOf returns the source that a call names. A call that names none means the only source of the conversation.
 func (s *state) sourceOf(c openCall) string {
 	var in struct {
 		Source string `json:"source"`
 	}
-	_ = json.Unmarshal(c.Input, &in) // input of another shape names none
+	_ = json.Unmarshal(c.Input, &in) // other inputs name no source
 	for _, name := range s.opened.Sources {
 		if strings.EqualFold(name, in.Source) || in.Source == "" && len(s.opened.Sources) == 1 {
 			return name
@@ -52,7 +52,7 @@ func (s *state) sourceOf(c openCall) string {
 	return ""
 }
 
-// notRun are the statements of a call that was not made: what it says is one.
+// notRun returns the statement in the input of a call that was not made, if it has one.
 func notRun(c openCall) []footnote.Statement {
 	sql := sqlOf(c.Input)
 	if sql == "" {
@@ -61,7 +61,7 @@ func notRun(c openCall) []footnote.Statement {
 	return []footnote.Statement{{SQL: sql, Source: c.source, Outcome: footnote.StatementNotRun}}
 }
 
-// possiblyRun returns the statements of a call, which may have run in a page or in a process that ended.
+// possiblyRun returns the statement of a call that may have run in a browser or in a process that died.
 func possiblyRun(c openCall, outcome string) []footnote.Statement {
 	list := notRun(c)
 	for i := range list {
@@ -70,11 +70,11 @@ func possiblyRun(c openCall, outcome string) []footnote.Statement {
 	return list
 }
 
-// abandon returns the statements of an open call that will get no result. They get the outcome, except when the
-// log shows that the call was never made. A may be nil.
+// abandon returns the statements of an open call that will get no result. Their outcome is the given one, unless the
+// log shows that the call was never made. a may be nil.
 func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Statement {
-	// A run parks only after its own calls have results, so one that is still open was approved while the run waited
-	// for others.
+	// A run parks only after its server-side calls have results. One that is still open was approved while the run
+	// waited for other calls.
 	queued := s.parked && a != nil && a.side(c.Name) == tool.Server
 	c = s.named(a, c)
 	if s.unapproved(c.ID) || queued {
@@ -86,7 +86,7 @@ func (s *state) abandon(a *Assistant, c openCall, outcome string) []footnote.Sta
 // unapproved reports whether a person was asked to approve a call and has not done so.
 func (s *state) unapproved(call string) bool { return s.asked[call] && !s.approvals[call].Approved }
 
-// statements returns those of the call, which was made.
+// statements returns the statements of a call that was made.
 func (c *execution) statements() []footnote.Statement {
 	ran := c.ran.All()
 	for i := range ran {
@@ -103,7 +103,7 @@ func (c *execution) statements() []footnote.Statement {
 	switch {
 	case len(ran) > 0:
 		return ran
-	case c.out.Rows == nil || c.out.SQL == "": // the tool notes none, or had none
+	case c.out.Rows == nil || c.out.SQL == "": // the tool records no statements, or ran none
 		return possiblyRun(c.call, cmp.Or(c.broke, c.out.Fault, footnote.StatementNotRun)) // a fault is an outcome
 	}
 	st := footnote.Statement{
@@ -150,7 +150,7 @@ func statements(a tool.Answer, c openCall) []footnote.Statement {
 	return list
 }
 
-// withRows adds the answer's rows to the statement that gave them.
+// withRows adds the number of rows and the columns to the statement that returned them.
 func withRows(a tool.Answer, st footnote.Statement) footnote.Statement {
 	if a.Rows == nil || a.IsError || st.Outcome != footnote.StatementExecuted {
 		return st

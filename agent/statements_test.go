@@ -14,9 +14,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// TestTheLogTellsWhatBecameOfStatements checks that the result of a call lists its statements with their outcomes,
+// TestLogHasStatementOutcomes checks that the result of a call lists its statements with their outcomes,
 // including those that never ran.
-func TestTheLogTellsWhatBecameOfStatements(t *testing.T) {
+func TestLogHasStatementOutcomes(t *testing.T) {
 	run := agenttest.NewTool(tool.Spec{
 		Name:     "run_query",
 		Side:     tool.Server,
@@ -68,9 +68,9 @@ func (r *rig) statements(conversation string) string {
 	return b.String()
 }
 
-// TestStatementsOfARunThatWasStopped checks that a statement counts as cancelled when it was still running, or when
+// TestStatementsOfStoppedRun checks that a statement counts as cancelled when it was still running, or when
 // its page never answered.
-func TestStatementsOfARunThatWasStopped(t *testing.T) {
+func TestStatementsOfStoppedRun(t *testing.T) {
 	slow := agenttest.NewTool(tool.Spec{
 		Name:     "run_query",
 		Side:     tool.Server,
@@ -98,9 +98,9 @@ func TestStatementsOfARunThatWasStopped(t *testing.T) {
 	}
 }
 
-// TestStatementsThatDidNotRunNameTheirSource checks that a statement is listed with the source that its call names, or
+// TestUnrunStatementsNameTheirSource checks that a statement is listed with the source that its call names, or
 // with the only one.
-func TestStatementsThatDidNotRunNameTheirSource(t *testing.T) {
+func TestUnrunStatementsNameTheirSource(t *testing.T) {
 	deaf := agenttest.NewTool(tool.Spec{
 		Name:     "deaf",
 		ReadOnly: true,
@@ -150,9 +150,9 @@ func TestStatementsThatDidNotRunNameTheirSource(t *testing.T) {
 	}
 }
 
-// TestAPageTellsWhatBecameOfItsStatements checks that the log takes a page's word for the outcomes of its statements,
-// and that pages which report none keep working.
-func TestAPageTellsWhatBecameOfItsStatements(t *testing.T) {
+// TestPageReportsStatementOutcomes checks that the log has the outcomes of statements as the page reports
+// them, and that pages which report none keep working.
+func TestPageReportsStatementOutcomes(t *testing.T) {
 	type statement = footnote.Statement
 	told := func(list ...statement) []statement { return append([]statement{}, list...) }
 	for name, c := range map[string]struct {

@@ -14,21 +14,21 @@ import (
 	"github.com/footnotehq/footnote/model/history"
 )
 
-// maxAttempts is how often one step is tried when nothing of it was shown.
+// maxAttempts is how often a step is tried, as long as none of its text was shown.
 const maxAttempts = 3
 
-// step makes one model call and puts its message. A call that broke off before the model said
-// anything is retried as a new attempt.
+// step makes one model call and puts its message. A call that fails before any text was shown is retried as a new
+// attempt.
 //
-// A run waits in step while the model speaks. Large values are not kept on the stack here,
-// because that would double its size.
+// A run spends most of its time in step. Large values are not kept on the stack here, because that would double its
+// size.
 func (r *run) step(last bool) (*model.Reply, error) {
 	s := &modelCall{r: r, n: r.s.steps + 1, shown: map[string]bool{}}
 	for attempt := 1; ; attempt++ {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
-		if !r.budget.calling { // otherwise it was reserved for an attempt that came to nothing
+		if !r.budget.calling { // otherwise the reservation of a failed attempt is still unused
 			s.req = r.request(last)
 			if err := r.afford(&s.req); err != nil {
 				return nil, err
@@ -48,7 +48,7 @@ func (r *run) step(last bool) (*model.Reply, error) {
 	}
 }
 
-// request is the next model call before it is limited to what it may cost.
+// request returns the request of the next model call, without limits of cost.
 func (r *run) request(last bool) model.Request {
 	return model.Request{
 		Conversation: r.stream, Principal: r.turn.Principal,
@@ -58,8 +58,8 @@ func (r *run) request(last bool) model.Request {
 	}
 }
 
-// history returns what the model reads. When the log is torn, it logs an error once per run; the model reads
-// words in place of what is missing.
+// history returns the history for the model. If events are missing, the model reads a placeholder instead, and
+// history logs an error once per run.
 func (r *run) history() []history.Message {
 	messages, repairs := history.Repaired(r.events())
 	if repairs > 0 && !r.alerted {
@@ -71,7 +71,7 @@ func (r *run) history() []history.Message {
 	return messages
 }
 
-// modelCall is a step that is being made.
+// modelCall holds the state of a step while it is made.
 type modelCall struct {
 	r     *run
 	n     int // the step's number within the run
@@ -80,7 +80,7 @@ type modelCall struct {
 	shown map[string]bool // call ids of all attempts
 }
 
-// succeeded puts the message of a call.
+// succeeded puts the message of a successful call.
 func (s *modelCall) succeeded(reply *model.Reply, live *live) {
 	m := &reply.Message
 	took := s.r.e.opts.Now().Sub(s.begun)
@@ -89,14 +89,13 @@ func (s *modelCall) succeeded(reply *model.Reply, live *live) {
 	s.r.message(s.n, reply, live, s.r.budget.used(m.Usage, m.Cost))
 }
 
-// retry records a call that failed and waits until it can be made again. It returns why it
-// cannot.
+// retry records a failed call and waits until it can be made again. It returns an error if it cannot.
 func (s *modelCall) retry(err error, live *live) error {
 	r, se := s.r, stepError(err)
 	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
 	r.e.opts.Metrics.StepFailed(se.Code)
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
-		// What was said until then is the answer, as if the model had ended there.
+		// The text so far is the answer, as if the model had ended there.
 		reply := halted(s.req.Model, se)
 		r.message(s.n, &reply, live, r.budget.used(se.Usage, se.Cost))
 		return err
@@ -106,7 +105,7 @@ func (s *modelCall) retry(err error, live *live) error {
 		return context.Cause(r.ctx)
 	}
 	if se.Code == footnote.BudgetExceeded && r.budget.short {
-		return dayOver{err} // a limit was reached, not that of the question
+		return limitReached{err} // a limit was reached, not that of the question
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
 	if !se.Again || live.textShown || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
@@ -134,7 +133,7 @@ func (e *Engine) call(ctx context.Context, a *Assistant, req *model.Request, l m
 	return &reply, err
 }
 
-// halted is the message of a call that was stopped because it had said enough.
+// halted returns the message of a call that was stopped at a stop string.
 func halted(name string, se *model.StepError) model.Reply {
 	return model.Reply{Message: footnote.AssistantMessage{
 		Model: name, StopReason: model.StopSequence, Usage: se.Usage, Cost: se.Cost,
@@ -150,14 +149,14 @@ func stepError(err error) *model.StepError {
 	return &model.StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
 }
 
-// failed records a model call that failed after something was shown or used.
+// failed records a failed model call, unless nothing was shown and nothing used.
 func (s *modelCall) failed(l *live, se *model.StepError) {
 	r := s.r
 	if !l.begun && se.Cost.MicroUSD == 0 && se.Usage == (footnote.Usage{}) {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
-	r.settled(r.budget.used(se.Usage, se.Cost), nil,
+	r.putSettled(r.budget.used(se.Usage, se.Cost), nil,
 		footnote.StepFailed{
 			Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
 		})
@@ -166,7 +165,7 @@ func (s *modelCall) failed(l *live, se *model.StepError) {
 // longestWait bounds how long a run waits before it retries a model call.
 const longestWait = 20 * time.Second
 
-// backoff is how long to wait after a failed attempt: half a second, doubled each
+// backoff returns how long to wait after a failed attempt: half a second, doubled each
 // time, with full jitter.
 func backoff(attempt int) time.Duration {
 	return mathrand.N(500 * time.Millisecond << (attempt - 1))
@@ -183,9 +182,9 @@ func (r *run) sleep(d time.Duration) error {
 	}
 }
 
-// message puts a model's message. The last one of a run is written together with
-// the answer that follows it, and one with calls, if they are answered at once, with
-// their results. Before a call that changes something it is flushed.
+// message puts a message of the model. The last message of a run is written together with the answer, and a message
+// with calls together with their results if those come soon. Before a call that changes something, runGroup flushes the
+// message.
 func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Settle) {
 	m := &reply.Message
 	m.Step = n
@@ -203,8 +202,8 @@ func (r *run) message(n int, reply *model.Reply, l *live, settle []footnote.Sett
 	}
 }
 
-// describe returns how to show the calls, by the name of their tool. It has an empty entry for a tool that says nothing
-// about itself, so that a page does not take what another assistant's tool of that name says.
+// describe returns how the page shows calls, by the name of their tool. A tool without a label and family has an empty
+// entry, so that the page does not show those of another assistant's tool with the same name.
 func (r *run) describe(calls []openCall) map[string]footnote.CalledTool {
 	var tools map[string]footnote.CalledTool
 	for _, c := range calls {
@@ -215,8 +214,8 @@ func (r *run) describe(calls []openCall) map[string]footnote.CalledTool {
 	return tools
 }
 
-// readable is a copy of blocks in which those that are not JSON, and so could not
-// be stored, are empty texts: their places stay.
+// readable returns a copy of blocks, with an empty text in place of each block that is not JSON and so could not be
+// stored.
 func readable(blocks []json.RawMessage) []json.RawMessage {
 	out := make([]json.RawMessage, len(blocks))
 	for i, raw := range blocks {

@@ -7,9 +7,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Stop ends the run of a conversation. One that has ended already, or that does
-// not exist, is left as it is. One that another engine drives is asked to end, which
-// is not waited for.
+// Stop ends the run of a conversation. It does nothing if the run has ended or the conversation does not exist. If
+// another engine drives the run, Stop asks it to end the run and does not wait for that.
 func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
 	for tries := raceTries; ; tries-- {
 		if err := e.stopOnce(ctx, conversation, by); !e.raced(err) || tries == 0 {
@@ -35,7 +34,7 @@ func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
 		return err
 	}
 	defer unlock()
-	// Nobody starts a run while the stream is locked; somebody may have before.
+	// No run can start while the stream is locked, but one may have started before.
 	if done, err := e.stopRunning(ctx, conversation, by); done {
 		return err
 	}
@@ -54,9 +53,8 @@ func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
 	return err
 }
 
-// stopRunning cancels the run of a conversation that this engine drives, if there
-// is one. It is not done when there is none any more: it ended or parked before it
-// could notice.
+// stopRunning cancels the run of a conversation if this engine drives it. done is false if there is no such run, or if
+// the run ended or parked before it could notice.
 func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done bool, err error) {
 	r := e.running(conversation)
 	if r == nil {
@@ -64,14 +62,14 @@ func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done
 	}
 	r.cancel(stopped{by})
 	if !r.isClosed() {
-		return true, nil // whatever it does next, it finds that it was stopped
+		return true, nil // the run will notice that it was stopped
 	}
 	err = r.waitUntilOver(ctx)
 	return err != nil, err
 }
 
-// closeRun ends a run that nothing drives: it answers its open calls with words
-// and appends the terminal event. The stream must be locked.
+// closeRun ends a run that no engine drives: it stores words as the result of each open call and appends the terminal
+// event. The stream must be locked.
 func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words string, terminal footnote.Body) (
 	footnote.Stream, error,
 ) {
@@ -120,16 +118,14 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 	return head, nil
 }
 
-// How often runs are looked at whose keys may have been revoked, and how long the
-// answer may take.
+// How often runs are checked for revoked keys, and how long one check may take.
 const (
 	keysEvery = 2 * time.Second
 	keyTime   = 5 * time.Second
 )
 
-// watchKeys ends runs whose API keys were revoked, until the engine stops. A request that
-// is open ends with its key by itself; a run may have none, or have been taken over
-// from another engine.
+// watchKeys ends runs whose API keys were revoked, until the engine stops. An open request ends with its key by itself,
+// but a run may have no open request, or may have been taken over from another engine.
 func (e *Engine) watchKeys() {
 	tick := time.NewTicker(keysEvery)
 	defer tick.Stop()
@@ -145,8 +141,8 @@ func (e *Engine) watchKeys() {
 	}
 }
 
-// endRevoked asks once for each key of the running runs. A store that does not answer
-// says nothing about a key.
+// endRevoked ends the runs of this engine whose keys were revoked. It checks each key once. If the store does not
+// answer, the runs continue.
 func (e *Engine) endRevoked() {
 	byKey := map[string][]*run{}
 	for _, r := range e.live() {
@@ -166,17 +162,16 @@ func (e *Engine) endRevoked() {
 	}
 }
 
-// endParked does so for the runs that wait, which no engine drives: each engine looks
-// at all of them whose users have lost a key, and the first one ends them. Keys are those
-// that such runs came with, so that a log is read once for each and not at each look: who
-// has changed a key goes on to wait with the new one.
+// endParked ends the parked runs whose keys were revoked. No engine drives them, so each engine checks all parked runs
+// whose users have lost a key, and the first engine ends them. keys caches the key of each such run, so that its log is
+// read only once.
 func (e *Engine) endParked(keys map[string]string) (now map[string]string) {
 	ctx, cancel := context.WithTimeout(e.ctx, keyTime)
 	defer cancel()
 	heads, err := e.opts.Log.Withdrawn(ctx, e.opts.Now(), 1000)
 	if err != nil {
 		if e.ctx.Err() == nil {
-			e.opts.Logger.WarnContext(ctx, "runs that wait are not looked at for keys that were revoked", "err", err)
+			e.opts.Logger.WarnContext(ctx, "cannot check parked runs for revoked keys", "err", err)
 		}
 		return keys
 	}
@@ -186,7 +181,7 @@ func (e *Engine) endParked(keys map[string]string) (now map[string]string) {
 		if !known {
 			s, err := e.load(ctx, head)
 			if err != nil || s.run != head.Run {
-				continue // it is gone, or goes on; or is looked at again
+				continue // it has ended or resumed, or the next check reads it
 			}
 			key = s.started.Key
 		}
@@ -198,7 +193,7 @@ func (e *Engine) endParked(keys map[string]string) (now map[string]string) {
 	return now
 }
 
-// revoked reports whether the key that a run came with no longer stands.
+// revoked reports whether the key with which a run was requested was revoked.
 func (e *Engine) revoked(ctx context.Context, key string) bool {
 	if key == "" || e.opts.Standing == nil {
 		return false

@@ -12,18 +12,18 @@ import (
 	"github.com/footnotehq/footnote/model/history"
 )
 
-// Submit takes a turn and returns once its run is under way; its first events may
-// not be committed yet. The ticket's reader, from Subscribe, must be closed.
+// Submit starts or resumes a run for a turn and returns once the run is under way; its first events may not be
+// committed yet. The ticket's reader, from Subscribe, must be closed.
 //
-// The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
-// cannot be taken, NotFound for a conversation that is not the principal's,
-// Conflict when the conversation is busy. Answers and approvals that do not fit
-// what is open are refused as a whole: with CallUnknown when the call was never
-// open to the client, CallAnswered when it has another answer, and CallClosed when
-// its time was over or the conversation went on without it.
+// The error's code is InvalidRequest, InputTooLong or TooLarge for an invalid turn, NotFound for a conversation that is
+// not the principal's, Conflict when the conversation is busy. If one answer or approval does not fit the open calls,
+// the whole turn is refused: with CallUnknown when the call was never open to the client, CallAnswered when it has
+// another answer, and CallClosed when it timed out or the conversation continued without it.
 //
 // Submit is idempotent: a message or an answer that is sent again, even at the same time or to another engine, gets a
-// Duplicate ticket. A message with the id of another one, of which the text differs, is refused with Conflict.
+// Duplicate ticket. So does an edit or a regeneration that is sent again, until its run is over, or later if it names
+// the message that it replaced. A message that has the id of another message and a different text is refused with
+// Conflict.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	if t.OnBusy == Enqueue {
 		leave, err := e.queueFor(ctx, &t)
@@ -35,6 +35,7 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	for {
 		ticket, err := e.submit(ctx, t)
 		if !errors.Is(err, errBusy) || !t.empty() || t.OnBusy != Enqueue && t.OnBusy != Interrupt {
+			ticket.OnDisconnect = t.OnDisconnect
 			return ticket, err
 		}
 		if err := e.whenQuiet(ctx, &t); err != nil {
@@ -43,8 +44,8 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	}
 }
 
-// queueFor lets a message wait for those that came before it. It does not wait in a conversation that is not open yet
-// and has no name.
+// queueFor waits for the earlier messages of the conversation. It does not wait if the conversation is new and has no
+// name.
 func (e *Engine) queueFor(ctx context.Context, t *Turn) (leave func(), err error) {
 	head, found, err := e.find(ctx, t)
 	switch {
@@ -58,16 +59,16 @@ func (e *Engine) queueFor(ctx context.Context, t *Turn) (leave func(), err error
 	return func() {}, nil
 }
 
-// interruptTime is how long a message waits for the end of an answer that it interrupts.
+// interruptTime is how long a message waits for the answer that it interrupts to end.
 const interruptTime = 10 * time.Second
 
-// whenQuiet waits until a message that came while its conversation was busy can be submitted again.
+// whenQuiet waits until a message that was refused with errBusy can be submitted again.
 func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
 	head, found, err := e.opened(ctx, t)
 	if err != nil {
 		return err
 	}
-	if !found { // its opening has just failed
+	if !found { // its first append has just failed
 		return e.pause(ctx)
 	}
 	if t.OnBusy == Interrupt {
@@ -81,7 +82,7 @@ func (e *Engine) whenQuiet(ctx context.Context, t *Turn) error {
 	return e.awaitQuiet(ctx, head.ID)
 }
 
-// submit is Submit for a conversation that is not busy. The error is errBusy if it is.
+// submit makes one attempt of Submit. It returns errBusy if the conversation is busy.
 func (e *Engine) submit(ctx context.Context, t Turn) (Ticket, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -94,7 +95,7 @@ func (e *Engine) submit(ctx context.Context, t Turn) (Ticket, error) {
 		}
 	}
 	if !t.empty() {
-		if err := t.bounds(); err != nil {
+		if err := t.checkSize(); err != nil {
 			return Ticket{}, err
 		}
 		return e.receive(ctx, t)
@@ -119,9 +120,9 @@ func (e *Engine) prepare(ctx context.Context, t *Turn) error {
 	return t.Prepare(t, head, t.log)
 }
 
-// Subscribe gives the reader of a ticket: everything with Seq > After.
+// Subscribe returns the reader of a ticket, for all events with Seq > After.
 func (e *Engine) Subscribe(t Ticket) *hub.Reader {
-	if t.reader == nil { // of a message that was sent again
+	if t.reader == nil { // a duplicate
 		t.reader, _ = e.opts.Hub.Subscribe(t.Conversation, t.After)
 	}
 	return t.reader
@@ -133,7 +134,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	if found && t.MessageID != "" && !t.rewinds() { // before limits: it costs nothing
+	if found && (t.MessageID != "" || t.rewinds()) { // before limits, because a duplicate costs nothing
 		if ticket, ok, err := e.askedBefore(ctx, head, t); ok || err != nil {
 			return ticket, err
 		}
@@ -145,7 +146,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	if err := a.message(t); err != nil {
+	if err := a.checkMessage(t); err != nil {
 		return Ticket{}, err
 	}
 	if t.rewinds() && !found {
@@ -167,7 +168,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	return ticket, err
 }
 
-// find returns the stream a turn is about, if it has one already.
+// find returns the stream of a turn's conversation, if it exists already.
 func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
 	p := t.Principal
 	switch {
@@ -187,7 +188,7 @@ func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found
 	if err != nil && footnote.CodeOf(err) != footnote.NotFound {
 		return head, false, err
 	}
-	// In the same words for one that is somebody else's as for one that is not there.
+	// The error must not reveal whether the conversation exists.
 	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
 		return head, false, &footnote.Error{
 			Code:    footnote.NotFound,
@@ -209,14 +210,14 @@ func checkClientID(id string) error {
 	return nil
 }
 
-// askedBefore returns the ticket of a message that the conversation has already, once it is in the log. It returns
-// false if the conversation does not have the message.
+// askedBefore waits until the message of a turn, if the conversation already has it, is in the log, and returns its
+// ticket. ok is false if the conversation does not have the message.
 func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
 	if ticket, ok, err = e.beingAsked(ctx, head, t); ok || err != nil {
 		return ticket, ok, err
 	}
 	if t.log, err = e.read(ctx, head.ID, t.log); err != nil {
-		if footnote.CodeOf(err) == footnote.NotFound { // not yet, or not any more
+		if footnote.CodeOf(err) == footnote.NotFound { // the conversation is not stored yet, or was deleted
 			err = nil
 		}
 		return Ticket{}, false, err
@@ -232,8 +233,8 @@ func (e *Engine) askedBefore(ctx context.Context, head footnote.Stream, t *Turn)
 	return ticket, err == nil, err
 }
 
-// beingAsked is askedBefore for a message of a run that this engine drives: its first events need not be in the log
-// yet. What a run could not store does not count.
+// beingAsked implements askedBefore for the run that this engine drives, whose first events may not be in the log yet.
+// Events that the run could not store do not count.
 func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) (ticket Ticket, ok bool, err error) {
 	r := e.running(head.ID)
 	if r == nil || r.ending() {
@@ -249,7 +250,7 @@ func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) 
 	}
 	if err := r.w.reached(ctx, asked.Seq); err != nil {
 		if r.w.broken() {
-			err = nil // the log knows
+			err = nil // askedBefore reads the log
 		}
 		return Ticket{}, false, err
 	}
@@ -257,9 +258,10 @@ func (e *Engine) beingAsked(ctx context.Context, head footnote.Stream, t *Turn) 
 	return ticket, err == nil, err
 }
 
-// duplicate returns the ticket of a message that is sent again. Another message may not have its id.
+// duplicate returns the ticket of a message that was sent before. It returns Conflict if that message has a different
+// text.
 func (t *Turn) duplicate(head footnote.Stream, asked footnote.Event) (Ticket, error) {
-	if m, ok := asked.Body.(footnote.UserMessage); ok && m.Text != t.Text && !t.Repeated {
+	if m, ok := asked.Body.(footnote.UserMessage); ok && m.Text != t.Text && !t.Repeated && !t.rewinds() {
 		return Ticket{}, footnote.Errorf(footnote.Conflict, "Another message of this conversation has this id.")
 	}
 	return Ticket{
@@ -267,8 +269,7 @@ func (t *Turn) duplicate(head footnote.Stream, asked footnote.Event) (Ticket, er
 	}, nil
 }
 
-// refused reports a question that a limit refused to Options.Refused. Other errors, such as a store that is
-// away, are not reported.
+// refused calls Options.Refused if a limit refused a question, and not for other errors, such as a store that is away.
 func (e *Engine) refused(t Turn, conversation string, err error) {
 	code := footnote.CodeOf(err)
 	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {
@@ -286,7 +287,7 @@ func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream
 	return e.goOn(ctx, a, head, t)
 }
 
-// goOn starts a run in a conversation that exists.
+// goOn starts a run in an existing conversation.
 func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
 	for tries := raceTries; ; tries-- {
 		again := *t
@@ -297,7 +298,7 @@ func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t
 	}
 }
 
-// goOnce is raced when another engine has written meanwhile.
+// goOnce makes one attempt of goOn. raced is true if another engine wrote to the conversation meanwhile.
 func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Turn) (_ Ticket, raced bool, err error) {
 	unlock, err := e.lock(ctx, stream)
 	if err != nil {
@@ -311,7 +312,7 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	if head.Last >= a.Limits.Events {
 		return Ticket{}, false,
 			footnote.Errorf(footnote.TooLarge,
-				"The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
+				"The conversation is full: it has %d events. Begin a new one.", head.Last)
 	}
 	s, err := e.loadAfter(ctx, head, t.log)
 	if err != nil {
@@ -344,16 +345,16 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	return ticket, e.raced(err), err
 }
 
-// quietOrAsked is quiet for a message. If the run that is under way began with it, it returns the ticket of that run.
+// quietOrAsked calls quiet. If the run under way began with the message of the turn, it returns the ticket of that run.
 func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, t *Turn) (
 	head footnote.Stream, asked Ticket, err error,
 ) {
 	head, err = e.quiet(ctx, stream)
-	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" {
+	if footnote.CodeOf(err) != footnote.Conflict || t.MessageID == "" && !t.rewinds() {
 		return head, Ticket{}, err
 	}
 	asked, ok, again := e.askedBefore(ctx, footnote.Stream{ID: stream, Assistant: a.Name}, t)
-	if r := e.running(stream); !ok && r != nil && r.ending() { // because it could not store what it began with
+	if r := e.running(stream); !ok && r != nil && r.ending() { // it could not store its first events
 		head, err = e.quiet(ctx, stream)
 		return head, Ticket{}, err
 	}
@@ -363,22 +364,22 @@ func (e *Engine) quietOrAsked(ctx context.Context, a *Assistant, stream string, 
 	return head, Ticket{}, err
 }
 
-// takeBack finds the message that a turn replaces, and gives the turn what it takes
-// over of it. The events after to no longer count then.
+// takeBack finds the message that a turn replaces, and copies to the turn what it inherits from that message. The turn
+// rewinds the events after to.
 func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 	old := s.message(t.Edit)
 	switch {
 	case old == nil && t.Edit == 0:
-		return 0, footnote.Errorf(footnote.InvalidRequest, "There is no message to ask again.")
+		return 0, footnote.Errorf(footnote.InvalidRequest, "There is no message to answer again.")
 	case old == nil:
-		return 0, footnote.Errorf(footnote.InvalidRequest, "Event %d is not a message that still counts.", t.Edit)
+		return 0, footnote.Errorf(footnote.InvalidRequest, "Event %d is not a message, or was rewound.", t.Edit)
 	case t.Regenerate:
 		t.Text = old.Text
 	}
 	if t.MessageID == "" {
 		t.MessageID = old.ID
 	}
-	if t.Context == "" && a.Setting == nil { // a setting is described anew
+	if t.Context == "" && a.Setting == nil { // begin describes a setting again
 		t.Context = withoutDate(old.Context)
 	}
 	if t.Where == nil {
@@ -387,7 +388,7 @@ func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 	return old.seq - 1, nil
 }
 
-// supersede closes the open calls of a parked run, because its user went on.
+// supersede ends a parked run, because its user has sent a new message.
 func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
 	return e.closeRun(ctx, head, s, history.Unanswered, footnote.RunStopped{By: "user"})
 }

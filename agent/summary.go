@@ -18,25 +18,24 @@ const (
 	summaryText   = 120_000   // characters of what is summarised; the newest count
 	summaryBytes  = 16_000    // of a summary
 	summaryShare  = 4         // the part of a question's money that a summary may cost
-	carriedBytes  = 128 << 10 // of what protocols have added to messages, such as a schema
+	carriedBytes  = 128 << 10 // of the texts that protocols added to messages, such as a schema
 )
 
-// segment cuts the history of a conversation that has grown too long, at the start of
-// a run: what came before one of the user's messages is replaced by a summary, in an
-// event of the log. The cut is made where every call has its answer, and leaves
-// about half of what is allowed. A history that cannot be summarised stays whole.
+// segment shortens a history that has grown too long, at the start of a run: an event in the log replaces everything
+// before one of the user's messages with a summary. The cut is made where every call has its result, and leaves about
+// half of the allowed messages. A history that cannot be summarised stays whole.
 //
-// The summary is paid first, so what the run needs with the shorter history is reserved before
-// it. The error is that there is too little.
+// Because the summary is paid first, segment reserves what the run needs with the shorter history before it asks for a
+// summary. It returns an error if the budget is too small for that.
 func (r *run) segment() error {
-	most := r.a.Limits.History
+	limit := r.a.Limits.History
 	events := r.events()
-	if most <= 0 || r.s.steps > 0 || len(history.Messages(events)) <= most {
+	if limit <= 0 || r.s.steps > 0 || len(history.Messages(events)) <= limit {
 		return nil
 	}
-	from := r.cut(events, most/2)
+	from := r.cut(events, limit/2)
 	if from == 0 {
-		return nil // it is one long exchange
+		return nil // there is only one message
 	}
 	before := events[:indexOf(events, from)]
 	if r.a.Summaries {
@@ -52,13 +51,13 @@ func (r *run) segment() error {
 		return nil //nolint:nilerror // it was logged
 	}
 	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
-	r.settled(settle, nil, seg)
+	r.putSettled(settle, nil, seg)
 	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
 	return nil
 }
 
-// affordSegment reserves what the first step needs when its history begins at from, with a
-// summary of what was before that is as long as it may be.
+// affordSegment reserves what the first step needs when its history begins at from, with the longest possible summary
+// before it.
 func (r *run) affordSegment(events, before []footnote.Event, from int64) error {
 	words := strings.Repeat("x", min(summaryBytes, len(transcript(history.Messages(before)))))
 	seg := footnote.Segmented{FromSeq: from, Summary: words + "\n\n" + r.carried(before)}
@@ -66,18 +65,18 @@ func (r *run) affordSegment(events, before []footnote.Event, from int64) error {
 	req.Messages = history.Messages(append(slices.Clip(events), footnote.Event{Body: seg}))
 	r.e.permit(&req)
 	err := r.reserveStep(&req)
-	r.budget.calling, r.budget.closing = false, false // step asks again, for what it will really send
+	r.budget.calling, r.budget.closing = false, false // step reserves again for its actual request
 	return err
 }
 
-// cut is the message of the user from which on at most so many messages are left, or
-// the newest; 0 when nothing is before it.
-func (r *run) cut(events []footnote.Event, most int) (from int64) {
+// cut returns the sequence of the oldest message of the user from which at most max messages are left, or else of the
+// newest one. It returns 0 if nothing comes before that message.
+func (r *run) cut(events []footnote.Event, max int) (from int64) {
 	for _, m := range slices.Backward(r.s.messages) {
 		if m.Text == "" {
-			continue // words of ours, which stand between a call and its answer
+			continue // added by the engine between a call and its result
 		}
-		if from != 0 && len(history.Messages(events[indexOf(events, m.seq):])) > most {
+		if from != 0 && len(history.Messages(events[indexOf(events, m.seq):])) > max {
 			return from
 		}
 		from = m.seq
@@ -85,7 +84,7 @@ func (r *run) cut(events []footnote.Event, most int) (from int64) {
 	return 0
 }
 
-// indexOf is where the event with a sequence, or the next one, is.
+// indexOf returns the index of the event with a sequence, or of the next one.
 func indexOf(events []footnote.Event, seq int64) int {
 	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int {
 		return cmp.Compare(ev.Seq, seq)
@@ -93,19 +92,18 @@ func indexOf(events []footnote.Event, seq int64) int {
 	return n
 }
 
-// summarise returns the model's summary of messages, or a list of them if the assistant does not let the model
-// summarise.
+// summarise returns the model's summary of messages, or the end of their transcript if the assistant has no Summaries.
 func (r *run) summarise(messages []history.Message,
 	seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
-	told := transcript(messages)
+	text := transcript(messages)
 	if !r.a.Summaries {
-		return tail(told, summaryBytes), nil, nil
+		return tail(text, summaryBytes), nil, nil
 	}
 	c := Spending{ID: newReservation(), Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}
 	req := model.Request{
 		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens,
 		MaxCost:  max(1, r.money/summaryShare),
-		Messages: []model.Message{{Role: "user", Content: textContent(summaryPrompt(tail(told, summaryText)))}},
+		Messages: []model.Message{{Role: "user", Content: textContent(summaryPrompt(tail(text, summaryText)))}},
 	}
 	var m footnote.AssistantMessage
 	var hold Reservation
@@ -134,8 +132,8 @@ func summaryPrompt(conversation string) string {
 		"<conversation>\n" + conversation + "\n</conversation>"
 }
 
-// carried is what protocols have added to messages before the cut, and the date: the
-// model is told it once, and later messages rest on it.
+// carried returns the texts that protocols added to messages before the cut, and the date.
+// They appear in the log once, and later messages depend on them.
 func (r *run) carried(before []footnote.Event) string {
 	date, size := "", 0
 	var kept []string
@@ -159,7 +157,7 @@ func (r *run) carried(before []footnote.Event) string {
 	return strings.Join(kept, "\n")
 }
 
-// transcript is a history as text, each piece of it bounded.
+// transcript returns a history as text. It shortens each block to summaryQuotes characters.
 func transcript(messages []history.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -177,12 +175,12 @@ func transcript(messages []history.Message) string {
 	return strings.TrimSpace(b.String())
 }
 
-// tail is the end of a text, from the beginning of a line.
-func tail(s string, most int) string {
-	if len(s) <= most {
+// tail returns the last max bytes of a text, from the beginning of a line.
+func tail(s string, max int) string {
+	if len(s) <= max {
 		return s
 	}
-	s = s[len(s)-most:]
+	s = s[len(s)-max:]
 	if _, rest, ok := strings.Cut(s, "\n"); ok {
 		s = rest
 	}

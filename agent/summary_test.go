@@ -19,8 +19,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// paired wants every call of a request to be answered directly after, and the roles
-// to alternate from a user's on.
+// paired checks that every call in a request is followed directly by its result, and that the roles alternate,
+// beginning with the user's.
 func paired(t *testing.T, req model.Request) {
 	t.Helper()
 	var open []string
@@ -49,7 +49,7 @@ func paired(t *testing.T, req model.Request) {
 	}
 }
 
-func TestALongHistoryIsSummarised(t *testing.T) {
+func TestLongHistoryIsSummarised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var script []agenttest.Reply
 		for i := range 3 {
@@ -95,7 +95,7 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 		if ends = bodies[footnote.RunFinished](r, one.Conversation); ends[3].Usage.Output != 10 {
 			t.Errorf("the run with the summary used %+v", ends[3].Usage)
 		}
-		// What is taken back takes the summary of it with it.
+		// Rewinding the summarised messages also removes the summary.
 		r.must(one.Conversation, agent.Turn{Edit: r.messages(one.Conversation)[0], Text: "question 1b"})
 		if got := sent(model, 9); strings.Contains(got, "SUMMARY") || !strings.Contains(got, "question 1b") {
 			t.Errorf("after an edit: %s", got)
@@ -103,7 +103,7 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 	})
 }
 
-func TestAHistoryThatCannotBeSummarisedIsSentWhole(t *testing.T) {
+func TestFailedSummarySendsWholeHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Reply{
 			Err: footnote.Errorf(footnote.ModelUnavailable, "Away."),
@@ -123,7 +123,7 @@ func TestAHistoryThatCannotBeSummarisedIsSentWhole(t *testing.T) {
 	})
 }
 
-func TestWithoutAModelAHistoryIsShortenedByRule(t *testing.T) {
+func TestHistoryIsShortenedWithoutModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"))
 		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History = 4 })
@@ -140,9 +140,9 @@ func TestWithoutAModelAHistoryIsShortenedByRule(t *testing.T) {
 	})
 }
 
-// TestRecalledEventsAreTheLogs holds that a conversation which is kept in memory reads
-// as the log has it, also after rewinds and when its time is over.
-func TestRecalledEventsAreTheLogs(t *testing.T) {
+// TestRecalledEventsMatchLog checks that a cached conversation equals its log, also after rewinds and after the cache
+// has expired.
+func TestRecalledEventsMatchLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"),
 			agenttest.Say("four"))
@@ -155,7 +155,7 @@ func TestRecalledEventsAreTheLogs(t *testing.T) {
 		if got := sent(model, 2); strings.Contains(got, "two") || !strings.Contains(got, "one") {
 			t.Errorf("asked again: %s", got)
 		}
-		time.Sleep(2 * time.Minute) // of the bubble: what was kept is gone
+		time.Sleep(2 * time.Minute) // the cache has expired
 		r.must(one.Conversation, agent.Turn{Text: "fourth"})
 		if got := sent(model, 3); !strings.Contains(got, "three") || strings.Contains(got, "two") {
 			t.Errorf("sent was %s", got)
@@ -163,8 +163,7 @@ func TestRecalledEventsAreTheLogs(t *testing.T) {
 	})
 }
 
-// perMessage is a model whose calls cost 100 for each message they send. It calls a tool where
-// it may.
+// perMessage is a model whose calls cost 100 per message of the request. It calls a tool whenever tools are offered.
 type perMessage struct{ asked []string }
 
 func (*perMessage) MaxUse(req model.Request) (int64, footnote.Cost) {
@@ -186,10 +185,9 @@ func (m *perMessage) Step(_ context.Context, req model.Request, _ model.Live) (m
 	}}, nil
 }
 
-// TestALongHistoryIsPaidForAsItWillBeSent: a question that its whole history makes too dear, and
-// the summary of that does not, is answered with its tools; also when it has lost a call with its
-// process.
-func TestALongHistoryIsPaidForAsItWillBeSent(t *testing.T) {
+// TestReservationUsesSummarisedHistory asks a question that is too expensive with its whole history but not with the
+// summary. It must be answered with tools, also if a call was lost with its process.
+func TestReservationUsesSummarisedHistory(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lost a call: %t", lost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -219,8 +217,8 @@ func TestALongHistoryIsPaidForAsItWillBeSent(t *testing.T) {
 	}
 }
 
-// longHistory stores a conversation of ten answered questions and one whose process died, perhaps
-// while it called the model.
+// longHistory stores a conversation of ten answered questions and one whose process died. With lost, it died during a
+// model call.
 func longHistory(t *testing.T, log store.Store, lost bool) {
 	t.Helper()
 	empty := agent.DigestOf([]byte("[]"))

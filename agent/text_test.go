@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzPlainText compares the text of a block that is read in the fast way with what
-// encoding/json reads.
+// FuzzPlainText compares plainText with encoding/json.
 func FuzzPlainText(f *testing.F) {
 	for _, inner := range []string{
 		``, `In all, 846.`, `a\nb \"c\" \\ \/ \t\b\f\r`, `\u00e9`, `é – 12 %`, `a","citations":[],"x":"b`, `\`, `\\\`,
@@ -27,7 +26,7 @@ func FuzzPlainText(f *testing.F) {
 	})
 }
 
-func TestLongTextIsReadFast(t *testing.T) {
+func TestPlainTextOfLongBlock(t *testing.T) {
 	if text, ok := plainText(json.RawMessage(`{"type":"text","text":"a\nb é"}`)); !ok || text != "a\nb é" {
 		t.Errorf("%q, %v", text, ok)
 	}

@@ -12,14 +12,13 @@ import (
 
 const (
 	titleTime   = 20 * time.Second
-	titleTokens = 400   // thinking included, where a model cannot do without
+	titleTokens = 400   // including the thinking of models that always think
 	titleQuotes = 1_000 // characters of the question and of the answer
 	titleShare  = 20    // the part of a question's money that its title may cost
 )
 
-// retitle lets the model give a conversation a better title than the beginning of its question, after its first
-// answer. It is a side call: nothing waits for it, and the conversation keeps its title if it fails. Drain ends
-// it.
+// retitle asks the model for a title after the first answer of a conversation, in place of the beginning of the
+// question. It is a side call for which nothing waits. If it fails, the conversation keeps its title. Drain ends it.
 func (r *run) retitle(terminal footnote.Body) {
 	finished, ok := terminal.(footnote.RunFinished)
 	if !ok || finished.Reason == model.Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 ||
@@ -27,21 +26,21 @@ func (r *run) retitle(terminal footnote.Body) {
 		return
 	}
 	question, answer, tier := r.s.question(), r.s.answer, r.e.cheapest(r.turn.Principal, r.a, r.s.opened.Model)
-	counts := r.s.opened.Tier
+	weightTier := r.s.opened.Tier
 	owner, last := r.turn.Principal, r.w.seen()
-	from := context.WithoutCancel(r.ctx) // for its origin: the run is over
-	r.e.own.Go(func() {                  // waited for by Drain, which has not begun to wait: this run is not over
+	from := context.WithoutCancel(r.ctx) // keeps the origin; the run is over
+	r.e.own.Go(func() {                  // Drain waits for it, and still waits for this run now
 		ctx, cancel := context.WithTimeout(from, titleTime)
 		defer cancel()
 		defer context.AfterFunc(r.e.ctx, cancel)()
-		err := r.e.retitle(ctx, r.a, tier, counts, owner, r.stream, last, question, answer)
+		err := r.e.retitle(ctx, r.a, tier, weightTier, owner, r.stream, last, question, answer)
 		if err != nil && !errors.Is(err, errStale) && r.e.ctx.Err() == nil {
-			r.e.opts.Logger.Warn("no title was made", "conversation", r.stream, "err", err)
+			r.e.opts.Logger.Warn("cannot make a title", "conversation", r.stream, "err", err)
 		}
 	})
 }
 
-func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal,
+func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, weightTier string, p footnote.Principal,
 	stream string, last int64, question, answer string) error {
 	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven " +
 		"words, in the language of the question, " +
@@ -49,7 +48,7 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 		"\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
 	m, hold, err := e.sideCall(ctx, a, footnote.ForTitle, Spending{
 		Conversation: stream,
-		Tier:         counts,
+		Tier:         weightTier,
 		TTL:          titleTime,
 	}, model.Request{
 		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
@@ -83,7 +82,7 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost, Model: m.Model, Millis: m.Millis}
 	settle := hold.Settle(m.Usage, m.Cost, false)
 	if err = e.appendAfter(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
-		// Something has happened meanwhile.
+		// Other events were appended meanwhile.
 		_, _, err = e.appendTo(ctx, p, stream, addition{body: titled, settle: settle})
 	}
 	return err
@@ -94,7 +93,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// beginning is the first n characters of a text.
+// beginning returns the first n characters of a text.
 func beginning(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

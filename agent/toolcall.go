@@ -14,37 +14,35 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// BeforeTool may change a call's input, or refuse the call with words for the
-// model. An error ends the run.
+// BeforeTool may change the input of a call, or refuse the call with a text for the model. An error ends the run.
 type BeforeTool func(ctx context.Context, c *tool.Call) (refusal string, err error)
 
-// AfterTool may change what a tool gave. An error ends the run.
+// AfterTool may change the output of a tool. An error ends the run.
 type AfterTool func(ctx context.Context, c tool.Call, out *tool.Output) error
 
 // errToolTime is the cause of a tool call that took too long.
-var errToolTime = errors.New("the tool's time is over")
+var errToolTime = errors.New("the tool call timed out")
 
-// How long a tool may take to notice that its time is over, or that its run was
-// stopped, before the run goes on without it.
+// How long a tool may take to notice a timeout, or that its run was stopped, before the run continues without it.
 const (
 	toolGrace = 2 * time.Second
 	stopGrace = 500 * time.Millisecond
 )
 
-// maxContent is how much of a result a model ever reads, and maxDetail how much
-// is kept beside it for a page, in bytes.
+// maxContent is the largest text of a result that a model reads, and maxDetail the largest detail kept for the page, in
+// bytes.
 const (
 	maxContent = 1 << 20
 	maxDetail  = 256 << 10
 )
 
-// execution is a call that is being made.
+// execution holds the state of a call while it is made.
 type execution struct {
 	plan
-	ran *footnote.Statements // what sources have noted of its statements
-	out tool.Output          // what the tool gave, before hooks changed it
-	// broke is what became of the statements that have no outcome when the tool does not answer: it broke, or was not
-	// waited for. It is empty before the tool is called and after it has answered.
+	ran *footnote.Statements // the statements that sources recorded
+	out tool.Output          // the output of the tool, before hooks changed it
+	// broke is the outcome for statements that have none, because the tool broke or took too long. It is empty before
+	// the tool is called and after it has answered.
 	broke string
 }
 
@@ -54,7 +52,7 @@ func (r *run) call(p plan) (o outcome) {
 		return r.refusedCall(p)
 	}
 	if r.ctx.Err() != nil {
-		return outcome{err: context.Cause(r.ctx)} // it waited for its turn beside others
+		return outcome{err: context.Cause(r.ctx)} // the run ended while the call waited for a free place
 	}
 	c, begun := &execution{plan: p}, r.e.opts.Now()
 	defer func() {
@@ -102,7 +100,7 @@ func (r *run) call(p plan) (o outcome) {
 	return o
 }
 
-// refusedCall is the outcome of a call that is refused.
+// refusedCall returns the outcome of a refused call.
 func (r *run) refusedCall(p plan) outcome {
 	r.e.opts.Metrics.ToolEnded(p.spec.Name, "refused", 0)
 	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server", Content: p.refusal, IsError: true}
@@ -116,8 +114,8 @@ func (r *run) refusedCall(p plan) outcome {
 	return outcome{result: res}
 }
 
-// price reserves the price of a call beside what the closing call needs. The price of a call
-// that breaks counts at the end of the run: the call may have been made.
+// price reserves the price of a call, in addition to the cost of the closing call. The price of a call that breaks
+// counts at the end of the run, because the call may have been made.
 func (r *run) price(p plan) (int64, error) {
 	cost := r.e.opts.Budget.ToolPrice(p.spec.Name)
 	if cost <= 0 {
@@ -131,9 +129,9 @@ func (r *run) price(p plan) (int64, error) {
 	promised := r.budget.promised + r.budget.maybeSpent + cost
 	if promised+r.budget.closingCost > left {
 		return 0, footnote.Errorf(footnote.BudgetExceeded,
-			"What is left of the money for this question does not pay for it.")
+			"The rest of the budget of this question does not cover it.")
 	}
-	if err := r.w.flush(); err != nil { // the store has to know what the run has spent
+	if err := r.w.flush(); err != nil { // the store must know what the run has spent
 		return 0, err
 	}
 	c.Max.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.budget.closingCost, promised, false
@@ -156,7 +154,7 @@ func (p *budget) callBroke(price int64) {
 	p.maybeSpent += price
 }
 
-// unpaid is the outcome of a call that costs more than is left.
+// unpaid returns the outcome of a call whose price could not be reserved.
 func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 	if footnote.CodeOf(err) != footnote.BudgetExceeded {
 		return outcome{err: err}
@@ -166,12 +164,12 @@ func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 	return outcome{result: res}
 }
 
-// callWhileAway is hooked for a store that may go away. It retries a call that only reads; for any other the
-// model reads that it may have run.
+// callWhileAway calls hooked, and handles a store that goes away meanwhile. It retries a read-only call. For any other
+// call, the model reads that the call may have run.
 func (r *run) callWhileAway(ctx context.Context, m *execution) (out tool.Output, err error) {
 	if !m.spec.ReadOnly {
 		if out, err = r.hooked(ctx, m); away(err) {
-			r.e.opts.Logger.Warn("the store went away during a call",
+			r.e.opts.Logger.Warn("the store became unavailable during a call",
 				"tool", m.spec.Name, "conversation", r.stream, "err", err)
 			return tool.Fail(mayHaveRun), nil
 		}
@@ -184,7 +182,7 @@ func (r *run) callWhileAway(ctx context.Context, m *execution) (out tool.Output,
 	return out, err
 }
 
-// mayHaveRun is the result of a call that may or may not have changed something.
+// mayHaveRun is the result that the model reads for a call that may or may not have changed something.
 const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
 // hooked runs a tool between its hooks.
@@ -225,8 +223,8 @@ func (s *state) toolCall(c openCall, name string, p footnote.Principal, stream, 
 	}
 }
 
-// limited runs a tool under its time limit. A tool that panics or does not stop in time has failed; the run
-// continues.
+// limited runs a tool under its time limit. If the tool panics or does not stop in time, the call has failed and the
+// run continues.
 func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Output, error) {
 	limit := m.spec.Timeout
 	if limit <= 0 {
@@ -261,7 +259,7 @@ func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Outp
 			m.broke = footnote.StatementTimedOut
 			return over, nil
 		case a.err != nil && r.ctx.Err() != nil:
-			m.broke = r.brokeOff()
+			m.broke = r.interruptedOutcome()
 		case a.err == nil && !a.panicked:
 			m.broke = ""
 		}
@@ -284,7 +282,7 @@ func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Outp
 	case <-grace.C:
 		r.e.opts.Logger.Error("tool ignores its context", "tool", m.spec.Name, "conversation", r.stream)
 		if r.ctx.Err() != nil {
-			m.broke = r.brokeOff()
+			m.broke = r.interruptedOutcome()
 			return tool.Output{}, context.Cause(r.ctx)
 		}
 		m.broke = footnote.StatementTimedOut
@@ -292,8 +290,8 @@ func (r *run) limited(ctx context.Context, m *execution, c tool.Call) (tool.Outp
 	}
 }
 
-// brokeOff is what became of a statement that had not ended when the run ended.
-func (r *run) brokeOff() string {
+// interruptedOutcome returns the outcome of a statement that was still running when the run ended.
+func (r *run) interruptedOutcome() string {
 	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
 		return footnote.StatementTimedOut
 	}
@@ -313,19 +311,19 @@ func (r *run) fill(res *footnote.ToolResult, p plan, out tool.Output, took time.
 		res.RanAt = out.RanAt.UTC()
 	}
 	if out.Chart != nil && !json.Valid(out.Chart) {
-		r.e.opts.Logger.Error("tool gave a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
+		r.e.opts.Logger.Error("dropped a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
 		res.Chart = nil
 	}
 	if len(out.Detail) <= maxDetail && json.Valid(out.Detail) {
 		res.Detail = out.Detail
 	} else if out.Detail != nil {
-		r.e.opts.Logger.Warn("a tool's detail is dropped",
+		r.e.opts.Logger.Warn("dropped the detail of a result: it is too large or not JSON",
 			"tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
 }
 
-// bounded is the text of a result as it is stored: valid UTF-8, without anything that
-// its reader would not see, and not endless.
+// bounded returns the text of a result as it is stored: valid UTF-8, without invisible characters, and at most
+// maxContent bytes.
 func bounded(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= maxContent {
@@ -335,8 +333,7 @@ func bounded(s string) string {
 	return strings.ToValidUTF8(s[:maxContent-len(end)], "") + end
 }
 
-// keepStatements keeps the statements of a call that broke for the result with which the end of
-// the run closes it.
+// keepStatements keeps the statements of a call that broke. The end of the run stores them with the result of the call.
 func (r *run) keepStatements(call string, ran []footnote.Statement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// repairs counts what it is told of torn logs.
+// repairs is a Metrics that counts repairs of torn logs.
 type repairs struct{ runs, things int }
 
 func (r *repairs) HistoryRepaired(n int)                                              { r.runs++; r.things += n }
@@ -27,9 +27,9 @@ func (*repairs) RunEnded(string, string, time.Duration)                         
 func (*repairs) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration, bool) {}
 func (*repairs) ToolEnded(string, string, time.Duration)                              {}
 
-// TestSomebodyIsToldOfATornLog takes a call's result and a block's text from a log. The
-// model reads all that is left; the operator is told, once in each run.
-func TestSomebodyIsToldOfATornLog(t *testing.T) {
+// TestTornLogIsReported removes the result of a call and the text of a block from a log. The model must read the rest,
+// and one error per run must be logged.
+func TestTornLogIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		told := &repairs{}
@@ -41,7 +41,7 @@ func TestSomebodyIsToldOfATornLog(t *testing.T) {
 		r.read(one)
 		synctest.Wait()
 		if told.runs != 0 {
-			t.Errorf("told of a log that is whole: %+v", told)
+			t.Errorf("repairs of an intact log: %+v", told)
 		}
 		head, err := r.log.Get(t.Context(), one.Conversation)
 		if err != nil {

@@ -8,36 +8,36 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Tracer traces runs across systems. The contexts that it returns are for what happens within; each end is
-// called once, and not at all for a run that never began.
+// Tracer traces runs across systems. The contexts that it returns are used for the work within the run, step or call.
+// Each end function is called once, or not at all for a run that never began.
 type Tracer interface {
-	// Run follows a run, or a part of one that goes on. Own is what the log keeps of it:
-	// the parent of later parts, at whichever server; empty when nothing is kept.
-	Run(ctx context.Context, r Followed) (_ context.Context, own string, end func(RunEnd))
-	// Step follows a model call: of a run, or beside all.
+	// Run traces a run, or one part of it after the run was resumed. own is stored in the log as the parent of later
+	// parts, which may run on another server; it may be empty.
+	Run(ctx context.Context, r TracedRun) (_ context.Context, own string, end func(RunEnd))
+	// Step traces a model call of a run, or a side call.
 	Step(ctx context.Context, req *model.Request) (_ context.Context, end func(*model.Reply, error))
-	// Tool follows a call of a tool of ours.
+	// Tool traces a server-side tool call.
 	Tool(ctx context.Context, c tool.Call) (_ context.Context, end func(tool.Output, error))
 }
 
-// Followed describes a run to a Tracer when it begins or resumes.
-type Followed struct {
+// TracedRun describes a run to a Tracer when it begins or resumes.
+type TracedRun struct {
 	Run, Conversation, Assistant, Protocol string
 	Principal                              footnote.Principal
 	Question                               string
-	// Caller is the traceparent of the request that began it, or brought answers.
+	// Caller is the traceparent of the request that began or resumed the run.
 	Caller string
-	// First is what Run gave as own when the run began; empty: it begins now, or nobody
-	// followed it then.
+	// First is the own value that Run returned when the run began. It is empty if the run begins now, or was not traced
+	// when it began.
 	First string
 	Part  int // 1 is the first
 }
 
-// RunEnd is how a part of a run ended.
+// RunEnd describes how a part of a run ended.
 type RunEnd struct {
 	Model   string
 	Outcome string        // "finished", "failed", "stopped", "parked" or "not_stored"
-	Code    footnote.Code // of one that failed
+	Code    footnote.Code // of a failed run
 	Usage   footnote.Usage
 	Cost    footnote.Cost
 	Answer  string
@@ -45,7 +45,7 @@ type RunEnd struct {
 
 type noTracer struct{}
 
-func (noTracer) Run(ctx context.Context, _ Followed) (context.Context, string, func(RunEnd)) {
+func (noTracer) Run(ctx context.Context, _ TracedRun) (context.Context, string, func(RunEnd)) {
 	return ctx, "", func(RunEnd) {}
 }
 
@@ -59,22 +59,22 @@ func (noTracer) Tool(ctx context.Context, _ tool.Call) (context.Context, func(to
 
 // traced reports a run that begins or resumes to the Tracer.
 func (r *run) traced(ctx context.Context) context.Context {
-	f := Followed{
+	f := TracedRun{
 		Run: r.id, Conversation: r.stream, Assistant: r.a.Name, Protocol: r.turn.Protocol,
 		Principal: r.turn.Principal, Question: r.turn.Text, Caller: r.turn.Trace, Part: 1,
 	}
 	if r.s.run != "" {
 		f.First, f.Part, f.Question = r.s.started.Trace, r.s.resumes+2, r.s.question()
 	}
-	ctx, r.trace, r.followed = r.e.opts.Tracer.Run(ctx, f)
+	ctx, r.trace, r.endTrace = r.e.opts.Tracer.Run(ctx, f)
 	return ctx
 }
 
-// unfollow reports to the Tracer how this part of the run has ended.
-func (r *run) unfollow(terminal footnote.Body, outcome string) {
+// traceEnd reports to the Tracer how this part of the run has ended.
+func (r *run) traceEnd(terminal footnote.Body, outcome string) {
 	end := RunEnd{Model: r.s.opened.Model, Outcome: outcome, Usage: r.s.usage, Cost: r.s.cost, Answer: r.s.answer}
 	if failed, ok := terminal.(footnote.RunFailed); ok {
 		end.Code = failed.Code
 	}
-	r.followed(end)
+	r.endTrace(end)
 }

@@ -19,20 +19,20 @@ const (
 
 // What happens to a message that comes while its conversation is still answering.
 const (
-	Reject    = "reject"    // it is refused
-	Enqueue   = "enqueue"   // it waits, in order of arrival
-	Interrupt = "interrupt" // it stops the answer
+	Reject    = "reject"    // refuse the message
+	Enqueue   = "enqueue"   // answer waiting messages in order of arrival
+	Interrupt = "interrupt" // stop the answer
 )
 
-// Turn is what came in: a message, or answers to open calls.
+// Turn is one input to a conversation: a message, an edit, or answers to open calls.
 type Turn struct {
 	Conversation string // our id; empty for a new conversation, or when ClientID names it
-	ClientID     string // the id a client chose: 1 to 128 bytes of printable UTF-8; unique per (org, user)
+	ClientID     string // the client's own id: 1 to 128 bytes of printable UTF-8, unique per user
 	Assistant    string // empty: the default one, or the conversation's own
 	Principal    footnote.Principal
-	Key          string // the id of the stored API key that it came with; empty: of none
+	Key          string // the id of the stored API key of the request; empty: none
 	Protocol     string // "openai", "aisdk", "analyze", …
-	OnDisconnect string // Cancel or Continue
+	OnDisconnect string // Cancel or Continue: whether the run stops or goes on when its client leaves
 	RequestID    string
 	Trace        string // traceparent of the request, if it has one
 
@@ -44,46 +44,45 @@ type Turn struct {
 	// MessageID is the client's own name for the message, at most 128 bytes. Submit starts at most one run for each
 	// MessageID of a conversation, however often the message is sent, and refuses another text under it.
 	MessageID string
-	// Where is where the message is asked from, for an assistant with a Setting. Left out,
-	// it is what the message before it said.
+	// Where describes the place from which the message is sent, for an assistant with a Setting. If empty, it is that
+	// of the message before.
 	Where     json.RawMessage
 	MaxTokens int // output limit for each model call; 0: the model's own
 
-	// What a new conversation is opened with; ignored when it exists already.
-	Sources []string // names of the sources it may use; empty: all that the assistant has
+	// For a new conversation; ignored when it exists already.
+	Sources []string // names of the sources it may use; empty: all of the assistant's
 	Tier    string   // one of the assistant's; empty: its own model
 	Effort  string   // as in Tier; empty: the tier's
 
-	// Edit takes back the message with this sequence and all that followed, and puts
-	// Text in its place. Without a Context, the new message keeps that of the old.
+	// Edit rewinds the message with this sequence and everything after it, and puts Text in its place. If Context is
+	// empty, the new message keeps the context of the old one.
 	Edit int64
-	// Regenerate asks the newest message again, or the one that Edit names. Text
-	// and Context must be empty.
+	// Regenerate answers the newest message again, or the one that Edit names. Text and Context must be empty.
 	Regenerate bool
 
-	// Or answers to calls of the parked or running run.
+	// Instead of a message: answers to calls of the parked or running run.
 	Answers   []tool.Answer
 	Approvals []Approval
 
-	// Unattended says that the protocol cannot bring answers: the run never parks, and
-	// calls that would wait get an error which the model reads.
+	// Unattended means that the client cannot answer calls. The run then never parks, and the model reads an error for
+	// each call that would have to wait.
 	Unattended bool
 
 	// Prepare completes the turn from the head and the log of its conversation, which are empty for a new one. Submit
-	// calls it before it starts anything, and returns its error. With Enqueue or Interrupt it may call it several
-	// times, each time with the turn as it came. It spares a protocol from reading the log that Submit reads. Nil: the
-	// turn is complete.
+	// calls it before it starts anything, and returns its error. With Enqueue or Interrupt, Submit may call it several
+	// times, each time with the original turn. It saves a protocol from reading the log a second time. Nil: the turn is
+	// complete.
 	Prepare func(t *Turn, head footnote.Stream, log []footnote.Event) error
-	// Repeated says that the message was sent before: Submit starts no run for it, and returns NotFound if the
-	// conversation does not have it.
+	// Repeated means that the message was sent before: Submit starts no run for it, and returns NotFound if the
+	// conversation does not contain it.
 	Repeated bool
 
-	// OnBusy says what happens to a message while the conversation is still answering: Reject, which is the default,
+	// OnBusy decides what happens to a message while the conversation is still answering: Reject, which is the default,
 	// Enqueue or Interrupt.
 	OnBusy string
 
-	admitted func()           // is called when the run is over; may be nil
-	log      []footnote.Event // of the conversation, as far as Submit has read it
+	admitted func()           // called when the run is over; may be nil
+	log      []footnote.Event // the events of the conversation that Submit has read so far
 }
 
 // Approval is a person's decision about a call.
@@ -91,58 +90,59 @@ type Approval struct {
 	CallID   string
 	Approved bool
 	Reason   string
-	// Always approves the later calls of the same tool in this conversation, too.
+	// Always also approves later calls of the same tool in this conversation.
 	Always bool
 }
 
-// rewinds reports whether the turn takes back what was said.
+// rewinds reports whether the turn rewinds a message.
 func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
 
-// empty reports whether the turn brings neither results nor approvals.
+// empty reports whether the turn has neither results nor approvals.
 func (t Turn) empty() bool { return len(t.Answers)+len(t.Approvals) == 0 }
 
-// Ticket says where a turn went. Its reader must be closed.
+// Ticket identifies the run that a turn started or resumed. Its reader must be closed.
 type Ticket struct {
 	Conversation string
 	Assistant    string // of the conversation
 	Run          string
 	After        int64 // events with Seq <= After are older than this turn
-	// Duplicate is true when the turn brought nothing new, and nothing was written: the conversation had its message
-	// already, by its MessageID, or all of its answers in the same words. Run is then the run that the message
-	// started, which may be over, and its events follow After in the log.
+	// Duplicate is true when the turn contained nothing new and nothing was written: the conversation already had a
+	// message with its MessageID, or the same answers. Run is then the run that the message started, which may be over,
+	// and its events follow After in the log.
 	Duplicate bool
+	// OnDisconnect is that of the turn. Whoever shows the run stops it, or not, when the client leaves.
+	OnDisconnect string
 
 	reader *hub.Reader
 }
 
-// Bounds of a turn that no setting changes.
+// Fixed limits of a turn.
 const (
 	maxImported      = 5_000   // turns of a client's own history
 	maxImportedBytes = 4 << 20 // bytes of it
-	maxContext       = 1 << 20 // bytes of what a protocol adds to a message
+	maxContext       = 1 << 20 // bytes that a protocol adds to a message
 	maxMessageID     = 128     // bytes
 	maxWhere         = 64 << 10
 )
 
-// message says what is wrong with a message for the assistant, and puts where it is
-// asked into the form that is stored.
-func (a *Assistant) message(t *Turn) error {
-	if err := a.Limits.message(t); err != nil || t.Where == nil {
+// checkMessage returns an error if the message of a turn is invalid. It converts t.Where to the form that is stored.
+func (a *Assistant) checkMessage(t *Turn) error {
+	if err := a.Limits.checkMessage(t); err != nil || t.Where == nil {
 		return err
 	}
 	if a.Setting == nil {
 		return footnote.Errorf(footnote.InvalidRequest,
-			"Where a message is asked does not matter to the assistant %s. Leave it out.", a.Name)
+			"The assistant %s does not use the place of a message. Leave it out.", a.Name)
 	}
 	where, err := a.Setting.Check(t.Where)
 	t.Where = where
 	return err
 }
 
-// message says what is wrong with a message.
-func (l *Limits) message(t *Turn) error {
+// checkMessage returns an error if the message of a turn is invalid.
+func (l *Limits) checkMessage(t *Turn) error {
 	if len(t.Where) > maxWhere {
-		return footnote.Errorf(footnote.TooLarge, "What a message says of where it is asked has at most %d bytes.",
+		return footnote.Errorf(footnote.TooLarge, "The place of a message has at most %d bytes.",
 			maxWhere)
 	}
 	if len(t.MessageID) > maxMessageID {
@@ -150,7 +150,7 @@ func (l *Limits) message(t *Turn) error {
 	}
 	if t.Regenerate {
 		if t.Text != "" || t.Context != "" || len(t.History) > 0 {
-			return footnote.Errorf(footnote.InvalidRequest, "A message that is asked again brings no words of its own.")
+			return footnote.Errorf(footnote.InvalidRequest, "A request to regenerate an answer must not contain text.")
 		}
 		return nil
 	}
@@ -169,7 +169,7 @@ func (l *Limits) message(t *Turn) error {
 		size += len(h.Text)
 	}
 	if len(t.History) > maxImported || size > maxImportedBytes || len(t.Context) > maxContext {
-		return footnote.Errorf(footnote.TooLarge, "The message brings too much history or context with it.")
+		return footnote.Errorf(footnote.TooLarge, "The message has too much history or context.")
 	}
 	return nil
 }
@@ -184,20 +184,20 @@ const (
 	maxStatementBytes = 400_000 // of all statements of one answer
 	maxColumns        = 2_000   // of a result
 	maxRows           = 10_000  // the same as for a query that the server runs
-	maxRowBytes       = 5 << 20 // of a result's rows, as they are stored
+	maxRowBytes       = 5 << 20 // of a result's rows, as stored
 	maxResultText     = 50_000  // of a text answer, as the model reads it
 	maxColumnName     = 10_000
 	maxKind           = 40 // of a column's kind
 	maxRowCount       = 1_000_000_000_000
 )
 
-// bounds checks the size of a turn's answers and decisions. It does not look at the conversation.
-func (t Turn) bounds() error {
+// checkSize checks the size of a turn's answers and decisions. It does not read the conversation.
+func (t Turn) checkSize() error {
 	if len(t.Answers)+len(t.Approvals) > maxAnswers {
-		return footnote.Errorf(footnote.TooLarge, "A turn brings at most %d answers.", maxAnswers)
+		return footnote.Errorf(footnote.TooLarge, "A request has at most %d answers.", maxAnswers)
 	}
 	if t.Edit != 0 || t.Regenerate || t.Text != "" {
-		return footnote.Errorf(footnote.InvalidRequest, "A turn brings answers or a message, not both.")
+		return footnote.Errorf(footnote.InvalidRequest, "A request has answers or a message, not both.")
 	}
 	for _, a := range t.Approvals {
 		if len(a.CallID) > maxCallID || len(a.Reason) > maxReason {
@@ -233,7 +233,8 @@ func answerBounds(a tool.Answer) error {
 func badRowCount(n int) bool { return n < 0 || n > maxRowCount }
 
 func rowCountWrong(a tool.Answer) error {
-	return footnote.Errorf(footnote.InvalidRequest, "The row count of the call %.100q cannot be right.", a.CallID)
+	return footnote.Errorf(footnote.InvalidRequest,
+		"The row count of the call %.100q is negative or too large.", a.CallID)
 }
 
 func sqlTooLong(a tool.Answer, n int) error {
@@ -247,7 +248,7 @@ var clientOutcomes = []string{
 	footnote.StatementExecuted, footnote.StatementRefused, footnote.StatementFailed, footnote.StatementTimedOut,
 }
 
-// statementBounds checks what the client reports about its statements.
+// statementBounds checks the statements that the client reports.
 func statementBounds(a tool.Answer) error {
 	if len(a.Statements) > maxStatements {
 		return footnote.Errorf(footnote.TooLarge,
@@ -276,7 +277,7 @@ func statementBounds(a tool.Answer) error {
 	return nil
 }
 
-// rowBounds checks the rows that an answer brings.
+// rowBounds checks the rows of an answer.
 func rowBounds(a tool.Answer) error {
 	if a.Rows == nil {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// writer appends the events of one run, in order, while the run goes on. What is
-// put is shown to readers when it has been committed. While the log is away the
-// writer tries again; any other failure ends the run: nothing after it is written.
+// writer appends the events of one run, in order, while the run continues. Readers see an event once it is committed.
+// While the log is away, the writer retries. After any other failure it writes nothing more, and the run ends.
 type writer struct {
 	log    Log
 	topic  *hub.Topic
@@ -30,11 +29,11 @@ type writer struct {
 	last  int64      // sequence of the last event committed
 	next  int64      // sequence of the next event put
 	lease int64
-	sure  time.Time // when the lease was certainly ours; see secure
+	sure  time.Time // the newest time at which we certainly had the lease; see secure
 	queue []write
 	busy  bool
 	idle  chan struct{} // closed when the writer has nothing to do
-	away  error         // why the newest attempt to write came to nothing; nil: it did not
+	away  error         // the error while the log is away; nil: the log is available
 	err   error
 }
 
@@ -43,8 +42,8 @@ type write struct {
 	bodies  []footnote.Body
 	blobs   map[footnote.Digest][]byte
 	release bool
-	outside bool // the events are not of the run
-	held    bool // waits for what is put next
+	outside bool // the events do not belong to the run
+	held    bool // must be written together with the next events
 	slots   hub.Pending
 	settle  []footnote.Settle
 }
@@ -54,24 +53,24 @@ func (w *writer) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) 
 	return w.enqueue(write{bodies: bodies, blobs: blobs}, true)
 }
 
-// hold is put, without starting to write: what is put next goes with it.
+// hold queues events without writing them. They are written together with the next events.
 func (w *writer) hold(settle []footnote.Settle, bodies ...footnote.Body) int64 {
 	return w.enqueue(write{bodies: bodies, settle: settle, held: true}, false)
 }
 
-// lateTime is how long what was put with later may wait for company.
+// lateTime is how long events queued by later wait for further events.
 const lateTime = 2 * time.Millisecond
 
-// later is put for events that are likely to be followed by others very soon: they
-// are written together then, and otherwise after lateTime.
+// later queues events that others are likely to follow very soon. They are written together with those, or after
+// lateTime.
 func (w *writer) later(settle []footnote.Settle, bodies ...footnote.Body) int64 {
 	seq := w.enqueue(write{bodies: bodies, settle: settle}, false)
 	time.AfterFunc(lateTime, w.overdue)
 	return seq
 }
 
-// overdue starts to write what has waited for company. By the end of the run it
-// finds nothing, because flush came first; and what is held waits for its own.
+// overdue starts to write the events that have waited for lateTime, unless they are held. After the end of the run the
+// queue is empty, because flush came first.
 func (w *writer) overdue() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +79,8 @@ func (w *writer) overdue() {
 	}
 }
 
-// putOutside is put for events that are not of the run. It does nothing while something
-// is held, which must stay together with what follows it.
+// putOutside is put for events that do not belong to the run. It does nothing and returns false while events are held,
+// which must stay together with the events that follow them.
 func (w *writer) putOutside(settle []footnote.Settle, blobs map[footnote.Digest][]byte,
 	bodies ...footnote.Body) (seq int64, ok bool) {
 	w.mu.Lock()
@@ -102,7 +101,7 @@ func (w *writer) kick() {
 	}
 }
 
-// end puts the last events of the run and gives the lease back with them.
+// end puts the last events of the run and releases the lease with them.
 func (w *writer) end(settle []footnote.Settle, bodies ...footnote.Body) int64 {
 	return w.enqueue(write{bodies: bodies, settle: settle, release: true}, true)
 }
@@ -120,8 +119,7 @@ func (w *writer) enqueue(q write, start bool) int64 {
 	return seq
 }
 
-// drain writes what is queued until nothing is. Its owner is flush, which every
-// run calls before it ends.
+// drain writes queued events until the queue is empty. Every run calls flush before it ends, which waits for drain.
 func (w *writer) drain() {
 	for {
 		w.mu.Lock()
@@ -141,9 +139,8 @@ func (w *writer) drain() {
 	}
 }
 
-// append writes what is asked for, and retries while the log is away: nobody has been told
-// that it failed. The first events of a new run are not retried: a person waits for them, and
-// can ask again. It returns a time at which the lease was certainly ours.
+// append makes one append, and retries while the log is away. It does not retry the first events of a new run, because
+// a person waits for them and can ask again. It returns a time at which we certainly had the lease.
 func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event, begun time.Time, err error) {
 	a.ID = rand.Int64()
 	begun = time.Now()
@@ -156,15 +153,15 @@ func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event,
 		if !away(err) || a.Take != nil {
 			return events, begun, err
 		}
-		w.waits(err)
+		w.noteAway(err)
 		if !tries.wait(context.Background(), tried) {
 			return events, begun, err
 		}
 	}
 }
 
-// waits says that the log is away, and why.
-func (w *writer) waits(err error) {
+// noteAway records and logs that the log is away.
+func (w *writer) noteAway(err error) {
 	w.mu.Lock()
 	known := w.away != nil
 	w.away = err
@@ -174,12 +171,12 @@ func (w *writer) waits(err error) {
 	}
 }
 
-// attempt writes once. It has no deadline of the run: what happened must be recorded
-// also when the run has been cancelled.
+// attempt writes once. The deadline of the run does not apply, because events must be recorded even if the run was
+// cancelled.
 func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnote.Event, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	// A lease that is lost may be one that an earlier attempt has given back.
+	// A lease that seems lost may have been released by an earlier attempt whose response was lost.
 	if err := w.secure(ctx); err != nil && (first || footnote.CodeOf(err) != footnote.Conflict) {
 		return nil, timeoutAsAway(ctx, err)
 	}
@@ -204,7 +201,7 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 // writeTime is how long a write may take.
 const writeTime = 30 * time.Second
 
-// batch takes from the queue what can be written at once. w.mu must be held.
+// batch removes from the queue the writes that can be committed together. w.mu must be held.
 func (w *writer) batch() []write {
 	n := 1
 	for n < len(w.queue) && w.queue[n].outside == w.queue[0].outside {
@@ -217,7 +214,7 @@ func (w *writer) batch() []write {
 	return batch
 }
 
-// request is the append for a batch. w.mu must be held.
+// request returns the append for a batch. w.mu must be held.
 func (w *writer) request(batch []write) footnote.Append {
 	a := footnote.Append{Stream: w.stream.ID, After: w.last, Lease: w.lease, Run: w.run}
 	if batch[0].outside {
@@ -269,8 +266,7 @@ func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events 
 	}
 }
 
-// flush waits until everything put so far has been committed, and returns why it
-// could not be.
+// flush waits until all queued events are committed, and returns the error if they cannot be.
 func (w *writer) flush() error {
 	for {
 		w.mu.Lock()
@@ -286,8 +282,7 @@ func (w *writer) flush() error {
 	}
 }
 
-// stored is flush for callers that do not wait while the log is away: their events are still written once it is
-// back.
+// stored is flush for callers that do not wait while the log is away. Their events are still written once it is back.
 func (w *writer) stored(ctx context.Context) error {
 	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
@@ -313,7 +308,7 @@ func (w *writer) stored(ctx context.Context) error {
 	}
 }
 
-// reached is stored for one event: it returns once the event with sequence seq is committed.
+// reached waits, like stored, until the event with sequence seq is committed.
 func (w *writer) reached(ctx context.Context, seq int64) error {
 	if w.seen() >= seq {
 		return nil
@@ -321,17 +316,17 @@ func (w *writer) reached(ctx context.Context, seq int64) error {
 	return w.stored(ctx)
 }
 
-// trouble is why nothing can be written at present, though it may be later; or nil.
+// trouble returns the error while the log is away, or nil.
 func (w *writer) trouble() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.away
 }
 
-// start lets drain write what is queued. w.mu must be held.
+// start starts drain. w.mu must be held.
 func (w *writer) start() {
 	if w.err != nil {
-		w.queue = nil // never to be written; its places stay invisible
+		w.queue = nil // these events will never be written or shown
 		return
 	}
 	w.busy = true
@@ -339,15 +334,15 @@ func (w *writer) start() {
 	go w.drain()
 }
 
-// seen is the sequence of the last event committed.
+// seen returns the sequence of the last event committed.
 func (w *writer) seen() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
 }
 
-// took says that events were written before the writer was used, and the lease
-// taken with them, unless it was released at once.
+// took records that events were written before the writer was used, and that the lease was taken with them, unless it
+// was released at once.
 func (w *writer) took(begun time.Time, events int, released bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -371,9 +366,8 @@ func (w *writer) renew(ctx context.Context, token int64) error {
 	return timeoutAsAway(ctx, err)
 }
 
-// secure renews a lease that may have run out unnoticed, because the process or the
-// store stood still: when nobody has taken it since, the run goes on. The error's
-// code is Conflict when somebody has.
+// secure renews a lease that may have expired unnoticed, because the process or the store stood still. If another
+// engine has taken the lease since, the error's code is Conflict.
 func (w *writer) secure(ctx context.Context) error {
 	w.mu.Lock()
 	token, late := w.lease, time.Since(w.sure) > w.ttl*2/3
@@ -386,7 +380,7 @@ func (w *writer) secure(ctx context.Context) error {
 	return w.renew(ctx, token)
 }
 
-// token is the lease in force, or 0.
+// token returns the lease in force, or 0.
 func (w *writer) token() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

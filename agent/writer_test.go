@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// recorder is a log that remembers what was written together.
+// recorder is a log that records which events were appended together.
 type recorder struct {
 	agent.Log
 	appends []string
@@ -30,9 +30,9 @@ func (l *recorder) Append(ctx context.Context, a footnote.Append) ([]footnote.Ev
 	return l.Log.Append(ctx, a)
 }
 
-// A call that is answered at once is written with its result; one that takes long
-// is shown while it runs, and one that changes something is recorded before.
-func TestWhatIsWrittenWithACall(t *testing.T) {
+// TestEventsWrittenTogether checks that a quick call is appended together with its result, that a slow one is appended
+// and shown while it runs, and that one that changes something is appended before it runs.
+func TestEventsWrittenTogether(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes    time.Duration
 		readOnly bool

@@ -47,7 +47,7 @@ type Options struct {
 	Inbox   *Inbox           // entries that are not in the log; nil: none
 	Sinks   map[string]Sink  // by name, which also names the cursor and must not change
 	Verbose bool             // also write each tool call with its reason, time, input and output
-	Secrets []string         // never written, wherever they appear
+	Secrets []string         // never written
 	Redact  []*regexp.Regexp // matches are not written either
 	Logger  *slog.Logger
 	Poll    time.Duration // default 1 s
@@ -77,10 +77,10 @@ type Entry struct {
 	Queries      []string  `json:"sql_queries_executed"`
 	Results      []Summary `json:"query_results_summary"`
 	Response     string    `json:"final_response"`
-	// The run broke off, and Response is the part of the shown text that is in the log.
+	// Incomplete is set if the run broke off. Response is then the part of the shown text that is in the log.
 	Incomplete bool     `json:"final_response_incomplete,omitempty"`
 	Unresolved []string `json:"unresolved_numerals,omitempty"`
-	// The number of unreadable events of the run, whose facts the line lacks.
+	// Unreadable lists the sequences of the run's unreadable events; the line lacks what they recorded.
 	Unreadable []int64    `json:"unreadable_events,omitempty"`
 	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
 	Metadata   Metadata   `json:"metadata"`
@@ -88,7 +88,7 @@ type Entry struct {
 
 // Summary describes the outcome of the statement at the same index of Queries.
 type Summary struct {
-	// The tables that it reads, according to its engine's parser; empty if it was not parsed.
+	// Table names the tables that it reads, according to its engine's parser; empty if it was not parsed.
 	Table     string   `json:"table"`
 	RowCount  int      `json:"row_count"` // rows read
 	Columns   []string `json:"columns"`
@@ -122,13 +122,23 @@ type Metadata struct {
 
 // Audit follows the log. Create it with New, start Run, and call Wake when a run has ended.
 type Audit struct {
-	opts Options
-	wake map[string]chan struct{}
-	lag  map[string]*atomic.Int64
-	at   map[string]*atomic.Int64 // last cursor written by this process
-	took map[string]*atomic.Int64 // number of the next inbox entry
-	lost map[string]*atomic.Int64 // inbox entries dropped since the sink last accepted some
-	scan func(string) string      // removes secrets
+	opts      Options
+	followers []*follower
+	scan      func(string) string // removes secrets
+}
+
+// follower writes to one sink.
+type follower struct {
+	*Audit
+	name string
+	sink Sink
+	wake chan struct{}
+	lag  atomic.Int64 // events that the sink is behind the log, at least
+	took atomic.Int64 // number of the next inbox entry
+
+	at      int64    // the last cursor written by this process
+	lost    int64    // inbox entries dropped since the sink last accepted some
+	running underway // events of runs that have not ended at the cursor
 }
 
 // New checks the options.
@@ -142,15 +152,11 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{
-		opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{},
-		took: map[string]*atomic.Int64{}, lost: map[string]*atomic.Int64{},
-		scan: without(Replacer(opts.Secrets), opts.Redact),
-	}
-	for name := range opts.Sinks {
-		a.wake[name] = make(chan struct{}, 1)
-		a.lag[name], a.at[name] = new(atomic.Int64), new(atomic.Int64)
-		a.took[name], a.lost[name] = new(atomic.Int64), new(atomic.Int64)
+	a := &Audit{opts: opts, scan: without(Replacer(opts.Secrets), opts.Redact)}
+	for name, sink := range opts.Sinks {
+		a.followers = append(a.followers, &follower{
+			Audit: a, name: name, sink: sink, wake: make(chan struct{}, 1), running: underway{},
+		})
 	}
 	if opts.Inbox != nil {
 		opts.Inbox.wakes(a.Wake)
@@ -184,9 +190,9 @@ func (a *Audit) Note(line any) error {
 
 // Wake makes the audit look for finished runs at once.
 func (a *Audit) Wake() {
-	for _, c := range a.wake {
+	for _, f := range a.followers {
 		select {
-		case c <- struct{}{}:
+		case f.wake <- struct{}{}:
 		default:
 		}
 	}
@@ -195,8 +201,8 @@ func (a *Audit) Wake() {
 // Lag returns how many events the slowest sink is behind the log, at least.
 func (a *Audit) Lag() int64 {
 	var lag int64
-	for _, l := range a.lag {
-		lag = max(lag, l.Load())
+	for _, f := range a.followers {
+		lag = max(lag, f.lag.Load())
 	}
 	return lag
 }
@@ -205,8 +211,8 @@ func (a *Audit) Lag() int64 {
 // sink that hangs, such as a pipe without a reader; the next start writes those lines.
 func (a *Audit) Run(ctx context.Context, grace time.Duration) {
 	var following sync.WaitGroup
-	for name, sink := range a.opts.Sinks {
-		following.Go(func() { a.follow(ctx, grace, name, sink) })
+	for _, f := range a.followers {
+		following.Go(func() { f.follow(ctx, grace) })
 	}
 	done := make(chan struct{})
 	go func() { following.Wait(); close(done) }()
@@ -224,34 +230,33 @@ func (a *Audit) Run(ctx context.Context, grace time.Duration) {
 	}
 }
 
-func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, sink Sink) {
-	poll := time.NewTicker(a.opts.Poll)
+func (f *follower) follow(ctx context.Context, grace time.Duration) {
+	poll := time.NewTicker(f.opts.Poll)
 	defer poll.Stop()
 	failing := false
-	under := underway{}
 	for {
-		err := errors.Join(a.empty(name, sink), a.catchUp(ctx, name, sink, under))
+		err := errors.Join(f.empty(), f.catchUp(ctx))
 		if err != nil && ctx.Err() == nil && !failing {
-			a.opts.Logger.Error("cannot write the audit; retrying", "sink", name, "err", err)
+			f.opts.Logger.Error("cannot write the audit; retrying", "sink", f.name, "err", err)
 		}
 		failing = err != nil
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 			defer cancel()
-			if err := errors.Join(a.empty(name, sink), a.catchUp(last, name, sink, under)); err != nil {
-				a.opts.Logger.Error("the audit is incomplete; the next start continues it", "sink", name, "err", err)
+			if err := errors.Join(f.empty(), f.catchUp(last)); err != nil {
+				f.opts.Logger.Error("the audit is incomplete; the next start continues it", "sink", f.name, "err", err)
 			}
 			return
 		case <-poll.C:
-		case <-a.wake[name]:
+		case <-f.wake:
 			// Under load many runs end at about the same time. Let them share a write.
 			gather(ctx, gatherTime)
 		}
 	}
 }
 
-// gatherTime is how long the audit waits for more runs to end before it writes.
+// gatherTime limits how long the audit waits for more runs to end before it writes.
 const gatherTime = 200 * time.Millisecond
 
 func gather(ctx context.Context, d time.Duration) {
@@ -271,14 +276,15 @@ const maxUnderway = 2_000
 
 // empty writes the inbox entries that a sink does not have yet. It logs when the first entry is dropped, and the number
 // of dropped entries once the sink accepts entries again.
-func (a *Audit) empty(name string, sink Sink) error {
-	if a.opts.Inbox == nil {
+func (f *follower) empty() error {
+	if f.opts.Inbox == nil {
 		return nil
 	}
-	entries, end, dropped := a.opts.Inbox.after(a.took[name].Load())
-	if a.lost[name].Swap(dropped) == 0 && dropped > 0 {
-		a.opts.Logger.Error("audit sink is too far behind; dropping audit lines", "sink", name)
+	entries, end, dropped := f.opts.Inbox.after(f.took.Load())
+	if f.lost == 0 && dropped > 0 {
+		f.opts.Logger.Error("audit sink is too far behind; dropping audit lines", "sink", f.name)
 	}
+	f.lost = dropped
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
 	for _, data := range entries {
@@ -286,68 +292,69 @@ func (a *Audit) empty(name string, sink Sink) error {
 		if err := json.Unmarshal(data, &e); err != nil {
 			return fmt.Errorf("decode a line of the audit: %w", err)
 		}
-		if err := a.encode(enc, e); err != nil {
+		if err := f.encode(enc, e); err != nil {
 			return err
 		}
 	}
 	if len(entries) > 0 {
-		if err := sink.Write(lines.Bytes()); err != nil {
+		if err := f.sink.Write(lines.Bytes()); err != nil {
 			return err
 		}
 	}
-	if lost := a.lost[name].Swap(0); lost > 0 {
-		a.opts.Logger.Error("audit lines were dropped", "sink", name, "lines", lost)
+	if f.lost > 0 {
+		f.opts.Logger.Error("audit lines were dropped", "sink", f.name, "lines", f.lost)
+		f.lost = 0
 	}
-	a.took[name].Store(end)
-	for _, n := range a.took {
-		end = min(end, n.Load())
+	f.took.Store(end)
+	for _, other := range f.followers {
+		end = min(end, other.took.Load())
 	}
-	a.opts.Inbox.forget(end)
+	f.opts.Inbox.forget(end)
 	return nil
 }
 
 // catchUp writes the runs that ended since the sink's cursor. After an error the next call reads the same events again.
-func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under underway) (err error) {
+func (f *follower) catchUp(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			clear(under)
+			clear(f.running)
 		}
 	}()
-	if a.opts.Lead != nil {
-		release, ok, err := a.opts.Lead(ctx, name)
+	if f.opts.Lead != nil {
+		release, ok, err := f.opts.Lead(ctx, f.name)
 		if err != nil || !ok {
 			return err // another process leads
 		}
 		defer release()
 	}
-	cursor, err := a.opts.Log.Cursor(ctx, "audit/"+name)
+	cursor, err := f.opts.Log.Cursor(ctx, "audit/"+f.name)
 	if err != nil {
 		return err
 	}
-	if a.at[name].Swap(cursor) != cursor {
-		clear(under) // another process advanced the cursor, so these events are outdated
+	if f.at != cursor {
+		clear(f.running) // another process advanced the cursor, so these events are outdated
 	}
-	defer func() { a.at[name].Store(cursor) }()
+	defer func() { f.at = cursor }()
 	for {
-		batch, err := a.opts.Log.Tail(ctx, cursor, 500)
+		batch, err := f.opts.Log.Tail(ctx, cursor, 500)
 		if err != nil || len(batch) == 0 {
 			if err == nil {
-				a.lag[name].Store(0)
+				f.lag.Store(0)
 			}
 			return err
 		}
-		a.lag[name].Store(int64(len(batch)))
-		lines, err := a.lines(ctx, batch, under)
+		f.lag.Store(int64(len(batch)))
+		lines, err := f.lines(ctx, batch, f.running)
 		if err != nil {
 			return err
 		}
 		if len(lines) > 0 {
-			if err := sink.Write(lines); err != nil {
+			if err := f.sink.Write(lines); err != nil {
 				return err
 			}
 		}
 		cursor = batch[len(batch)-1].Position
-		if err := a.opts.Log.SetCursor(ctx, "audit/"+name, cursor); err != nil {
+		if err := f.opts.Log.SetCursor(ctx, "audit/"+f.name, cursor); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func runs(t *testing.T, text string) (ids []string) {
 	return ids
 }
 
-// question is a run as the loop writes it.
+// question returns the events of a run as the loop writes them.
 func question(text, answer, thought string) []footnote.Body {
 	input, _ := json.Marshal(map[string]string{
 		"sql":     "select a, n from orders o join \"Line Items\" l on true",
@@ -115,8 +115,8 @@ func follow(t *testing.T, opts audit.Options) *audit.Audit {
 	return a
 }
 
-// once lets an audit write what there is and stop, as a process that ends. It may take its time: the machine may be
-// busy.
+// once lets an audit write all lines and stop, as a process that ends does. It has plenty of time, because the machine
+// may be busy.
 func once(t *testing.T, opts audit.Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,7 +124,7 @@ func once(t *testing.T, opts audit.Options) {
 	follow(t, opts).Run(ctx, 5*time.Minute)
 }
 
-func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
+func TestLineHasAllFields(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_1", question("How many?", "42 <b>", "because")...)
 	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
@@ -180,7 +180,7 @@ func TestRunsThatDidNotFinish(t *testing.T) {
 	}
 }
 
-func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
+func TestTextAndModelOfInterruptedRuns(t *testing.T) {
 	said := func(text string) footnote.Body {
 		block, _ := json.Marshal(map[string]string{"type": "text", "text": text})
 		return footnote.AssistantMessage{Model: "served", Blocks: []json.RawMessage{block}, StopReason: "tool_use"}
@@ -249,8 +249,8 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 	}
 }
 
-// TestModelOfALaterRun holds that a run which ended before its model spoke is
-// described with the model that its conversation was opened with.
+// TestModelOfALaterRun checks that a run that ended before its model answered is described with the model that its
+// conversation was opened with.
 func TestModelOfALaterRun(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_1", append([]footnote.Body{footnote.Opened{Model: "claude"}}, question("q", "a", "t")...)...)
@@ -270,7 +270,7 @@ func TestModelOfALaterRun(t *testing.T) {
 	}
 }
 
-func TestVerboseTellsTheCalls(t *testing.T) {
+func TestVerboseListsCalls(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		log, out := sqlitetest.New(t), &sink{}
 		put(t, log, "run_1", question("q", "a", "because")...)
@@ -283,7 +283,7 @@ func TestVerboseTellsTheCalls(t *testing.T) {
 	}
 }
 
-func TestWordsToSearchForAreNotStatements(t *testing.T) {
+func TestSearchesAreNotStatements(t *testing.T) {
 	block := json.RawMessage(`{"type":"tool_use","id":"a","name":"search_docs","input":{"query":"refund rules"}}`)
 	e := audit.Describe([]footnote.Event{
 		{Body: footnote.AssistantMessage{Blocks: []json.RawMessage{block}}},
@@ -328,7 +328,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	}
 }
 
-func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
+func TestFullSinkCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, full, other := sqlitetest.New(t), &sink{}, &sink{}
 		full.fail(errors.New("no space left on device"))
@@ -362,7 +362,7 @@ func TestASinkThatIsFullIsCaughtUp(t *testing.T) {
 	})
 }
 
-func TestWhatEndsAtTheEndIsWritten(t *testing.T) {
+func TestRunsThatEndAtShutdownAreWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, out := sqlitetest.New(t), &sink{}
 		a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Poll: time.Hour})
@@ -383,7 +383,7 @@ type hanging chan struct{}
 
 func (h hanging) Write([]byte) error { <-h; return nil }
 
-func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
+func TestHangingSinkDoesNotDelayShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, stuck := sqlitetest.New(t), make(hanging)
 		put(t, log, "run_1", question("q", "a", "t")...)
@@ -402,8 +402,8 @@ func TestASinkThatHangsDoesNotHoldUpTheEnd(t *testing.T) {
 	})
 }
 
-// Each run is written at least once, over restarts and failures, on the real store.
-func TestNothingIsMissedOverRestarts(t *testing.T) {
+// TestNoRunIsMissedAcrossRestarts checks that every run is written at least once across restarts and failures.
+func TestNoRunIsMissedAcrossRestarts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit", "audit.jsonl")
 	want := map[string]bool{}
@@ -455,7 +455,7 @@ func TestNothingIsMissedOverRestarts(t *testing.T) {
 	}
 }
 
-// deleting is a store in which a conversation goes while the audit looks.
+// deleting is a store whose conversation is deleted while the audit reads it.
 type deleting struct{ store.Store }
 
 func (d deleting) Tail(ctx context.Context, after int64, limit int) ([]store.Positioned, error) {
@@ -466,7 +466,7 @@ func (d deleting) Tail(ctx context.Context, after int64, limit int) ([]store.Pos
 	return batch, err
 }
 
-func TestADeletedConversationIsSkipped(t *testing.T) {
+func TestDeletedConversationIsSkipped(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	put(t, log, "run_gone", question("q", "a", "t")...)
 	batch, err := log.Tail(t.Context(), 0, 100)
@@ -483,7 +483,7 @@ func TestADeletedConversationIsSkipped(t *testing.T) {
 	}
 }
 
-// gone still shows the end of a run whose conversation is deleted meanwhile.
+// gone still returns the end of a run whose conversation has been deleted.
 type gone struct {
 	deleting
 	end store.Positioned
@@ -510,9 +510,9 @@ func (r *reads) Events(ctx context.Context, stream string, after int64) iter.Seq
 	return r.Store.Events(ctx, stream, after)
 }
 
-// A run that lasts is written from what was seen of it; one that was parked
-// meanwhile is read again, because a parked run costs nothing.
-func TestARunIsReadOnce(t *testing.T) {
+// TestRunIsReadOnce checks that the audit writes a long run from the events it has in memory. It reads a parked run
+// again, because it keeps none of its events.
+func TestRunIsReadOnce(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		park bool

@@ -11,9 +11,9 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// A real disk that is really full; where we may not mount one, /dev/full refuses
-// each write just so.
-func TestADiskThatIsFull(t *testing.T) {
+// TestFullDisk fills a small file system. If mounting one is not permitted, it uses /dev/full, on which every
+// write fails in the same way.
+func TestFullDisk(t *testing.T) {
 	log := sqlitetest.New(t)
 	put(t, log, "run_1", question("q", "a", "t")...)
 	dir := t.TempDir()

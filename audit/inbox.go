@@ -9,12 +9,12 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Limits of the lines that wait for the slowest sink. Each line counts as at least leastSize bytes.
+// Limits of the lines that wait for the slowest sink. Each line counts as at least minSize bytes.
 const (
 	maxInbox      = 1000
 	maxInboxBytes = 16 << 20
-	leastSize     = maxInboxBytes / maxInbox
-	// patience is how long Add waits for room for a statement that ran.
+	minSize       = maxInboxBytes / maxInbox
+	// patience limits how long Add waits for room for a statement that ran.
 	patience = 5 * time.Second
 )
 
@@ -30,19 +30,19 @@ type Inbox struct {
 	next  int64         // the number of the next line
 	size  int           // of all lines
 	ran   int           // of those about statements that ran
-	left  chan struct{} // closed when lines are removed; nil if nobody waits for that
+	left  chan struct{} // closed when lines are removed; nil if no goroutine waits for that
 	wake  func()        // wakes the sinks; nil without an Audit
 }
 
 // line is an entry.
 type line struct {
 	number int64
-	json   []byte // each sink redacts its own copy
-	of     [2]string
-	ran    bool // it is about a statement that may have run on the server
+	json   []byte    // each sink redacts its own copy
+	owner  [2]string // organisation and user
+	ran    bool      // it is about a statement that may have run on the server
 }
 
-func (l line) size() int { return max(len(l.json), leastSize) }
+func (l line) size() int { return max(len(l.json), minSize) }
 
 // wakes sets the function that Add calls for each new line.
 func (b *Inbox) wakes(wake func()) {
@@ -58,7 +58,7 @@ func (b *Inbox) Add(e Entry) {
 	if err != nil {
 		panic(err) // an Entry consists of texts and numbers
 	}
-	l := line{json: data, of: [2]string{e.Org, e.User}, ran: slices.ContainsFunc(e.Results, mayHaveRun)}
+	l := line{json: data, owner: [2]string{e.Org, e.User}, ran: slices.ContainsFunc(e.Results, mayHaveRun)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.ran {
@@ -109,12 +109,12 @@ func (b *Inbox) victim() int {
 	has := map[[2]string]int{}
 	for _, l := range b.lines {
 		if !l.ran {
-			has[l.of] += l.size()
+			has[l.owner] += l.size()
 		}
 	}
 	at := len(b.lines) - 1
 	for i, l := range b.lines {
-		if !l.ran && (b.lines[at].ran || has[l.of] >= has[b.lines[at].of]) {
+		if !l.ran && (b.lines[at].ran || has[l.owner] >= has[b.lines[at].owner]) {
 			at = i
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// TestEachSinkHasTheInboxOnce checks that every sink gets each entry of the inbox once, without secrets, also one that
+// TestEachSinkGetsInboxOnce checks that every sink gets each entry of the inbox once, without secrets, also one that
 // could not write for a while.
-func TestEachSinkHasTheInboxOnce(t *testing.T) {
+func TestEachSinkGetsInboxOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, full, inbox := &sink{}, &sink{}, &audit.Inbox{}
 		full.fail(errors.New("the disk is full"))
@@ -48,8 +48,8 @@ func TestEachSinkHasTheInboxOnce(t *testing.T) {
 	})
 }
 
-// TestTheInboxIsBounded checks that the newest entries are dropped when too many wait, or too large ones.
-func TestTheInboxIsBounded(t *testing.T) {
+// TestInboxIsBounded checks that the newest entries are dropped when too many wait, or too large ones.
+func TestInboxIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		added, kept int
 		size        int // of each question
@@ -69,10 +69,9 @@ func TestTheInboxIsBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyRemovesTheLineOfAStatement checks that the line of a statement that ran stays, whatever the same person
-// sends
-// before or after it that did not run on the server, and that so do the refused questions of others.
-func TestNobodyRemovesTheLineOfAStatement(t *testing.T) {
+// TestStatementLineCannotBeRemoved checks that requests that run nothing on the server remove neither the same person's
+// line of a statement that ran nor other people's refused questions.
+func TestStatementLineCannotBeRemoved(t *testing.T) {
 	inBrowser := statement("SELECT 1", footnote.StatementExecuted)
 	inBrowser.Results[0].InBrowser = true
 	for name, test := range map[string]struct {
@@ -138,8 +137,8 @@ func TestStatementsWaitForRoom(t *testing.T) {
 	})
 }
 
-// TestTheInboxWakesTheSinks checks that an entry does not wait for the next look at the log.
-func TestTheInboxWakesTheSinks(t *testing.T) {
+// TestInboxWakesSinks checks that an entry does not wait for the next look at the log.
+func TestInboxWakesSinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, inbox := &sink{}, &audit.Inbox{}
 		a := follow(t, audit.Options{
@@ -220,9 +219,9 @@ func questions(t *testing.T, s *sink) string {
 	return strings.Join(list, ", ")
 }
 
-// TestCallsBesideRunsHaveALine checks that a title which the model gave has a line, and a title or summary that failed,
+// TestSideCallsHaveLines checks that a title which the model gave has a line, and a title or summary that failed,
 // too. A title without a model call has none, and neither has a call whose caller tells the audit.
-func TestCallsBesideRunsHaveALine(t *testing.T) {
+func TestSideCallsHaveLines(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	usage, cost := footnote.Usage{Input: 10, Output: 2}, footnote.Cost{MicroUSD: 30}
 	put(t, log, "", footnote.Titled{Title: "How many", Auto: true},

@@ -16,9 +16,9 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// TestServersShareTheAudit: of servers on one log each has a part of the runs, whole
-// and once, also when a run's events were seen by several of them.
-func TestServersShareTheAudit(t *testing.T) {
+// TestServersShareAudit checks that servers on one log write each run completely and once, even if several of them
+// have read its events.
+func TestServersShareAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
 		var lock sync.Mutex

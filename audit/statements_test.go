@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// callOf is a message that calls a tool with a statement.
+// callOf returns a message that calls a tool with a statement.
 func callOf(id, tool, sql string) footnote.AssistantMessage {
 	input, _ := json.Marshal(map[string]string{"sql": sql})
 	block, _ := json.Marshal(map[string]any{
@@ -22,9 +22,9 @@ func callOf(id, tool, sql string) footnote.AssistantMessage {
 	return footnote.AssistantMessage{Blocks: []json.RawMessage{block}}
 }
 
-// TestEachStatementHasItsOutcome holds that what became of a statement stands in its
-// place, also where an older program wrote the log.
-func TestEachStatementHasItsOutcome(t *testing.T) {
+// TestStatementOutcomes checks that the outcome of each statement is at the statement's index, also for logs
+// of older versions.
+func TestStatementOutcomes(t *testing.T) {
 	with := func(outcome string) footnote.ToolResult {
 		return footnote.ToolResult{
 			Statements: []footnote.Statement{{SQL: "S", Outcome: outcome, Tables: []string{"a", "b"}}},
@@ -54,10 +54,10 @@ func TestEachStatementHasItsOutcome(t *testing.T) {
 	}
 }
 
-// TestOneLineForEachRun makes logs at random, with several conversations, runs that
-// park, end in every way or do not end, and reads them in pieces: each run that ended
-// has one line, each statement of a person has one, and statements and outcomes pair.
-func TestOneLineForEachRun(t *testing.T) {
+// TestOneLinePerRun generates random logs with several conversations, whose runs park, end in every way or do not
+// end, and reads them in pieces. Each ended run and each statement of a person must have one line, and each statement
+// one outcome.
+func TestOneLinePerRun(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		log, out := sqlitetest.New(t), &sink{}
@@ -153,7 +153,7 @@ func TestOneLineForEachRun(t *testing.T) {
 	}
 }
 
-// TestVerboseIsBounded holds how much of a run's calls a line keeps.
+// TestVerboseIsBounded checks how much of a run's calls a line contains.
 func TestVerboseIsBounded(t *testing.T) {
 	log, out := sqlitetest.New(t), &sink{}
 	bodies := []footnote.Body{footnote.UserMessage{Text: "q"}}

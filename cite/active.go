@@ -5,18 +5,18 @@ import (
 	"sort"
 )
 
-// What a sentence is about: the cells, rows and columns a formula may use.
+// This file determines the subject of a sentence: the cells, rows and columns that a formula may use.
 
-// active is what a sentence is about: the cells found in it, nearest first, and the rows and columns it names.
+// active holds the subject of a sentence: the cells found in it, nearest first, and the rows and columns it names.
 type active struct {
 	cells []cellRef
 	rows  []dim        // table, row
-	cols  map[dim]bool // table, column: named, or of a cell
+	cols  map[dim]bool // table, column: named, or with one of the cells
 	said  map[dim]bool // table, column: named
 }
 
-// activity gathers the active cells, rows and columns around a numeral. back is how many sentences before its own are
-// looked at.
+// activity collects the active cells, rows and columns around a numeral. back is the number of earlier sentences to
+// include.
 func (r *resolver) activity(k, back int) active {
 	n := &r.numerals[k]
 	p := r.prose
@@ -32,7 +32,7 @@ func (r *resolver) activity(k, back int) active {
 	r.activeCells(k, back, &a)
 	for _, b := range r.bindings[k] {
 		if len(b.rows) <= 2 && b.strength >= inherited || len(b.rows) == 1 {
-			for _, ri := range b.rows { // "the gap among seniors": its two rows
+			for _, ri := range b.rows { // both rows of "the gap among seniors"
 				row(b.table, int(ri))
 			}
 			if len(b.rows) == 1 {
@@ -41,7 +41,7 @@ func (r *resolver) activity(k, back int) active {
 		}
 	}
 	for q := s; q >= 0 && q >= s-back; q-- {
-		ms := r.near(n)
+		ms := r.labelsNear(n)
 		if q != s {
 			ms = r.bySentence[q]
 			ms = ms[:min(len(ms), maxNear)]
@@ -75,11 +75,11 @@ func (r *resolver) activity(k, back int) active {
 	return a
 }
 
-// counterparts are the rows that differ from a bound one in just one label that the sentence names too: beside "female
-// leads", "their male peers".
+// counterparts calls row for the rows that differ from a bound row in just one label that the sentence also names: for
+// "female leads", the rows of "their male peers".
 func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
 	tab := &r.tables[b.table]
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		for _, h := range m.hits {
 			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || contains(h.rows, int(b.rows[0])) {
 				continue
@@ -97,7 +97,7 @@ func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
 	}
 }
 
-// differsIn: two rows have the same labels but for one column.
+// differsIn reports whether two rows have the same labels except in one column.
 func (t *table) differsIn(ci, x, y int) bool {
 	for i, c := range t.cols {
 		if i != ci && c.role == roleText && t.rows[x][i] != t.rows[y][i] {
@@ -107,7 +107,7 @@ func (t *table) differsIn(ci, x, y int) bool {
 	return true
 }
 
-// activeCells gathers the cells already found around a numeral, nearest first.
+// activeCells collects the cells that are already cited around a numeral, nearest first.
 func (r *resolver) activeCells(k, back int, a *active) {
 	p := r.prose
 	s := p.tokens[r.numerals[k].from].sentence
@@ -129,7 +129,8 @@ func (r *resolver) activeCells(k, back int, a *active) {
 	}
 }
 
-// activeColumns are the columns a sentence is about; when it says nothing, all of them, if they are few.
+// activeColumns returns the columns that a sentence is about. If it names none, it returns all columns, provided they
+// are few.
 func (r *resolver) activeColumns(k, t int, a active) []int {
 	var cols []int
 	for _, c := range r.columnsOf[k].cols {

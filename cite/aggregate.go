@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Sums, averages and extremes of columns and of groups of rows.
+// This file finds sums, averages and extremes of columns.
 
 // aggregate tries sums, averages and extremes of whole columns.
 func (r *resolver) aggregate(k int) *candidate {
@@ -13,14 +13,15 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.points || n.times {
 		return nil
 	}
-	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
+	if n.percent && r.isInTotalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
 		return r.wholeShare(k)
 	}
-	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k) ||
+	wantSum := r.sentenceHasCue(n, totalCues) || r.isInTotalRow(n) || r.isWhole(n) || r.isOfAll(n) ||
+		r.namesColumnOnly(k) ||
 		len(r.bindings[k]) == 0 && r.columnsOf[k].strong
-	wantAvg := r.averaged(n) || r.perRow(k)
-	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
-	free := n.telling() && !n.percent && !r.boundAlone(k)
+	wantAvg := r.saysAverage(n) || r.isPerRow(k)
+	wantMax, wantMin := r.hasCue(n, maxCues), r.hasCue(n, minCues)
+	free := n.isDistinctive() && !n.percent && !r.clauseNamesRow(k)
 	if !wantSum && !wantAvg && !wantMax && !wantMin && !free {
 		return nil
 	}
@@ -31,7 +32,7 @@ func (r *resolver) aggregate(k int) *candidate {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-4; t-- {
-		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.ofOther(n, t) {
+		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.isOfOtherPeriod(n, t) {
 			continue
 		}
 		cols, bound := r.numericColumns(k, t)
@@ -54,13 +55,13 @@ func (r *resolver) aggregate(k int) *candidate {
 				}
 				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
 			}
-			if wantAvg && (!r.boundAlone(k) || r.perPeriod(n)) {
+			if wantAvg && (!r.clauseNamesRow(k) || r.isPerPeriod(n)) {
 				r.tryAggregate(n, t, ci, "avg("+name+")", tot.avg(), conf, keep)
 			}
-			if wantMax && !r.strictly(k) {
+			if wantMax && !r.namesRow(k) {
 				r.tryAggregate(n, t, ci, "max("+name+")", tot.max, conf, keep)
 			}
-			if wantMin && !r.strictly(k) {
+			if wantMin && !r.namesRow(k) {
 				r.tryAggregate(n, t, ci, "min("+name+")", tot.min, conf, keep)
 			}
 		}
@@ -68,8 +69,8 @@ func (r *resolver) aggregate(k int) *candidate {
 	return best
 }
 
-// averaged: a word for average speaks of this number and no other.
-func (r *resolver) averaged(n *numeral) bool {
+// saysAverage reports whether a word for an average refers to this number.
+func (r *resolver) saysAverage(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
 		r.numeralAt[i] < 0; i-- {
@@ -85,7 +86,7 @@ func (r *resolver) averaged(n *numeral) bool {
 	return false
 }
 
-// wholeShare is the 100 % in the last row of a table.
+// wholeShare handles the 100 % in the total row of a table.
 func (r *resolver) wholeShare(k int) *candidate {
 	t := len(r.tables) - 1
 	cols, _ := r.numericColumns(k, t)
@@ -96,19 +97,20 @@ func (r *resolver) wholeShare(k int) *candidate {
 	return &candidate{table: t, formula: sum + " / " + sum, value: "1", conf: 0.7}
 }
 
+// tryAggregate calls keep with a candidate if the value of an aggregate fits the numeral.
 func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64,
 	keep func(*candidate)) {
 	if v == nil {
 		return
 	}
 	q, ok := n.fitsColumn(v, &r.tables[t].cols[ci], true)
-	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.saysNegative(n, t, ci)) && !(v.Sign() > 0 && n.sign < 0) {
+	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.canMeanNegative(n, t, ci)) && !(v.Sign() > 0 && n.sign < 0) {
 		keep(&candidate{table: t, formula: formula, value: ratText(v), conf: conf * q, measure: &r.tables[t].cols[ci]})
 	}
 }
 
-// totalRow: a table's row that begins with Total.
-func (r *resolver) totalRow(n *numeral) bool {
+// isInTotalRow reports whether the numeral is in a row of a table that begins with Total.
+func (r *resolver) isInTotalRow(n *numeral) bool {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
 	if b.kind != tableRow {
@@ -122,16 +124,17 @@ func (r *resolver) totalRow(n *numeral) bool {
 	return false
 }
 
-// perPeriod: "averaged 240 a month".
-func (r *resolver) perPeriod(n *numeral) bool {
+// isPerPeriod reports whether the number is an average per period: "averaged 240 a month".
+func (r *resolver) isPerPeriod(n *numeral) bool {
 	p := r.prose
 	verb, _ := r.wordBefore(n)
 	w := p.low(n.to)
 	return averagedVerbs[verb] && (w == "a" || w == "per" || w == "each") && periodNames[p.low(n.to+1)]
 }
 
-// perRow: "6,563 signed up in ten months, 656 per month": the total by the rows.
-func (r *resolver) perRow(k int) bool {
+// isPerRow reports whether the number is a total divided by the number of rows: "6,563 signed up in ten months, 656 per
+// month".
+func (r *resolver) isPerRow(k int) bool {
 	p := r.prose
 	n := &r.numerals[k]
 	w, noun := p.low(n.to), stem(p.low(n.to+1))
@@ -142,22 +145,22 @@ func (r *resolver) perRow(k int) bool {
 		if !strings.HasPrefix(x.c.formula, "sum(") {
 			continue
 		}
-		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) ||
-			n.fractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
-			periodNames[noun] && r.series(x.c.table) {
+		if first := &r.tables[x.c.table].cols[0]; containsWord(first.words, noun) ||
+			n.isFractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 ||
+			periodNames[noun] && r.isSeries(x.c.table) {
 			return true
 		}
 	}
 	return false
 }
 
-// ofAll: "most of the 162 employees".
-func (r *resolver) ofAll(n *numeral) bool {
+// isOfAll reports whether the number is a total after words such as "of the": "most of the 162 employees".
+func (r *resolver) isOfAll(n *numeral) bool {
 	p := r.prose
-	return wholeWords[p.low(n.from-1)] && p.low(n.from-2) == "of" && r.measured(n)
+	return wholeWords[p.low(n.from-1)] && p.low(n.from-2) == "of" && r.namesNumericColumn(n)
 }
 
-// unboundUnit: "we had 43 incidents" names a column and no row.
-func (r *resolver) unboundUnit(k int) bool {
-	return len(r.bindings[k]) == 0 && r.measured(&r.numerals[k])
+// namesColumnOnly reports whether the text names a column for the numeral but no row: "we had 43 incidents".
+func (r *resolver) namesColumnOnly(k int) bool {
+	return len(r.bindings[k]) == 0 && r.namesNumericColumn(&r.numerals[k])
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Other names of labels: a cell F is spoken of as women, DE as Germany or the German shop, Mon as Monday. A column
-// takes part when all its cells are of one of these lists.
+// This file has other names of labels: a text may refer to a cell F as women, to DE as Germany or the German shop, to
+// Mon as Monday. The names apply to a column if all its cells are in one list.
 
-// aliasLists hold one thing a line, its names apart by blanks. The first list that has every label of a column is that
-// column's.
+// aliasLists have one line per thing, with its names separated by spaces. A column uses the first list that contains
+// all its labels.
 var aliasLists = readAliases([]string{`
 f female females woman women girls
 m male males man men boys
@@ -77,7 +77,7 @@ func readAliases(lists []string) []map[string][]string {
 	return out
 }
 
-// aliasesOf returns the list that the labels of a column are from, or nil.
+// aliasesOf returns the alias list that contains all labels of a column, or nil.
 func (t *table) aliasesOf(ci int) map[string][]string {
 	for _, names := range aliasLists {
 		known := 0
@@ -105,7 +105,7 @@ var (
 	openLabel   = regexp.MustCompile(`^(\d+) ?\+$`)
 )
 
-// rangeForms are the ways to say a label like 18-39, 65+ or 2025-W36.
+// rangeForms returns the ways to write a label like 18-39, 65+ or 2025-W36.
 func rangeForms(label string) []string {
 	if label == "" || len(label) > 12 || label[0] < '0' || label[0] > '9' {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/cite"
 )
 
-// BenchmarkAnswer is a usual answer: 150 words, 12 numerals.
+// BenchmarkAnswer resolves a typical answer: 150 words, 12 numerals.
 func BenchmarkAnswer(b *testing.B) {
 	t := cite.Table{ID: "r1", SQL: "SELECT city, revenue, orders, customers FROM shops ORDER BY revenue DESC"}
 	for _, name := range strings.Fields("city revenue orders customers") {

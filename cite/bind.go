@@ -12,10 +12,10 @@ import "strings"
 type strength uint8
 
 const (
-	unbound   strength = iota
-	carried            // from the sentence before
-	inherited          // from a pronoun, the item above or the heading: as good as said
-	said               // in the sentence itself
+	unbound    strength = iota
+	carried             // from the sentence before
+	inherited           // from a pronoun, the item above or the heading: as good as said
+	inSentence          // in the sentence itself
 )
 
 // binding holds the rows of one table that a numeral is about.
@@ -27,6 +27,7 @@ type binding struct {
 	by       []*mention
 }
 
+// dim is a column, or a row, of a table.
 type dim struct{ table, col int }
 
 // bind returns the bindings of a numeral, at most one per table, newest table first.
@@ -34,7 +35,7 @@ func (r *resolver) bind(n *numeral) []binding {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
 	picks := map[dim]*mention{}
-	level := said
+	level := inSentence
 	own := r.ownColumns(n)
 	if b.kind == tableRow {
 		r.pickCells(n, b, picks)
@@ -47,9 +48,9 @@ func (r *resolver) bind(n *numeral) []binding {
 	byTable := map[int][]pick{}
 	for d, m := range picks {
 		if own[d] {
-			continue // a label is not bound by another of its kind
+			continue // a label does not bind another label of its column
 		}
-		if h := m.hit(d); h != nil && !h.wide {
+		if h := m.hit(d); h != nil && !h.tooMany {
 			byTable[d.table] = append(byTable[d.table], pick{m, h})
 		}
 	}
@@ -58,25 +59,25 @@ func (r *resolver) bind(n *numeral) []binding {
 		if ps := byTable[t]; len(ps) > 0 {
 			joined := r.join(n, t, ps, level)
 			if all := len(r.tables[t].rows); all > 2 && len(joined.rows) == all {
-				continue // "between 2 June and mid-September": every row
+				continue // a span such as "between 2 June and mid-September" that has all rows
 			}
-			if level == said && len(joined.rows) > 1 && joined.group == nil {
-				r.narrow(n, &joined)
+			if level == inSentence && len(joined.rows) > 1 && joined.group == nil {
+				r.narrowByContext(n, &joined)
 			}
-			r.earlierPeriod(n, &joined)
+			r.moveToPreviousPeriod(n, &joined)
 			if joined.group == nil {
-				r.sidedRows(r.numeralAt[n.from], &joined)
+				r.keepMentionedSide(r.numeralAt[n.from], &joined)
 			}
 			out = append(out, joined)
 		}
 	}
-	return r.ofPeriod(n, out)
+	return r.keepMentionedPeriod(n, out)
 }
 
 // ownColumns returns the columns in which the numeral itself is a label.
 func (r *resolver) ownColumns(n *numeral) map[dim]bool {
 	own := map[dim]bool{}
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if m.overlaps(n) {
 			for _, h := range m.hits {
 				own[dim{h.table, h.col}] = true
@@ -86,11 +87,13 @@ func (r *resolver) ownColumns(n *numeral) map[dim]bool {
 	return own
 }
 
+// pick is a chosen mention with its rows in one column.
 type pick struct {
 	m *mention
 	h *hit
 }
 
+// hit returns the rows that the mention names by a column, or nil.
 func (m *mention) hit(d dim) *hit {
 	for i := range m.hits {
 		if m.hits[i].table == d.table && m.hits[i].col == d.col {
@@ -100,7 +103,7 @@ func (m *mention) hit(d dim) *hit {
 	return nil
 }
 
-// join intersects the rows of the picks: names before dates, and fewer rows before more. It skips a pick that would
+// join intersects the rows of the picks, names before dates and fewer rows before more. It skips a pick that would
 // leave no rows.
 func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 	sortPicks(ps, n)
@@ -115,19 +118,15 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 		out.rows = rows
 		out.by = append(out.by, p.m)
 	}
-	if d := (dim{t, ps[0].h.col}); level == said && out.by[0] == ps[0].m && len(ps) == 1 &&
-		!r.saysSentence(n, changeVerbs) {
-		if rows := r.span(ps[0].m, d); rows != nil {
+	if d := (dim{t, ps[0].h.col}); level == inSentence && out.by[0] == ps[0].m && len(ps) == 1 &&
+		!r.sentenceHasCue(n, changeVerbs) {
+		if rows := r.spanRows(ps[0].m, d); rows != nil {
 			out.rows, out.group = rows, rows
 			return out
 		}
 	}
-	if g := r.group[ps[0].m]; g != nil && level == said && out.by[0] == ps[0].m {
+	if g := r.group[ps[0].m]; g != nil && level == inSentence && out.by[0] == ps[0].m {
 		d := dim{t, ps[0].h.col}
-		if len(g) == 2 && r.prose.low(g[0].from-1) == "between" && len(ps) == 1 {
-			out.rows = rowRange(g[0].hit(d), g[1].hit(d), out.rows)
-			return out
-		}
 		for _, m := range g {
 			if h := m.hit(d); h != nil {
 				out.group = union(out.group, h.rows)
@@ -137,6 +136,7 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 	return out
 }
 
+// sortPicks sorts picks in the order in which join applies them.
 func sortPicks(ps []pick, n *numeral) {
 	less := func(a, b pick) bool {
 		if a.m.date != b.m.date {
@@ -155,6 +155,7 @@ func sortPicks(ps []pick, n *numeral) {
 	}
 }
 
+// distance returns the number of tokens between a mention and a numeral.
 func distance(m *mention, n *numeral) int {
 	if m.from >= n.to {
 		return m.from - n.to
@@ -162,6 +163,7 @@ func distance(m *mention, n *numeral) int {
 	return n.from - m.to
 }
 
+// intersect returns the rows in both sorted lists.
 func intersect(a, b []int32) []int32 {
 	var out []int32
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -179,6 +181,7 @@ func intersect(a, b []int32) []int32 {
 	return out
 }
 
+// union returns the rows in either of two sorted lists.
 func union(a, b []int32) []int32 {
 	out := make([]int32, 0, len(a)+len(b))
 	i, j := 0, 0
@@ -202,16 +205,16 @@ func union(a, b []int32) []int32 {
 // overlaps reports whether the mention is the numeral itself, or part of it.
 func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m.to }
 
-// pickCells binds a numeral in a table: the labels of its row, and those of its column's header.
+// pickCells binds a numeral in a table to the labels of its row and of its column's header.
 func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	p := r.prose
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if m.overlaps(n) || m.date && r.columnOfCell(m.from) != 0 {
 			continue
 		}
 		for i := range m.hits {
 			d := dim{m.hits[i].table, m.hits[i].col}
-			if _, taken := picks[d]; !taken || r.leadsTo(b, m, n) {
+			if _, taken := picks[d]; !taken || r.isDestination(b, m, n) {
 				picks[d] = m
 			}
 		}
@@ -232,8 +235,9 @@ func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	}
 }
 
-// leadsTo recognises a row "From | To | …", which is about the label under To.
-func (r *resolver) leadsTo(b *block, m *mention, n *numeral) bool {
+// isDestination reports whether a label is in a column with a header such as To: a row "From | To | …" is about the
+// label under To.
+func (r *resolver) isDestination(b *block, m *mention, n *numeral) bool {
 	if b.parent < 0 || m.from > n.from {
 		return false
 	}
@@ -272,7 +276,7 @@ func (p *prose) headerCell(b, c int) (int, int) {
 // pickSentence binds a numeral of prose within its sentence.
 func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 	byDim := map[dim][]*mention{}
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if m.overlaps(n) {
 			continue
 		}
@@ -288,7 +292,7 @@ func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 	}
 }
 
-// choose picks one of the labels of a column, which are in text order.
+// choose returns the label of a column that the numeral is about, or nil. The labels must be in text order.
 func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if m := r.paired[n.from]; m != nil {
 		for _, c := range ms {
@@ -302,16 +306,16 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		switch {
 		case m.from >= n.to && next == nil:
 			next = m
-		case m.to <= n.from && (!r.comparand(m) || r.rightBehind(m, n) || r.sameBracket(m, n)):
+		case m.to <= n.from && (!r.isComparandLabel(m) || r.directlyFollows(m, n) || r.isInBracketOf(m, n)):
 			prev = m
 		}
 	}
-	if next != nil && r.tied(n, next) {
+	if next != nil && r.isTied(n, next) {
 		return next
 	}
-	behind := r.behindWhole(n)
-	free := next != nil && !r.numeralBetween(behind, next.from) && !r.comparand(next) &&
-		!r.leavesBracket(n.to, next.from)
+	behind := r.afterWhole(n)
+	free := next != nil && !r.numeralBetween(behind, next.from) && !r.isComparandLabel(next) &&
+		!r.closesBracket(n.to, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
 		return next
@@ -319,15 +323,16 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if prev != nil {
 		return prev
 	}
-	if next != nil && !r.comparand(next) &&
-		(free || !r.numeralBetween(behind, next.from) || r.onlyPercents(behind, next.from)) {
+	if next != nil && !r.isComparandLabel(next) &&
+		(free || !r.numeralBetween(behind, next.from) || r.allPercents(behind, next.from)) {
 		return next
 	}
 	return nil
 }
 
-// behindWhole returns where the words about a numeral begin: in "9 of the 31 leads are women" after the 31.
-func (r *resolver) behindWhole(n *numeral) int {
+// afterWhole returns the token after which the words about a numeral begin: in "9 of the 31 leads are women", the one
+// after the 31.
+func (r *resolver) afterWhole(n *numeral) int {
 	p := r.prose
 	if i := n.to; p.low(i) == "(" || p.low(i) == "of" && p.low(i+2) == "(" {
 		for i < n.to+12 && i < len(p.tokens) && p.low(i) != ")" {
@@ -337,7 +342,7 @@ func (r *resolver) behindWhole(n *numeral) int {
 			return i + 1 // "half of them (248) left for better pay"
 		}
 	}
-	if !r.hasPart(n) {
+	if !r.isPart(n) {
 		return n.to
 	}
 	for i := n.to; i < n.to+6 && i < len(r.prose.tokens); i++ {
@@ -348,8 +353,8 @@ func (r *resolver) behindWhole(n *numeral) int {
 	return n.to
 }
 
-// tied reports whether a preposition ties the label to the number before it.
-func (r *resolver) tied(n *numeral, m *mention) bool {
+// isTied reports whether a preposition ties the label to the number before it.
+func (r *resolver) isTied(n *numeral, m *mention) bool {
 	p := r.prose
 	if m.from == n.to {
 		return true
@@ -364,14 +369,14 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 			return false
 		case r.numeralAt[i] >= 0, conjunctions[t.low]:
 			return false
-		case t.word && link != "" && linkWords[link] && extreme(t.low): // on the best Saturday
+		case t.word && link != "" && linkWords[link] && isSuperlative(t.low): // "on the best Saturday"
 		case t.word && !articles[t.low]:
 			words++
 			link = t.low
 		}
 	}
 	if words <= 2 && (link == "were" || link == "are" || link == "chose") && !r.possessiveNumber(m) {
-		return true // 896 were "Satisfied"
+		return true // '896 were "Satisfied"'
 	}
 	if words == 0 && articles[p.low(n.to)] && m.from == n.to+1 && r.numeralAt[m.from] >= 0 {
 		return true // "449 gave a 10 and 502 a 9"
@@ -383,16 +388,17 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 		return false
 	}
 	return link != "against" &&
-		(link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
+		(link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.hasOwnFigure(r))
 }
 
-// extreme reports whether a word is a superlative, such as best or quietest.
-func extreme(w string) bool {
+// isSuperlative reports whether a word is a superlative, such as best or quietest.
+func isSuperlative(w string) bool {
 	return maxCues[w] || minCues[w] || len(w) > 5 && strings.HasSuffix(w, "est")
 }
 
-// onlyPercents: "90 people, 3.6 %, said no": the percentage between is of the same.
-func (r *resolver) onlyPercents(from, to int) bool {
+// allPercents reports whether all numbers between two tokens are percentages, which are about the same rows: "90
+// people, 3.6 %, said no".
+func (r *resolver) allPercents(from, to int) bool {
 	found := false
 	for i := from; i < to; i++ {
 		if k := r.numeralAt[i]; k >= 0 {
@@ -408,8 +414,8 @@ func (r *resolver) onlyPercents(from, to int) bool {
 	return found
 }
 
-// startsOwnFigure reports whether the label has its own figure: "to Berlin (10)", "from Hamburg at 20".
-func (m *mention) startsOwnFigure(r *resolver) bool {
+// hasOwnFigure reports whether the label has its own figure: "to Berlin (10)", "from Hamburg at 20".
+func (m *mention) hasOwnFigure(r *resolver) bool {
 	p := r.prose
 	i := m.to
 	for i < len(p.tokens) && i < m.to+2 &&
@@ -419,7 +425,7 @@ func (m *mention) startsOwnFigure(r *resolver) bool {
 	return i > m.to && i < len(p.tokens) && r.numeralAt[i] >= 0
 }
 
-// possessiveNumber recognises "Hamburg's 980".
+// possessiveNumber reports whether a label owns the number after it: "Hamburg's 980".
 func (r *resolver) possessiveNumber(m *mention) bool {
 	p := r.prose
 	i := m.to
@@ -437,6 +443,7 @@ func (r *resolver) possessiveNumber(m *mention) bool {
 	return false
 }
 
+// numeralBetween reports whether a numeral is between two tokens.
 func (r *resolver) numeralBetween(from, to int) bool {
 	for i := from; i < to; i++ {
 		if r.numeralAt[i] >= 0 {
@@ -453,15 +460,10 @@ var (
 	comparedWords = set("compared comparison relative")
 )
 
-// comparand reports whether a label is only the target of a comparison.
-func (r *resolver) comparand(m *mention) bool {
+// isComparandLabel reports whether a label is only the target of a comparison.
+func (r *resolver) isComparandLabel(m *mention) bool {
 	p := r.prose
 	i := m.from - 1
-	for i >= 0 && p.tokens[i].sentence == p.tokens[m.from].sentence &&
-		(articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" ||
-			!p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
-		i--
-	}
 	if i >= 0 && p.tokens[i].sentence != p.tokens[m.from].sentence {
 		return false
 	}
@@ -470,14 +472,14 @@ func (r *resolver) comparand(m *mention) bool {
 		return true // "up 4.6 % from Monday's close"
 	}
 	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
-		return false // ", which …": spoken of after all
+		return false // ", which …" continues with the label as subject
 	}
-	return comparandWords[w] || w == "of" && r.timesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" ||
+	return comparandWords[w] || w == "of" && r.isTimesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" ||
 		w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
 }
 
-// timesThat recognises the "of" at token i in "ten times that of Enterprise".
-func (r *resolver) timesThat(i int) bool {
+// isTimesThat reports whether the "of" at token i is that of a multiple: "ten times that of Enterprise".
+func (r *resolver) isTimesThat(i int) bool {
 	if before := r.prose.low(i - 1); before != "that" && before != "those" {
 		return false
 	}
@@ -485,18 +487,18 @@ func (r *resolver) timesThat(i int) bool {
 	return w == "times" || w == "twice" || w == "double" || w == "half"
 }
 
-// rightBehind reports whether the number directly follows the label: "Hamburg (980)".
-func (r *resolver) rightBehind(m *mention, n *numeral) bool {
+// directlyFollows reports whether the number directly follows the label: "Hamburg (980)".
+func (r *resolver) directlyFollows(m *mention, n *numeral) bool {
 	d := n.from - m.to
-	if r.prose.low(m.to) == "," && r.timesThat(m.from-1) {
+	if r.prose.low(m.to) == "," && r.isTimesThat(m.from-1) {
 		return false // "ten times that of Enterprise, 19.5 h"
 	}
 	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") ||
 		d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
 }
 
-// leavesBracket reports whether a bracket closes between two tokens without opening there.
-func (r *resolver) leavesBracket(from, to int) bool {
+// closesBracket reports whether a bracket opened before from closes before to.
+func (r *resolver) closesBracket(from, to int) bool {
 	depth := 0
 	for i := from; i < to; i++ {
 		switch r.prose.low(i) {
@@ -511,8 +513,9 @@ func (r *resolver) leavesBracket(from, to int) bool {
 	return false
 }
 
-// sameBracket recognises "above Hamburg (980 from 12 shops)", where the 12 are also Hamburg's.
-func (r *resolver) sameBracket(m *mention, n *numeral) bool {
+// isInBracketOf reports whether a numeral is in a bracket after the label, like the 12 in "above Hamburg (980 from 12
+// shops)".
+func (r *resolver) isInBracketOf(m *mention, n *numeral) bool {
 	if n.from-m.to > 16 || r.prose.low(m.to) != "(" {
 		return false
 	}

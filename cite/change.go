@@ -1,23 +1,23 @@
 package cite
 
-// Changes between columns that differ only in when, or in which end.
+// This file finds changes between columns whose names differ only in their time or in which end of a range they hold.
 
-// siblings pairs columns that differ only in when or which end: headcount_2023 and headcount_2024, min_salary and
-// max_salary.
-func (r *resolver) siblings(k int) *candidate {
+// pairSiblings pairs columns whose names differ only in their time or end: headcount_2023 and headcount_2024,
+// min_salary and max_salary.
+func (r *resolver) pairSiblings(k int) *candidate {
 	ops := r.operations(k)
 	for _, row := range r.boundRows(k) {
 		tab := &r.tables[row.table]
 		for x := range tab.cols[:min(len(tab.cols), maxColumns)] {
 			for y := range tab.cols[:min(len(tab.cols), maxColumns)] {
-				if !r.before(tab, x, y) {
+				if !r.isEarlierColumn(tab, x, y) {
 					continue
 				}
 				for _, op := range ops {
 					if op.name == "ratio" {
 						continue
 					}
-					if c := r.try(k, op, cellRef{
+					if c := r.tryPair(k, op, cellRef{
 						row.table, row.col, y,
 					}, cellRef{row.table, row.col, x}, 0.8); c != nil {
 						return c
@@ -29,32 +29,12 @@ func (r *resolver) siblings(k int) *candidate {
 	return nil
 }
 
-// before: x is the earlier or smaller of two columns of one name.
-func (r *resolver) before(tab *table, x, y int) bool {
+// isEarlierColumn reports whether x is the earlier or smaller of two columns for the same measure.
+func (r *resolver) isEarlierColumn(tab *table, x, y int) bool {
 	if x == y || tab.cols[x].role != roleNumber || tab.cols[y].role != roleNumber {
 		return false
 	}
-	if tab.order(x, y) < 0 {
-		return true
-	}
-	xa, xb := columnEnd(tab.cols[x].words)
-	ya, yb := columnEnd(tab.cols[y].words)
-	return xa == 1 && ya == 2 && xb == yb
-}
-
-// columnEnd tells min_salary from max_salary; base is what is left of the name.
-func columnEnd(name []string) (end int, base string) {
-	for _, w := range name {
-		switch {
-		case minCues[w]:
-			end = 1
-		case maxCues[w]:
-			end = 2
-		default:
-			base += w + " "
-		}
-	}
-	return end, base
+	return tab.compareAge(x, y) < 0
 }
 
 var (
@@ -65,19 +45,13 @@ var (
 	changeNames = set("change diff difference delta growth variance increase decrease gap")
 )
 
-// changedBy: "shrank by 7".
-func (r *resolver) changedBy(n *numeral) bool {
+// isChangedBy reports whether the number is a change without a sign: "shrank by 7".
+func (r *resolver) isChangedBy(n *numeral) bool {
 	w, before := r.wordBefore(n)
-	if n.word && before == "by" && partHedges[w] { // "by almost a quarter"
-		i := n.from - 1
-		for i >= 0 && r.prose.low(i) != "by" {
-			i--
-		}
-		w, before = "by", r.prose.low(i-1)
-	}
 	return w == "by" && byVerbs[before]
 }
 
-func (r *resolver) changeColumn(t, ci int) bool {
-	return hasAny(r.tables[t].cols[ci].words, changeNames) || r.signed(t, ci)
+// isChangeColumn reports whether a column holds changes, by its name or by its signs.
+func (r *resolver) isChangeColumn(t, ci int) bool {
+	return hasAny(r.tables[t].cols[ci].words, changeNames) || r.hasBothSigns(t, ci)
 }

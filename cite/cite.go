@@ -43,10 +43,10 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 	r.direct()
 	if len(r.tables) > 0 {
 		r.derived()
-		r.parallels()
-		r.doubtDates()
-		r.doubtParts()
-		r.doubtSame()
+		r.resolveParallels()
+		r.rejectContradictedDates()
+		r.rejectPartsOfThemselves()
+		r.rejectSelfComparisons()
 	}
 	for i := range r.numerals {
 		n := &r.numerals[i]
@@ -54,14 +54,15 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 			cites = append(cites, r.footnote(n, c))
 			continue
 		}
-		if n.quiet && r.reasons[i] == "" && !(r.strictly(i) && n.kind == number && (r.measured(n) || n.percent)) {
+		if n.quiet && r.reasons[i] == "" && !(r.namesRow(i) && n.kind == number && (r.namesNumericColumn(n) ||
+			n.percent)) {
 			continue
 		}
 		open = append(open, footnote.Unresolved{
 			Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i),
 		})
 	}
-	open = append(open, r.beyond(text)...)
+	open = append(open, r.beyondLimit(text)...)
 	return cites, open
 }
 
@@ -81,11 +82,11 @@ func (r *resolver) footnote(n *numeral, c *candidate) footnote.Cite {
 	return out
 }
 
-// beyond lists the numerals of a text that is too long as unresolved, without analysing them.
-func (r *resolver) beyond(text string) []footnote.Unresolved {
+// beyondLimit lists the numerals of a text that is too long as unresolved, without analysing them.
+func (r *resolver) beyondLimit(text string) []footnote.Unresolved {
 	var out []footnote.Unresolved
 	from := len(r.prose.text)
-	if r.more {
+	if r.tooMany {
 		from = r.numerals[len(r.numerals)-1].end
 	}
 	for i := from; i < len(text) && len(out) < maxNumerals; {
@@ -117,15 +118,15 @@ type column struct {
 	name     string
 	words    []string // of the name
 	role     role
-	key      bool // whole numbers that name rows: ids, years
-	unique   bool // text: every cell differs
-	percent  bool // cells are percents or ratios by their name
+	key      bool // whole numbers that identify rows: ids, years
+	unique   bool // no two cells are equal
+	percent  bool // the name says that the cells are percentages or ratios
 	integer  bool
 	axis     bool // the first column, of whole numbers in steps of one: hours, scores
-	hundred  bool // fractional cells between 0 and 100, which can be percents
-	scale    int  // power of ten the cells are written in
-	unit     unit // that the name says
-	age      int  // when, by the name: see columnAge
+	hundred  bool // fractional cells between 0 and 100, which can be percentages
+	scale    int  // power of ten that the name says: 3 for keur
+	unit     unit // in the name
+	age      int  // time in the name: see columnAge
 	base     string
 	total    *total
 	distinct int
@@ -149,7 +150,7 @@ type table struct {
 	sql      string
 	rows     [][]any
 	cols     []column
-	whole    bool // all rows of the query are here
+	whole    bool // rows holds all rows of the query
 	rowCount int
 	ordered  bool
 }
@@ -159,28 +160,28 @@ type resolver struct {
 	prose    *prose
 	tables   []table
 	numerals []numeral
-	more     bool
+	tooMany  bool
 
 	numeralAt     []int // token → numeral, or -1
 	dates         []textDate
 	mentions      []*mention
 	bySentence    [][]*mention
 	colBySentence [][]*columnMention
-	columnWords   map[string]bool
-	rootHeads     map[string]bool // how the roots of column words begin
+	columnWords   map[string]bool // words of column names
+	rootHeads     map[string]bool // first four bytes of the roots of column words
 	group         map[*mention][]*mention
 	paired        map[int]*mention
 	echoes        []echo
 	hits          [][]cellHit
-	ranges        [][][2]float64 // absolute values each numeral can stand for
+	ranges        [][][2]float64 // absolute values that each numeral can mean
 	bindings      [][]binding
 	columnsOf     []columnBinding
 
-	found    []*candidate
-	reasons  []string
-	conflict []*candidate // the cell that has the value, in another row
-	like     [][]int      // results with the same columns, of another year
-	work     int
+	found        []*candidate
+	reasons      []string
+	conflict     []*candidate // a cell with the value, but in a row that the text does not name
+	otherPeriods [][]int      // results with the same columns, for another period
+	work         int
 }
 
 // candidate is a possible footnote.
@@ -189,18 +190,18 @@ type candidate struct {
 	formula         string
 	value           string
 	conf            float64
-	rows            []int32 // rows the formula is over
-	over            []int   // the two columns, when it is a ratio within a row
-	measure         *column // of an amount: the column whose unit and scale it has
+	rows            []int32 // rows that the formula uses
+	over            []int   // the two columns, if the formula is a ratio within a row
+	measure         *column // for an amount: the column whose unit and scale it has
 }
 
 func newResolver(text string, results []Table, question string) *resolver {
 	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{},
 		rootHeads: map[string]bool{},
 		group:     map[*mention][]*mention{}, paired: map[int]*mention{}}
-	r.numerals, r.more = scanNumerals(r.prose)
+	r.numerals, r.tooMany = scanNumerals(r.prose)
 	if len(r.numerals) == 0 {
-		return r // nothing can rest on anything
+		return r // nothing to resolve
 	}
 	for _, t := range results {
 		r.tables = append(r.tables, newTable(t))
@@ -229,7 +230,7 @@ func newResolver(text string, results []Table, question string) *resolver {
 	r.labels()
 	r.columns()
 	r.pairing()
-	r.readEchoes(question)
+	r.collectEchoes(question)
 	for i := range r.numerals {
 		r.headerUnits(&r.numerals[i])
 	}
@@ -259,7 +260,7 @@ func newTable(t Table) table {
 	for _, row := range out.rows {
 		ragged = ragged || len(row) < len(t.Result.Columns)
 	}
-	if ragged { // pad a copy: the caller's rows are not ours
+	if ragged { // pad a copy, because the rows belong to the caller
 		out.rows = make([][]any, len(t.Result.Rows))
 		for i, row := range t.Result.Rows {
 			out.rows[i] = append(append([]any{}, row...), make([]any, max(0, len(t.Result.Columns)-len(row)))...)
@@ -391,6 +392,7 @@ func steps(ci int, rows [][]any) bool {
 	return true
 }
 
+// within100 reports whether all numbers of a column are between 0 and 100.
 func within100(ci int, rows [][]any) bool {
 	for _, row := range rows {
 		if f, ok := cellFloat(row[ci]); ok && (f < 0 || f > 100) {
@@ -426,7 +428,7 @@ func guessRole(ci int, rows [][]any) role {
 		case bool:
 			return roleBool
 		case string:
-			if _, ok := fastDay(v); ok {
+			if _, ok := parseISODay(v); ok {
 				return roleDate
 			}
 			if _, ok := parseRat(v); ok {
@@ -514,6 +516,7 @@ func (r *resolver) findValues() {
 	}
 }
 
+// addHit records a cell that matches numeral k, unless it is the cell recorded last.
 func (r *resolver) addHit(k int, h cellHit) {
 	hs := r.hits[k]
 	if len(hs) > 0 && hs[len(hs)-1] == h {

@@ -31,7 +31,7 @@ func regions() []cite.Table {
 	}}
 }
 
-func TestResolveGivesTheCell(t *testing.T) {
+func TestResolveCitesCell(t *testing.T) {
 	cites, open := cite.Resolve("Berlin made 1,204.50.", regions(), "")
 	if len(cites) != 1 || len(open) != 0 {
 		t.Fatalf("Resolve = %v, %v", cites, open)
@@ -43,9 +43,8 @@ func TestResolveGivesTheCell(t *testing.T) {
 	}
 }
 
-// TestHiddenCharactersDoNotHideTheCell holds for a name with a character that nobody sees: the model reads and repeats
-// its code point.
-func TestHiddenCharactersDoNotHideTheCell(t *testing.T) {
+// A label may contain invisible characters. The model reads and repeats their code points.
+func TestResolveFindsLabelWithInvisibleCharacters(t *testing.T) {
 	tables := regions()
 	tables[0].Result.Rows[0][0] = "Ber\u200blin \U000e0041West"
 	cites, open := cite.Resolve("Ber<U+200B>lin <U+E0041>West made 1,204.50 with 120 orders.", tables, "")
@@ -55,7 +54,7 @@ func TestHiddenCharactersDoNotHideTheCell(t *testing.T) {
 	}
 }
 
-func TestReasonNamesTheOtherRow(t *testing.T) {
+func TestReasonNamesRowWithTheValue(t *testing.T) {
 	for text, want := range map[string]string{
 		"Berlin made 980.25.":               "980.25 is in the row of Hamburg, not Berlin",
 		"Berlin had orders of 1,204.50.":    "1,204.50 is the revenue of Berlin, not its orders",
@@ -69,34 +68,7 @@ func TestReasonNamesTheOtherRow(t *testing.T) {
 	}
 }
 
-func TestNumerals(t *testing.T) {
-	for _, tc := range []struct{ text, want string }{
-		{"1,234.5 and 1 234 and 1'234.50", "1234.5 1234 1234.5"},
-		{"Der Umsatz war 1.234,5 und die Kosten 1.234.567,89", "1234.5 1234567.89"},
-		{"$1.2M, 3k, 2 bn, 1.2 million, 5 thousand", "1200000 3000 2000000000 1200000 5000"},
-		{"12.3 % and 4 percent", "12.3 4"},
-		{"on 2024-03-05, 5 March 2024, Mar 5, 05.03.2024, Q1 2024", "2024-03-05 2024-03-05 0 2024-03-05 2024-Q1"},
-		{"`42` is code, 1.2.3 a version, p95 a name, 3D too", ""},
-		{"1. first item\n2. second item 7", "7"},
-		{"the fines by quarter of loaned on, not a quarter of them", "25"},
-		{"between 10 and 20, 10–20", "10 20 10 20"},
-		{"twenty-five of a dozen", "25 12"},
-		{"1e3 and 1e999999999", "1000 "},
-		{"−4 °C and -7.5", "4 7.5"},
-		{"10 h 10 min, 2h 05min, 3 h and 20 min, 1 h 75 min", "610 125 3 20 1 75"},
-		{"$-5 and -$5 and (€5)", "5 5 5"},
-	} {
-		var got []string
-		for _, n := range cite.Numerals(tc.text) {
-			got = append(got, n.Value)
-		}
-		if strings.Join(got, " ") != tc.want {
-			t.Errorf("Numerals(%q) = %q, want %q", tc.text, strings.Join(got, " "), tc.want)
-		}
-	}
-}
-
-func TestDecimalsAreExact(t *testing.T) {
+func TestResolveComparesDecimalsExactly(t *testing.T) {
 	tables := []cite.Table{{ID: "r1", Result: footnote.Result{
 		Columns: []footnote.Column{
 			{Name: "entity", Kind: footnote.KindText}, {Name: "balance", Kind: footnote.KindDecimal},
@@ -118,7 +90,7 @@ func TestDecimalsAreExact(t *testing.T) {
 	}
 }
 
-func TestTruncatedResultsHaveNoTotals(t *testing.T) {
+func TestResolveComputesNoTotalsOfTruncatedResults(t *testing.T) {
 	for _, text := range []string{
 		"In total, revenue is 2,184.85.", "There are 3 regions.", "On average, revenue is 728.28.",
 	} {
@@ -133,7 +105,7 @@ func TestTruncatedResultsHaveNoTotals(t *testing.T) {
 	}
 }
 
-// TestVerify: everything Resolve says holds when checked apart; what was changed afterwards does not.
+// TestVerify checks that Verify accepts everything that Resolve returns, and rejects wrong footnotes.
 func TestVerify(t *testing.T) {
 	for _, tr := range loadCorpus(t, "*.txtar") {
 		cites, _ := cite.Resolve(tr.text, tr.results, tr.question)
@@ -171,8 +143,9 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// sound holds whatever the text is: offsets are rune boundaries in order, do not overlap, and name their text.
-func sound(t *testing.T, text string, tables []cite.Table, question string) {
+// checkSound checks what must hold for any text: offsets are rune boundaries in order, do not overlap, and enclose the
+// text of the footnote, and Verify accepts the footnotes.
+func checkSound(t *testing.T, text string, tables []cite.Table, question string) {
 	t.Helper()
 	cites, open := cite.Resolve(text, tables, question)
 	type piece struct {
@@ -215,7 +188,7 @@ func sound(t *testing.T, text string, tables []cite.Table, question string) {
 	}
 }
 
-func TestSoundOnMangledTranscripts(t *testing.T) {
+func TestResolveIsSoundOnMangledTranscripts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all := loadCorpus(t, "*.txtar")
 	for range 1500 {
@@ -240,7 +213,7 @@ func TestSoundOnMangledTranscripts(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			tables = other.results
 		}
-		sound(t, strings.ToValidUTF8(string(b), "\ufffd"), tables, tr.question)
+		checkSound(t, strings.ToValidUTF8(string(b), "\ufffd"), tables, tr.question)
 	}
 }
 
@@ -273,9 +246,9 @@ var hostileTexts = map[string]func(n int) string{
 	"one letter": func(n int) string { return strings.Repeat("a", n) + " 7" },
 }
 
-// The cost of hostile text grows with its length and no faster: eight times the text may not cost three times as much a
-// byte.
-func TestHostileInputIsBounded(t *testing.T) {
+// The time for hostile text must grow about linearly: a text that is eight times as long may take at most 24 times as
+// long.
+func TestResolveTimeIsBoundedForHostileText(t *testing.T) {
 	big := cite.Table{
 		ID: "r1",
 		Result: footnote.Result{
@@ -289,16 +262,16 @@ func TestHostileInputIsBounded(t *testing.T) {
 	}
 	cost := func(text string) time.Duration {
 		began := time.Now()
-		sound(t, text, []cite.Table{big}, "top 5 "+text[:min(len(text), 1000)])
+		checkSound(t, text, []cite.Table{big}, "top 5 "+text[:min(len(text), 1000)])
 		return time.Since(began)
 	}
 	for name, text := range hostileTexts {
 		var before time.Duration
-		for _, n := range []int{1 << 11, 1 << 14, 1 << 17} { // as much of a text as is looked at
+		for _, n := range []int{1 << 11, 1 << 14, 1 << 17} { // up to the length that is analysed
 			took := cost(text(n))
 			t.Logf("%-10s %7d bytes %v", name, n, took.Round(time.Millisecond))
 			if before > 0 && took > 2*time.Second && took > 24*before {
-				t.Errorf("%s: %d bytes took %v, an eighth of them %v", name, n, took, before)
+				t.Errorf("%s: %d bytes took %v, an eighth of the bytes took %v", name, n, took, before)
 			}
 			before = took
 		}
@@ -313,8 +286,8 @@ func indented(n int) string {
 	return b.String()
 }
 
-// TestPercentInAHeading has whole numbers under a heading that says they are percents.
-func TestPercentInAHeading(t *testing.T) {
+// The cells are whole numbers, and only the headings say that they are percentages.
+func TestResolveReadsPercentSignInHeader(t *testing.T) {
 	const text = "| Name | FTE % |\n| --- | --- |\n| Ada | 80 |\n| Bob | 50 |\n"
 	table := []cite.Table{{ID: "r1", RowCount: 2, Result: footnote.Result{
 		Columns: []footnote.Column{
@@ -340,7 +313,7 @@ func TestPercentInAHeading(t *testing.T) {
 	}
 }
 
-func TestOddTables(t *testing.T) {
+func TestResolveIsSoundOnOddTables(t *testing.T) {
 	for _, tables := range [][]cite.Table{
 		nil,
 		{{}},
@@ -365,7 +338,7 @@ func TestOddTables(t *testing.T) {
 		},
 		{{ID: "r1", Result: footnote.Result{Rows: [][]any{{int64(1)}}}}},
 	} {
-		sound(t, "Total of 5 and 6, q has 5 and Ünï 6, 1e9 %, in total 11 on 2024-01-01.", tables, "5?")
+		checkSound(t, "Total of 5 and 6, q has 5 and Ünï 6, 1e9 %, in total 11 on 2024-01-01.", tables, "5?")
 	}
 }
 
@@ -379,7 +352,7 @@ func FuzzResolve(f *testing.F) {
 		Rows:    [][]any{{int64(5), 12.5}},
 	}})
 	f.Fuzz(func(t *testing.T, text, question string) {
-		sound(t, text, tables, question)
+		checkSound(t, text, tables, question)
 	})
 }
 

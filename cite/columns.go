@@ -5,16 +5,16 @@ import (
 	"sort"
 )
 
-// Which columns a numeral is of: the names before it, after it and above it.
+// This file binds numerals to columns by the names before, after and above them.
 
-// columnBinding is which columns the text says a numeral is of.
+// columnBinding lists the columns that the text relates a numeral to.
 type columnBinding struct {
 	cols   []colRef
-	strong bool // said of this numeral; a value of another column contradicts it
+	strong bool // the name refers to this numeral, so that a value of another column contradicts it
 }
 
-// bindColumn finds the columns a numeral belongs to: those the text names, unless the unit behind the number is that of
-// others.
+// bindColumn returns the columns that the text names for a numeral, unless the unit after the number is that of other
+// columns.
 func (r *resolver) bindColumn(n *numeral) columnBinding {
 	b := r.namedColumns(n)
 	if n.currency {
@@ -39,7 +39,7 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	return columnBinding{measured, false}
 }
 
-// namedColumns finds the column names a numeral belongs to.
+// namedColumns returns the columns that the text names for a numeral.
 func (r *resolver) namedColumns(n *numeral) columnBinding {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -54,7 +54,7 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 			if next == nil {
 				next = m
 			}
-		case m.to <= n.from && !r.consumed(m):
+		case m.to <= n.from && !r.isUnitOfEarlier(m):
 			far = m
 			if p.tokens[m.from].clause == p.tokens[n.from].clause {
 				prev = m
@@ -66,7 +66,7 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 			return columnBinding{append(r.predicate(n, next), cols...), false}
 		}
 		return columnBinding{
-			append(r.predicate(n, next), next.cols...), !next.vague && (!r.partOf(n) || r.wholeOfPercent(n)),
+			append(r.predicate(n, next), next.cols...), !next.vague && (!r.isWhole(n) || r.wholeOfPercent(n)),
 		}
 	}
 	if next != nil && next.period && next.from <= n.to+2 && p.low(n.to) == "in" {
@@ -80,10 +80,10 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 	}
 	switch {
 	case prev != nil:
-		return columnBinding{prev.cols, !prev.vague && !r.partOf(n) && !r.hasPart(n)}
+		return columnBinding{prev.cols, !prev.vague && !r.isWhole(n) && !r.isPart(n)}
 	case far != nil:
 		return columnBinding{
-			far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.hasPart(n) && !r.ownNoun(n),
+			far.cols, !far.vague && r.namesNoOtherColumn(n, far) && !r.isWhole(n) && !r.isPart(n) && !r.hasOtherNoun(n),
 		}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
@@ -91,7 +91,8 @@ func (r *resolver) namedColumns(n *numeral) columnBinding {
 	return r.columnContext(s, p.tokens[n.from].blck)
 }
 
-// sameUnit: "51,131 kWh" can be of any column in kWh, though one is called just so.
+// sameUnit returns all columns with the unit that a mention names: "51,131 kWh" can come from any column in kWh, even
+// if one has exactly that name.
 func (r *resolver) sameUnit(m *columnMention) []colRef {
 	if m.to-m.from != 1 {
 		return nil
@@ -120,7 +121,7 @@ func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 	p := r.prose
 	for _, m := range r.nearColumns(n) {
 		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) &&
-			r.onlyCopula(unit.to, m.from) {
+			r.onlyCopulas(unit.to, m.from) {
 			return append([]colRef{}, m.cols...)
 		}
 	}
@@ -129,7 +130,8 @@ func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
 
 var copulas = set("were was are is be been have has had got get gets being still already not")
 
-func (r *resolver) onlyCopula(from, to int) bool {
+// onlyCopulas reports whether there are tokens from from to to, and all of them are copulas.
+func (r *resolver) onlyCopulas(from, to int) bool {
 	for i := from; i < to; i++ {
 		if !copulas[r.prose.low(i)] {
 			return false
@@ -138,7 +140,7 @@ func (r *resolver) onlyCopula(from, to int) bool {
 	return from < to
 }
 
-// rateColumns: "7.5 t per hectare" is of a column that says per.
+// rateColumns handles rates: "7.5 t per hectare" comes from a column with "per" in its name.
 func (r *resolver) rateColumns(n *numeral) []colRef {
 	per := false
 	for i := n.to; i < n.to+3; i++ {
@@ -158,8 +160,9 @@ func (r *resolver) rateColumns(n *numeral) []colRef {
 	return cols
 }
 
-// partOf: in "120 of 500" the 500 is of another column than the 120.
-func (r *resolver) partOf(n *numeral) bool {
+// isWhole reports whether a number is the whole after a part. The 500 in "120 of 500" comes from another column than
+// the 120.
+func (r *resolver) isWhole(n *numeral) bool {
 	p := r.prose
 	i := n.from - 1
 	for i >= 0 && (articles[p.low(i)] || !p.tokens[i].word && p.low(i) != ",") {
@@ -171,10 +174,11 @@ func (r *resolver) partOf(n *numeral) bool {
 	if p.low(i-1) == "out" {
 		i--
 	}
-	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.named(i-1))
+	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.isColumnName(i-1))
 }
 
-// wholeOfPercent: in "97 % of its 455,300 in sales" the number is of its own column.
+// wholeOfPercent reports whether a whole follows a percentage. The number in "97 % of its 455,300 in sales" comes from
+// the column that its noun names.
 func (r *resolver) wholeOfPercent(n *numeral) bool {
 	for i := n.from - 1; i >= max(0, n.from-5); i-- {
 		if k := r.numeralAt[i]; k >= 0 {
@@ -184,8 +188,9 @@ func (r *resolver) wholeOfPercent(n *numeral) bool {
 	return false
 }
 
-// hasPart: in "120 of 500" the 120 need not be of the column named before.
-func (r *resolver) hasPart(n *numeral) bool {
+// isPart reports whether a number is the part before a whole. The 120 in "120 of 500" may come from another column than
+// the one named before.
+func (r *resolver) isPart(n *numeral) bool {
 	p := r.prose
 	i := n.to
 	if p.low(i) == "out" {
@@ -199,15 +204,15 @@ func (r *resolver) hasPart(n *numeral) bool {
 	return i < len(p.tokens) && r.numeralAt[i] >= 0
 }
 
-// named reports whether token i is part of a column's name.
-func (r *resolver) named(i int) bool {
+// isColumnName reports whether token i is part of a column's name.
+func (r *resolver) isColumnName(i int) bool {
 	ms := r.colBySentence[r.prose.tokens[i].sentence]
 	k := sort.Search(len(ms), func(k int) bool { return ms[k].to > i })
 	return k < len(ms) && ms[k].from <= i
 }
 
-// onlyColumn: the sentence names this column and no other.
-func (r *resolver) onlyColumn(n *numeral, m *columnMention) bool {
+// namesNoOtherColumn reports whether the text around a numeral names only the columns of m.
+func (r *resolver) namesNoOtherColumn(n *numeral, m *columnMention) bool {
 	for _, o := range r.nearColumns(n) {
 		if o != m && !sameColumns(o.cols, m.cols) {
 			return false
@@ -228,8 +233,8 @@ func sameColumns(a, b []colRef) bool {
 	return true
 }
 
-// ownNoun: the number counts things no column is called after.
-func (r *resolver) ownNoun(n *numeral) bool {
+// hasOtherNoun reports whether the number counts things after which no column is named.
+func (r *resolver) hasOtherNoun(n *numeral) bool {
 	w := r.prose.low(n.to)
 	return n.to < len(r.prose.tokens) && r.prose.tokens[n.to].word && !measures[w] && !linkWords[w] &&
 		!conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
@@ -240,9 +245,9 @@ var (
 	moneyWords = set("revenue sale income gross turnover amount mrr earning proceed umsatz")
 )
 
-// moneyColumns: "Berlin earned 1,204" speaks of the revenue column.
+// moneyColumns handles verbs of earning: "Berlin earned 1,204" means a column such as revenue.
 func (r *resolver) moneyColumns(n *numeral) []colRef {
-	if !r.says(n, moneyVerbs) || n.percent && !r.isChange(n) || len(r.near(n)) == 0 {
+	if !r.hasCue(n, moneyVerbs) || n.percent && !r.isChange(n) || len(r.labelsNear(n)) == 0 {
 		return nil
 	}
 	var cols []colRef
@@ -262,6 +267,7 @@ func (r *resolver) moneyColumns(n *numeral) []colRef {
 	return cols
 }
 
+// columnContext returns the columns named last in the preceding sentences of the block.
 func (r *resolver) columnContext(s, bi int) columnBinding {
 	p := r.prose
 	for k := s - 1; k >= 0 && k >= s-3 && p.tokens[p.sentences[k].from].blck == bi; k-- {
@@ -272,9 +278,9 @@ func (r *resolver) columnContext(s, bi int) columnBinding {
 	return columnBinding{}
 }
 
-// consumed: the column name is the unit of an earlier number ("120 orders").
-func (r *resolver) consumed(m *columnMention) bool {
-	if r.numbers(m) {
+// isUnitOfEarlier reports whether the column name belongs to an earlier number ("120 orders").
+func (r *resolver) isUnitOfEarlier(m *columnMention) bool {
+	if r.introducesLabel(m) {
 		return true
 	}
 	for i := m.from - 1; m.period && i >= max(0, m.from-3); i-- {
@@ -293,8 +299,8 @@ func (r *resolver) consumed(m *columnMention) bool {
 	return false
 }
 
-// numbers: the column name only says what a number is the name of: "line 4".
-func (r *resolver) numbers(m *columnMention) bool {
+// introducesLabel reports whether the column name only introduces a number that identifies a row: "line 4".
+func (r *resolver) introducesLabel(m *columnMention) bool {
 	if m.to >= len(r.prose.tokens) || r.numeralAt[m.to] < 0 {
 		return false
 	}
@@ -310,15 +316,15 @@ func (r *resolver) numbers(m *columnMention) bool {
 	return false
 }
 
-// unitOf reports whether the column is named right after the number: "120 orders", "500 in profit", "12.5 hours of
-// downtime".
+// unitOf reports whether the column name says what the number before it counts or measures: "120 orders", "500 in
+// profit", "12.5 hours of downtime".
 func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	p := r.prose
 	words := 0
 	for i := n.to; i < m.from; i++ {
 		t := p.tokens[i]
 		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 ||
-			r.named(i) {
+			r.isColumnName(i) {
 			return false
 		}
 		if t.word {
@@ -333,8 +339,8 @@ func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	return words <= 1 || words == 2 && (p.low(m.from-1) == "of" || p.low(m.from-1) == "in")
 }
 
-// bindHeader binds a numeral in a table to the columns its header names, or to those its row names when the table is
-// turned on its side.
+// bindHeader binds a numeral in a table to the columns that its header names, or that its row names if the table is
+// transposed.
 func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
 	p := r.prose
 	if b.parent >= 0 {
@@ -354,6 +360,7 @@ func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
 	return columnBinding{}
 }
 
+// columnIn returns the first mention of columns within a token range, or nil.
 func (r *resolver) columnIn(from, to int) *columnMention {
 	if from >= to {
 		return nil
@@ -366,7 +373,7 @@ func (r *resolver) columnIn(from, to int) *columnMention {
 	return nil
 }
 
-// headerWords are the columns whose names have every word of a header cell, as "Max" has of max_salary.
+// headerWords returns the columns whose names contain every word of a header cell: max_salary for "Max".
 func (r *resolver) headerWords(from, to int) []colRef {
 	var words []string
 	for i := from; i < to; i++ {

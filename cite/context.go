@@ -1,15 +1,11 @@
 package cite
 
-import (
-	"slices"
-)
+// This file binds numerals whose own sentence names no row: to the subject of an earlier sentence, of the list item
+// above or of the heading.
 
-// What a numeral is about when its own sentence names nothing: the subject of an earlier sentence, of the item above or
-// of the heading.
-
-// narrow takes the labels that a sentence leaves out from the item above and the heading: under "Wheat", "North" is the
-// North's wheat.
-func (r *resolver) narrow(n *numeral, b *binding) {
+// narrowByContext adds the labels of the list items above and of the heading, which the sentence omits: under the
+// heading "Wheat", "North" means the wheat of North.
+func (r *resolver) narrowByContext(n *numeral, b *binding) {
 	p := r.prose
 	for k, hops := p.blocks[p.tokens[n.from].blck].parent, 0; k >= 0 && hops < 6; k, hops = p.blocks[k].parent, hops+1 {
 		sp := p.blocks[k].span
@@ -18,7 +14,7 @@ func (r *resolver) narrow(n *numeral, b *binding) {
 		}
 		for _, m := range r.bySentence[p.tokens[sp.from].sentence] {
 			for _, h := range m.hits {
-				if h.table != b.table || h.wide {
+				if h.table != b.table || h.tooMany {
 					continue
 				}
 				if rows := intersect(b.rows, h.rows); len(rows) > 0 && len(rows) < len(b.rows) {
@@ -30,8 +26,8 @@ func (r *resolver) narrow(n *numeral, b *binding) {
 	}
 }
 
-// pickContext binds a numeral whose sentence names nothing: to the subject of an earlier sentence, of the item above,
-// or of the heading.
+// pickContext binds a numeral whose sentence names no row: to the subject of an earlier sentence, of the list item
+// above, or of the heading.
 func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 	p := r.prose
 	s := p.tokens[n.from].sentence
@@ -42,12 +38,9 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 	}
 	for k := s - 1; k >= 0 && k >= s-4 && p.tokens[p.sentences[k].from].blck == bi; k-- {
 		if r.isComparand(n) {
-			if r.otherOf(k, s, picks) {
-				return inherited
-			}
 			continue
 		}
-		if r.subject(r.bySentence[k], picks) {
+		if r.pickSubject(r.bySentence[k], picks) {
 			return level
 		}
 	}
@@ -56,27 +49,28 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 		if sp.from >= sp.to || p.blocks[b].kind == tableRow {
 			continue
 		}
-		if r.subject(r.bySentence[p.tokens[sp.from].sentence], picks) {
+		if r.pickSubject(r.bySentence[p.tokens[sp.from].sentence], picks) {
 			return inherited
 		}
 	}
-	// A paragraph goes on about what the one before it was about.
+	// A paragraph continues the subject of the one before it.
 	if bi > 0 && p.blocks[bi].kind == paragraph && level == inherited {
 		sp := p.blocks[bi-1].span
 		if sp.to > sp.from && p.blocks[bi-1].kind == paragraph &&
-			r.subject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
+			r.pickSubject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
 			return carried
 		}
 	}
 	return unbound
 }
 
-// subject takes the first label of each column that is not merely compared with.
-func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
+// pickSubject picks the first label of each column that is not merely the target of a comparison. It reports whether
+// there is one.
+func (r *resolver) pickSubject(ms []*mention, picks map[dim]*mention) bool {
 	found := false
-	rows := map[int][]int32{} // that the labels so far leave, by table
+	rows := map[int][]int32{} // remaining rows, by table
 	for _, m := range ms[:min(len(ms), maxNear)] {
-		if r.comparand(m) {
+		if r.isComparandLabel(m) {
 			continue
 		}
 		for i := range m.hits {
@@ -88,7 +82,7 @@ func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
 			left := h.rows
 			if before, ok := rows[h.table]; ok {
 				if left = intersect(before, left); len(left) == 0 {
-					continue // another row, named later
+					continue // names another row
 				}
 			}
 			picks[d], rows[h.table] = m, left
@@ -98,7 +92,7 @@ func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
 	return found
 }
 
-// numeralBefore is the numeral that ends one word before, or -1.
+// numeralBefore returns the index of the numeral that ends one word before n, or -1.
 func (r *resolver) numeralBefore(n *numeral) int {
 	if i := n.from - 2; i >= 0 {
 		return r.numeralAt[i]
@@ -106,7 +100,8 @@ func (r *resolver) numeralBefore(n *numeral) int {
 	return -1
 }
 
-// isComparand: the 806 of "959 vs. 806", the 61.20 of "59.85 instead of 61.20".
+// isComparand reports whether a numeral is only the target of a comparison, such as the 806 in "959 vs. 806" or the
+// 61.20 in "59.85 instead of 61.20".
 func (r *resolver) isComparand(n *numeral) bool {
 	p := r.prose
 	i := n.from - 1
@@ -115,33 +110,4 @@ func (r *resolver) isComparand(n *numeral) bool {
 	}
 	w, before := p.low(i), p.low(i-1)
 	return w == "vs" || w == "versus" || w == "of" && before == "instead" || w == "than" && before == "rather"
-}
-
-// otherOf binds to the second of the two rows that the sentences before are about.
-func (r *resolver) otherOf(from, s int, picks map[dim]*mention) bool {
-	rows := map[dim][]*mention{}
-	for q := from; q >= 0 && q > s-4; q-- {
-		for _, m := range r.bySentence[q] {
-			for _, h := range m.hits {
-				d := dim{h.table, h.col}
-				if len(h.rows) != 1 ||
-					slices.ContainsFunc(rows[d], func(o *mention) bool { return slices.Equal(o.hit(d).rows, h.rows) }) {
-					continue
-				}
-				rows[d] = append(rows[d], m)
-			}
-		}
-	}
-	for d, ms := range rows {
-		if len(ms) != 2 {
-			continue
-		}
-		for _, m := range ms {
-			if r.comparand(m) || m == ms[1] && !r.comparand(ms[0]) {
-				picks[d] = m
-				break
-			}
-		}
-	}
-	return len(picks) > 0
 }

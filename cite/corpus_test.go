@@ -22,35 +22,37 @@ import (
 )
 
 // The corpus is testdata/corpus/*.txtar: transcripts whose answers mark every numeral as {text|spec|!wrong:class…}. A
-// spec says what the numeral rests on:
+// spec names the source of the numeral:
 //
-//	Berlin.revenue            a cell: a row by any cell of it, & for two, # for a number
-//	r2:Berlin.revenue         of a given result
+//	Berlin.revenue            a cell: its row by any cell in it, two cells joined by &, or # and the row number
+//	r2:Berlin.revenue         a cell of a given result
 //	sum revenue, avg, min, max, sum:A+B.revenue, sum:r2:revenue
 //	diff X Y, ratio X Y, growth X Y, pp X Y, days X Y, share X, share2 X Y
-//	per100 X Y, a ratio for a hundred of Y
+//	per100 X Y                100 * X / Y
 //	count r1 [column op value or column], rank X, top, thr
-//	prod X Y, add X Y …       a product, a sum of cells of different columns
-//	q, sql                    repeats the question, the SQL
-//	cell                      some cell that says the same
-//	skip                      no claim: anything but "unresolved" will do
+//	prod X Y, add X Y …       a product or a sum of cells in different columns
+//	q, sql                    repeats the question or the SQL
+//	cell                      any cell with the value
+//	skip                      not a claim: any outcome except "unresolved" is right
 //
-// with alternatives between " / ". A wrong numeral makes a variant of the transcript in which it, and only it, stands
-// in the place of the right one.
+// Alternatives are separated by " / ". For each wrong numeral there is a variant of the transcript in which it replaces
+// the right one.
 
 type transcript struct {
 	name, question string
 	results        []cite.Table
-	text           string // as it should be
+	text           string // with the right numerals
 	marks          []mark
 }
 
+// mark is an annotated numeral of the answer.
 type mark struct {
 	start, end int // in text
 	spec       string
 	wrong      []plant
 }
 
+// plant is a wrong numeral that the resolver should flag. class says how it is wrong.
 type plant struct{ text, class string }
 
 var markup = regexp.MustCompile(`\{([^{}|]*)\|([^{}|]*)((?:\|![^{}|]*)*)\}`)
@@ -216,7 +218,7 @@ func toFloat(c any) float64 {
 	return math.NaN()
 }
 
-// operand is the value of a cell, of sum:A+B.column, or of sum:[rN:]column.
+// operand returns the value of a cell, of sum:A+B.column, or of sum:[rN:]column.
 func (tr *transcript) operand(spec string) (float64, []int, error) {
 	if s, ok := strings.CutPrefix(spec, "sum:"); ok {
 		dot := strings.LastIndex(s, ".")
@@ -253,12 +255,12 @@ func (tr *transcript) operand(spec string) (float64, []int, error) {
 	return toFloat(tr.results[t].Result.Rows[r][c]), []int{r}, nil
 }
 
-// truth is what a spec says, computed apart from the resolver: the value, the kind of formula and the rows it is over.
+// truth is the meaning of a spec, computed independently of the resolver.
 type truth struct {
 	class string
-	value float64 // NaN when the spec gives none
-	rows  []int
-	cell  [3]int // class cell: table, row, column
+	value float64 // NaN if the spec has none
+	rows  []int   // that the formula uses
+	cell  [3]int  // class cell: table, row, column
 	cellV any
 }
 
@@ -399,9 +401,9 @@ var hoursAndMinutes = regexp.MustCompile(`\d h \d+ min`)
 
 var plainNumber = regexp.MustCompile(`\d[\d.,'  ]*`)
 
-// TestCorpusIsTrue checks the annotations by themselves: every right numeral says what its spec computes to, every
-// wrong one differs.
-func TestCorpusIsTrue(t *testing.T) {
+// TestCorpusAnnotations checks the corpus itself: every right numeral has the value of its spec, and every wrong
+// numeral differs from the right one.
+func TestCorpusAnnotations(t *testing.T) {
 	numerals, plants, moved := 0, 0, 0
 	for _, tr := range loadCorpus(t, "*.txtar") {
 		for _, m := range tr.marks {
@@ -413,7 +415,7 @@ func TestCorpusIsTrue(t *testing.T) {
 					moved++
 				}
 				if w.text == text {
-					t.Errorf("%s: the wrong %q is not wrong", tr.name, w.text)
+					t.Errorf("%s: the wrong numeral %q equals the right one", tr.name, w.text)
 				}
 			}
 			for spec := range strings.SplitSeq(m.spec, " / ") {
@@ -434,8 +436,8 @@ func TestCorpusIsTrue(t *testing.T) {
 	}
 }
 
-// plausible compares loosely: any of the usual meanings of the digits, to the digits written, in the unit that stands
-// there or in a header of the answer.
+// plausible compares a numeral with its truth loosely. It accepts any usual meaning of the digits, at the written
+// precision, in the unit of the numeral or of a header in the answer.
 func plausible(text string, want truth, answer string) bool {
 	raw := strings.TrimRight(plainNumber.FindString(text), "., ")
 	if raw == "" || math.IsNaN(want.value) || hoursAndMinutes.MatchString(text) ||
@@ -477,7 +479,7 @@ func plausible(text string, want truth, answer string) bool {
 			unit = math.Pow(10, -float64(len(s)-i-1))
 		}
 		if strings.HasSuffix(s, "000") {
-			unit = 1000 // about
+			unit = 1000 // possibly rounded
 		} else if strings.HasSuffix(s, "00") && !strings.Contains(s, ".") {
 			unit = 100
 		} else if strings.HasSuffix(s, "0") && len(s) > 3 && !strings.Contains(s, ".") {
@@ -492,7 +494,8 @@ func plausible(text string, want truth, answer string) bool {
 	return false
 }
 
-// unitFactors lead from the units columns are kept in (keur, cents, ms, minutes, kwh, kg) to those an answer says.
+// unitFactors returns the factors that convert the units of columns (keur, cents, ms, minutes, kwh, kg) to those in an
+// answer.
 func unitFactors(text, answer string) []float64 {
 	var out []float64
 	for unit, factors := range map[string][]float64{
@@ -516,14 +519,14 @@ func unitFactors(text, answer string) []float64 {
 	return out
 }
 
-// verdict of one numeral.
+// verdict is the outcome for one numeral.
 type verdict int
 
 const (
-	right verdict = iota
-	otherwise
-	flagged
-	silent
+	right     verdict = iota // the right cell or formula
+	otherwise                // another cell or formula
+	flagged                  // unresolved
+	silent                   // neither cited nor unresolved
 )
 
 func (tr *transcript) judge(m mark, cites []footnote.Cite, open []footnote.Unresolved) (verdict, string) {
@@ -541,7 +544,7 @@ func (tr *transcript) judge(m mark, cites []footnote.Cite, open []footnote.Unres
 		}
 		for spec := range strings.SplitSeq(m.spec, " / ") {
 			want, err := tr.truth(spec)
-			if err == nil && tr.same(want, c) {
+			if err == nil && tr.isSame(want, c) {
 				return right, ""
 			}
 		}
@@ -558,8 +561,8 @@ var conversion = regexp.MustCompile(` ([*/]) (\d+)$`)
 
 var rowRef = regexp.MustCompile(`\[([\d,]+)\]`)
 
-// same reports whether a footnote is the cell or the formula that was meant, or an equivalent one.
-func (tr *transcript) same(want truth, c footnote.Cite) bool {
+// isSame reports whether a footnote has the cell or formula of a truth, or an equivalent one.
+func (tr *transcript) isSame(want truth, c footnote.Cite) bool {
 	if c.Row != nil {
 		got := tr.results[c.Result[1]-'1'].Result
 		col := slices.IndexFunc(got.Columns, func(x footnote.Column) bool { return x.Name == c.Column })
@@ -575,7 +578,7 @@ func (tr *transcript) same(want truth, c footnote.Cite) bool {
 	}
 	v, _ := strconv.ParseFloat(c.Value, 64)
 	near := math.Abs(v-want.value) <= 1e-6*math.Max(1, math.Abs(want.value))
-	if m := conversion.FindStringSubmatch(c.Formula); m != nil && !near { // marks are in the unit of the cells
+	if m := conversion.FindStringSubmatch(c.Formula); m != nil && !near { // specs use the unit of the cells
 		f, _ := strconv.ParseFloat(m[2], 64)
 		if m[1] == "*" {
 			f = 1 / f
@@ -608,15 +611,15 @@ func (tr *transcript) same(want truth, c footnote.Cite) bool {
 	return (near || math.Abs(v+want.value) < 1e-9) && (want.rows == nil || slices.Equal(rows, want.rows))
 }
 
-// score counts verdicts.
+// score counts the verdicts on a set of transcripts.
 type score struct {
 	transcripts, numerals int
 	verdicts              [4]int
 	plants                map[string][2]int // class → planted, flagged
 }
 
-// scoreCorpus runs the resolver over the transcripts and their wrong variants; misses, when not nil, is told what went
-// wrong.
+// scoreCorpus runs the resolver over the transcripts and their wrong variants, and calls misses, if not nil, with each
+// mistake.
 func scoreCorpus(t testing.TB, pattern string, misses func(string)) score {
 	s := score{plants: map[string][2]int{}}
 	for _, tr := range loadCorpus(t, pattern) {
@@ -665,9 +668,9 @@ func (s score) String() string {
 	}
 	fmt.Fprintf(&b, "  %d transcripts\n", s.transcripts)
 	fmt.Fprintf(&b, "  right cell or formula  %s\n", pct(s.verdicts[right], s.numerals))
-	fmt.Fprintf(&b, "  another one            %s\n", pct(s.verdicts[otherwise], s.numerals))
+	fmt.Fprintf(&b, "  other cell or formula  %s\n", pct(s.verdicts[otherwise], s.numerals))
 	fmt.Fprintf(&b, "  flagged though right   %s\n", pct(s.verdicts[flagged], s.numerals))
-	fmt.Fprintf(&b, "  not seen               %s\n", pct(s.verdicts[silent], s.numerals))
+	fmt.Fprintf(&b, "  not found              %s\n", pct(s.verdicts[silent], s.numerals))
 	all, caught := s.planted()
 	fmt.Fprintf(&b, "  wrong ones flagged     %s\n", pct(caught, all))
 	classes := []string{}
@@ -681,15 +684,16 @@ func (s score) String() string {
 	return b.String()
 }
 
-// knownMisses are the wrong numerals that are not flagged, each for a reason.
+// knownMisses are the wrong numerals that are not flagged, each with the reason.
 var knownMisses = []string{
-	// 83 late deliveries are 20 % of the lane's shipments, and 25 % of all late ones: what is in brackets does not say
-	// of what.
+	// 83 late deliveries are 20 % of the lane's shipments and 25 % of all late deliveries. The percentage in brackets
+	// does not say which of the two it means.
 	"lanes: {20%→25%:pct}",
 }
 
-// TestCorpus holds the goals of the package over all transcripts: 95 % right, at most 2 % of the right ones flagged,
-// and every wrong one flagged. The splits are held to nearly what they measure, so that a change that costs is seen.
+// TestCorpus checks the goals of the package for all transcripts together: 95 % right, at most 2 % of the right
+// numerals flagged, and every wrong numeral flagged. The limits of each split are close to its current values, so that
+// the test notices a change for the worse.
 func TestCorpus(t *testing.T) {
 	var numerals, good, over int
 	var missed []string
@@ -731,10 +735,10 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestCorpusUnseen measures the transcripts written without sight of the rules. The rules have since been changed for
-// misses of blind-c and of blind-f to blind-h, which are listed; those of the others are not, so that they stay an
-// estimate of answers nobody has tuned for. It holds what the last change measured less a little; README.md has the
-// figures.
+// TestCorpusUnseen measures the transcripts that were written without knowledge of the rules. The rules have since been
+// changed because of misses in blind-c and blind-f to blind-h, which the test lists. It does not list the misses of the
+// others, so that nobody tunes the rules for them. The limits are slightly below the last measured values, which are in
+// README.md.
 func TestCorpusUnseen(t *testing.T) {
 	for _, split := range []struct {
 		name                string

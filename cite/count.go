@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Rows that meet a condition, and round numbers that cells are above or below.
+// This file finds counts of rows that meet a condition, and thresholds that cells are above or below.
 
-// conditional: "three of the five shops have more than 1,000 orders".
+// conditional handles counts with a condition: "three of the five shops have more than 1,000 orders".
 func (r *resolver) conditional(k int) *candidate {
 	n := &r.numerals[k]
 	v := n.readings[0].val
@@ -32,8 +32,8 @@ func (r *resolver) conditional(k int) *candidate {
 	return nil
 }
 
-// countWhere tries the conditions a sentence can put on rows: a threshold, a sign, a boolean column, a label that
-// several rows share.
+// countWhere tries the conditions that a sentence can set for rows: a threshold, a sign, a boolean column, or a label
+// that several rows share.
 func (r *resolver) countWhere(k, t, want int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
@@ -43,7 +43,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 			return r.countIf(t, ci, "= true", want, 0.85)
 		}
 	}
-	if !r.strictlyBefore(k) {
+	if !r.namesRowBefore(k) {
 		for j := max(0, k-2); j < len(r.numerals) && j <= k+3; j++ {
 			m := &r.numerals[j]
 			if j == k || r.prose.tokens[m.from].sentence != s || len(m.readings) == 0 ||
@@ -53,7 +53,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 			for _, op := range r.comparison(m) {
 				for _, ci := range r.columnsNear(n, t) {
 					if r.count(t, ci, op, m.readings[0].val) == want {
-						r.limits(j, t, ci, op, want)
+						r.citeLimit(j, t, ci, op, want)
 						return r.countIf(t, ci, op+" "+ratText(m.readings[0].val), want, 0.8)
 					}
 				}
@@ -63,16 +63,16 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 			return c
 		}
 	}
-	if c := r.countSides(k, t, want); c != nil {
+	if c := r.countCompared(k, t, want); c != nil {
 		return c
 	}
-	if c := r.countAny(k, t, want); c != nil {
+	if c := r.countNonZero(k, t, want); c != nil {
 		return c
 	}
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		for _, h := range m.hits {
 			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want &&
-				!h.wide && distance(m, n) <= 6 {
+				!h.tooMany && distance(m, n) <= 6 {
 				label, _ := tab.rows[h.rows[0]][h.col].(string)
 				return &candidate{
 					table: t, formula: fmt.Sprintf("count(%s = %s)", r.ref(t, -1, tab.cols[h.col].name),
@@ -84,14 +84,14 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	return nil
 }
 
-// countSigned: "four were late", "three made a loss", by the sign of a column.
+// countSigned counts rows by the sign of a column: "four were late", "three made a loss".
 func (r *resolver) countSigned(n *numeral, t, want int) *candidate {
 	tab := &r.tables[t]
 	for ci, c := range tab.cols {
-		if c.role != roleNumber || !r.signed(t, ci) || !hasAny(c.words, lateWords) {
+		if c.role != roleNumber || !r.hasBothSigns(t, ci) || !hasAny(c.words, lateWords) {
 			continue
 		}
-		late, early := r.says(n, lateWords), r.says(n, earlyWords)
+		late, early := r.hasCue(n, lateWords), r.hasCue(n, earlyWords)
 		switch {
 		case late && !early && r.count(t, ci, ">", new(big.Rat)) == want:
 			return r.countIf(t, ci, "> 0", want, 0.75)
@@ -103,11 +103,11 @@ func (r *resolver) countSigned(n *numeral, t, want int) *candidate {
 		cues map[string]bool
 		op   string
 	}{{profitCues, ">"}, {lossCues, "<"}} {
-		if !r.says(n, sign.cues) {
+		if !r.hasCue(n, sign.cues) {
 			continue
 		}
 		for ci, c := range tab.cols {
-			if c.role == roleNumber && r.signed(t, ci) && r.count(t, ci, sign.op, new(big.Rat)) == want {
+			if c.role == roleNumber && r.hasBothSigns(t, ci) && r.count(t, ci, sign.op, new(big.Rat)) == want {
 				return r.countIf(t, ci, sign.op+" 0", want, 0.7)
 			}
 		}
@@ -115,25 +115,25 @@ func (r *resolver) countSigned(n *numeral, t, want int) *candidate {
 	return nil
 }
 
-// countSides: "six of the twelve categories were overspent", where the rows have what was planned and what was spent,
-// or last year and this one.
-func (r *resolver) countSides(k, t, want int) *candidate {
+// countCompared counts rows by comparing two columns, such as planned and spent, or last year and this year: "six of
+// the twelve categories were overspent".
+func (r *resolver) countCompared(k, t, want int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
-	over, under := r.says(n, profitCues), r.says(n, lossCues)
+	over, under := r.hasCue(n, profitCues), r.hasCue(n, lossCues)
 	if over == under || len(tab.cols) > 2*maxColumns {
 		return nil
 	}
 	op := "<"
 	if over {
 		op = ">"
-		if r.says(n, reachedCues) {
+		if r.hasCue(n, reachedCues) {
 			op = ">="
 		}
 	}
 	for x := range tab.cols {
 		for y := range tab.cols {
-			if tab.order(x, y) <= 0 && !(tab.order(x, y) == 0 && (r.budgeted(t, x, y) || r.limitNamed(n, t, x, y))) ||
+			if tab.compareAge(x, y) <= 0 && !(tab.compareAge(x, y) == 0 && r.namesLimit(n, t, x, y)) ||
 				!r.spend(len(tab.rows)) {
 				continue
 			}
@@ -153,17 +153,9 @@ func (r *resolver) countSides(k, t, want int) *candidate {
 	return nil
 }
 
-// budgeted: y is what was planned of x.
-func (r *resolver) budgeted(t, x, y int) bool {
-	a, b := &r.tables[t].cols[x], &r.tables[t].cols[y]
-	return a.role == roleNumber && b.role == roleNumber && hasAny(b.words, plannedWords) &&
-		!hasAny(a.words, plannedWords) && r.comparableColumns(t, x, y) &&
-		(hasAny(a.words, laterWords) || r.similar(t, x, y))
-}
-
-// limitNamed: "above their reorder points": y is the column named behind the word.
-func (r *resolver) limitNamed(n *numeral, t, x, y int) bool {
-	if r.tables[t].cols[x].role != roleNumber || x == y || !r.comparableColumns(t, x, y) || !r.similar(t, x, y) {
+// namesLimit reports whether the text names column y as the limit for column x: "above their reorder points".
+func (r *resolver) namesLimit(n *numeral, t, x, y int) bool {
+	if r.tables[t].cols[x].role != roleNumber || x == y || !r.areComparable(t, x, y) || !r.areSimilar(t, x, y) {
 		return false
 	}
 	p := r.prose
@@ -180,25 +172,25 @@ func (r *resolver) limitNamed(n *numeral, t, x, y int) bool {
 	return false
 }
 
-// similar: the totals of two columns are of one size.
-func (r *resolver) similar(t, x, y int) bool {
+// areSimilar reports whether the totals of two columns differ by less than a factor of three.
+func (r *resolver) areSimilar(t, x, y int) bool {
 	a, b := r.totalOf(t, x).sum(), r.totalOf(t, y).sum()
 	three := big.NewRat(3, 1)
 	return a.Sign() > 0 && b.Sign() > 0 && a.Cmp(new(big.Rat).Mul(b, three)) < 0 &&
 		b.Cmp(new(big.Rat).Mul(a, three)) < 0
 }
 
-// countAny: "rain fell on five days" counts the rows that have any.
-func (r *resolver) countAny(k, t, want int) *candidate {
+// countNonZero counts the rows whose value is not zero: "rain fell on five days".
+func (r *resolver) countNonZero(k, t, want int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
 	noun := r.nounAfter(n)
-	if noun < 0 || want == 0 || want >= len(tab.rows) || r.strictly(k) {
+	if noun < 0 || want == 0 || want >= len(tab.rows) || r.namesRow(k) {
 		return nil
 	}
 	w := stem(r.prose.low(noun))
 	if !slices.ContainsFunc(tab.cols, func(c column) bool {
-		return c.unique && (c.role == roleText && mentions(c.words, w) || c.role == roleDate && w == "day")
+		return c.unique && (c.role == roleText && containsWord(c.words, w) || c.role == roleDate && w == "day")
 	}) {
 		return nil
 	}
@@ -214,8 +206,8 @@ func (r *resolver) countAny(k, t, want int) *candidate {
 	return nil
 }
 
-// limits cites a threshold with the condition it is a part of.
-func (r *resolver) limits(j, t, ci int, op string, want int) {
+// citeLimit cites the threshold of a condition with the whole condition.
+func (r *resolver) citeLimit(j, t, ci int, op string, want int) {
 	c := r.countIf(t, ci, op+" "+ratText(r.numerals[j].readings[0].val), want, 0.7)
 	c.value = ratText(r.numerals[j].readings[0].val)
 	if r.found[j] == nil || r.found[j].conf < c.conf {
@@ -240,7 +232,7 @@ var (
 		"deficit red lost under underspent")
 )
 
-// comparison reads the words before a threshold.
+// comparison returns the operators that the words before a threshold can mean, the most likely first.
 func (r *resolver) comparison(m *numeral) []string {
 	w, before := r.wordBefore(m)
 	switch {
@@ -261,7 +253,7 @@ func (r *resolver) comparison(m *numeral) []string {
 	return nil
 }
 
-// wordBefore returns the last two words before a number, articles passed over.
+// wordBefore returns the last two words before a number, not counting articles and currency signs.
 func (r *resolver) wordBefore(n *numeral) (w, before string) {
 	p := r.prose
 	i := n.from - 1
@@ -271,7 +263,7 @@ func (r *resolver) wordBefore(n *numeral) (w, before string) {
 	return p.low(i), p.low(i - 1)
 }
 
-// count counts rows; v nil means: the boolean column is true.
+// count returns the number of rows that meet a condition. If v is nil, the condition is that a boolean column is true.
 func (r *resolver) count(t, ci int, op string, v *big.Rat) int {
 	n := 0
 	if !r.spend(len(r.tables[t].rows)) {
@@ -291,6 +283,7 @@ func (r *resolver) count(t, ci int, op string, v *big.Rat) int {
 	return n
 }
 
+// holds reports whether a comparison with this result satisfies an operator.
 func holds(cmp int, op string) bool {
 	switch op {
 	case ">":
@@ -305,6 +298,7 @@ func holds(cmp int, op string) bool {
 	return cmp == 0
 }
 
+// countIf returns a candidate for the number of rows that meet a condition.
 func (r *resolver) countIf(t, ci int, cond string, want int, conf float64) *candidate {
 	return &candidate{
 		table: t, formula: fmt.Sprintf("count(%s %s)", r.ref(t, -1, r.tables[t].cols[ci].name), cond),
@@ -312,8 +306,8 @@ func (r *resolver) countIf(t, ci int, cond string, want int, conf float64) *cand
 	}
 }
 
-// threshold: "Echo has fewer than 500 orders", "all regions exceed 10,000": a round number that the cells are indeed on
-// that side of.
+// threshold handles a round number as a limit: "Echo has fewer than 500 orders", "all regions exceed 10,000". The cell
+// must be on the side that the text says, and near the limit.
 func (r *resolver) threshold(k int) *candidate {
 	n := &r.numerals[k]
 	ops := r.comparison(n)
@@ -322,14 +316,14 @@ func (r *resolver) threshold(k int) *candidate {
 	}
 	v := n.readings[0].val
 	near := func(x *big.Rat) bool { // within a factor of two
-		if r.within(n, closeWords, 4) {
+		if r.hasCueBefore(n, closeWords, 4) {
 			return x.Cmp(new(big.Rat).Mul(v, big.NewRat(104, 100))) <= 0 &&
 				new(big.Rat).Mul(x, big.NewRat(104, 100)).Cmp(v) >= 0
 		}
 		return x.Cmp(new(big.Rat).Mul(v, ratTwo)) <= 0 && new(big.Rat).Mul(x, ratTwo).Cmp(v) >= 0
 	}
 	for _, b := range r.bindings[k] {
-		if len(b.rows) != 1 || b.strength < inherited || b.strength == said && b.by[0].from > n.from {
+		if len(b.rows) != 1 || b.strength < inherited || b.strength == inSentence && b.by[0].from > n.from {
 			continue
 		}
 		cols, _ := r.numericColumns(k, b.table)

@@ -9,19 +9,20 @@ import (
 	"unicode"
 )
 
-// date is a point or a span of the calendar, as precise as it was written. Zero fields were not said; hour is -1 when
-// there is no time of day.
+// date is a date or a period, as precise as written. Fields that were not written are zero; hour is -1 without a time
+// of day.
 type date struct {
 	year, month, day, quarter int
 	hour, minute              int
-	weekday                   int // 1 is Monday; said alone
+	weekday                   int // 1 is Monday; only without a date
 }
 
 var noTime = date{hour: -1, minute: -1}
 
 func (d date) isZero() bool { return d == date{} || d == noTime }
 
-// covers reports whether everything d says is true of the cell c. A day never matches a cell that only knows the month.
+// covers reports whether every field of d that is set agrees with the cell c. A day never covers a cell with only a
+// month.
 func (d date) covers(c date) bool {
 	q := c.quarter
 	if q == 0 && c.month > 0 {
@@ -29,10 +30,11 @@ func (d date) covers(c date) bool {
 	}
 	return (d.year == 0 || d.year == c.year) && (d.month == 0 || d.month == c.month) &&
 		(d.day == 0 || d.day == c.day) && (d.quarter == 0 || d.quarter == q) &&
-		(d.weekday == 0 || d.weekday == c.onWeekday()) &&
+		(d.weekday == 0 || d.weekday == c.weekdayNumber()) &&
 		(d.hour < 0 || d.hour == c.hour && d.minute == c.minute)
 }
 
+// time returns the start of a day. ok is false if the date is not a full day.
 func (d date) time() (time.Time, bool) {
 	if d.year == 0 || d.month == 0 || d.day == 0 {
 		return time.Time{}, false
@@ -40,8 +42,8 @@ func (d date) time() (time.Time, bool) {
 	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC), true
 }
 
-// onWeekday is 1 for a Monday, 0 when the day is not known.
-func (d date) onWeekday() int {
+// weekdayNumber returns 1 for a Monday up to 7 for a Sunday, or 0 if the day is not known.
+func (d date) weekdayNumber() int {
 	t, ok := d.time()
 	if !ok {
 		return 0
@@ -63,7 +65,7 @@ const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)
 	`mai|maio|june?|juni|junho|july?|juli|julho|aug(?:ust)?|agosto|sept?(?:ember)?|setembro|o[ck]t(?:ober)?|outubro|` +
 	`nov(?:ember)?|novembro|de[cz](?:ember)?|dezembro)\.?`
 
-// The written forms of dates, each anchored at the start of what is left.
+// The written forms of dates, each anchored at the start of the remaining text.
 var (
 	isoDay = regexp.MustCompile(
 		`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
@@ -81,7 +83,7 @@ var (
 	clock     = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
 )
 
-// scanDate reads a date at the start of s and says how long it is.
+// scanDate reads a date at the start of s. n is its length.
 func scanDate(s string) (d date, n int, ok bool) {
 	if len(s) > 48 {
 		s = s[:48] // a broken rune at the end matches nothing
@@ -97,8 +99,8 @@ func scanDate(s string) (d date, n int, ok bool) {
 	return d, n, n > 0 && d.valid()
 }
 
-// beginsDate looks at the digits and what follows them, to spare the patterns.
-func beginsDate(s string) bool {
+// maybeDate checks the digits and the next character, to avoid matching the patterns in most cases.
+func maybeDate(s string) bool {
 	k := digitRun(s)
 	if k == len(s) {
 		return false
@@ -121,7 +123,7 @@ func beginsDate(s string) bool {
 	return false
 }
 
-// letterRun is the word that s begins with, in lower case.
+// letterRun returns the word with which s begins, in lower case.
 func letterRun(s string) string {
 	for i, c := range s {
 		if !unicode.IsLetter(c) {
@@ -131,52 +133,56 @@ func letterRun(s string) string {
 	return strings.ToLower(s)
 }
 
+// scanNumericDate reads a date that begins with a digit, and its length, which is 0 if there is none.
 func scanNumericDate(s string) (date, int) {
-	if len(s) < 4 || !beginsDate(s) {
+	if len(s) < 4 || !maybeDate(s) {
 		return noTime, 0
 	}
 	if m := isoDay.FindStringSubmatchIndex(s); m != nil {
-		d := date{year: num(s, m, 1), month: num(s, m, 2), day: num(s, m, 3), hour: -1, minute: -1}
+		d := date{year: submatch(s, m, 1), month: submatch(s, m, 2), day: submatch(s, m, 3), hour: -1, minute: -1}
 		if m[8] >= 0 {
-			d.hour, d.minute = num(s, m, 4), num(s, m, 5)
+			d.hour, d.minute = submatch(s, m, 4), submatch(s, m, 5)
 		}
 		return d, m[1]
 	}
 	if m := isoMonth.FindStringSubmatchIndex(s); m != nil {
-		return date{year: num(s, m, 1), month: num(s, m, 2), hour: -1, minute: -1}, m[5]
+		return date{year: submatch(s, m, 1), month: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
 	}
 	if m := isoQuart.FindStringSubmatchIndex(s); m != nil {
-		return date{year: num(s, m, 1), quarter: num(s, m, 2), hour: -1, minute: -1}, m[5]
+		return date{year: submatch(s, m, 1), quarter: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
 	}
 	if m := slashDay.FindStringSubmatchIndex(s); m != nil {
-		return date{year: num(s, m, 1), month: num(s, m, 2), day: num(s, m, 3), hour: -1, minute: -1}, m[7]
+		return date{year: submatch(s, m, 1), month: submatch(s, m, 2), day: submatch(s, m, 3), hour: -1, minute: -1},
+			m[7]
 	}
 	if m := dotDay.FindStringSubmatchIndex(s); m != nil {
-		return date{year: num(s, m, 3), month: num(s, m, 2), day: num(s, m, 1), hour: -1, minute: -1}, m[7]
+		return date{year: submatch(s, m, 3), month: submatch(s, m, 2), day: submatch(s, m, 1), hour: -1, minute: -1},
+			m[7]
 	}
 	if m := shortDay.FindStringSubmatchIndex(s); m != nil {
-		d := date{year: num(s, m, 3), month: num(s, m, 1), day: num(s, m, 2), hour: -1, minute: -1}
+		d := date{year: submatch(s, m, 3), month: submatch(s, m, 1), day: submatch(s, m, 2), hour: -1, minute: -1}
 		if d.month > 12 {
 			d.month, d.day = d.day, d.month
 		}
 		return d, m[7]
 	}
 	if m := dayMonth.FindStringSubmatchIndex(s); m != nil {
-		d := date{month: monthNumber(s[m[4]:m[5]]), day: num(s, m, 1), year: num(s, m, 3), hour: -1, minute: -1}
+		d := date{month: monthNumber(s[m[4]:m[5]]), day: submatch(s, m, 1), year: submatch(s, m, 3), hour: -1,
+			minute: -1}
 		if m[6] >= 0 {
 			return d, m[7]
 		}
 		return d, m[5]
 	}
 	if m := hourOnly.FindStringSubmatchIndex(s); m != nil {
-		d := date{hour: num(s, m, 1) % 12}
+		d := date{hour: submatch(s, m, 1) % 12}
 		if s[m[4]] == 'p' || s[m[4]] == 'P' {
 			d.hour += 12
 		}
 		return d, m[1]
 	}
 	if m := clock.FindStringSubmatchIndex(s); m != nil {
-		d := date{hour: num(s, m, 1), minute: num(s, m, 2)}
+		d := date{hour: submatch(s, m, 1), minute: submatch(s, m, 2)}
 		if m[6] >= 0 && (s[m[6]] == 'p' || s[m[6]] == 'P') && d.hour < 12 {
 			d.hour += 12
 		}
@@ -185,15 +191,17 @@ func scanNumericDate(s string) (date, int) {
 	return noTime, 0
 }
 
+// scanWordDate reads a date that begins with a letter, and its length, which is 0 if there is none.
 func scanWordDate(s string) (date, int) {
 	if m := quartYear.FindStringSubmatchIndex(s); m != nil {
-		return date{quarter: num(s, m, 1), year: num(s, m, 2), hour: -1, minute: -1}, m[5]
+		return date{quarter: submatch(s, m, 1), year: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
 	}
 	if m := monthYear.FindStringSubmatchIndex(s); m != nil {
-		return date{month: monthNumber(s[m[2]:m[3]]), year: num(s, m, 2), hour: -1, minute: -1}, m[5]
+		return date{month: monthNumber(s[m[2]:m[3]]), year: submatch(s, m, 2), hour: -1, minute: -1}, m[5]
 	}
 	if m := monthDay.FindStringSubmatchIndex(s); m != nil {
-		d := date{month: monthNumber(s[m[2]:m[3]]), day: num(s, m, 2), year: num(s, m, 3), hour: -1, minute: -1}
+		d := date{month: monthNumber(s[m[2]:m[3]]), day: submatch(s, m, 2), year: submatch(s, m, 3), hour: -1,
+			minute: -1}
 		if m[6] >= 0 {
 			return d, m[7]
 		}
@@ -206,8 +214,8 @@ func scanWordDate(s string) (date, int) {
 	return noTime, 0
 }
 
-// num is submatch i as a number, 0 when it did not take part.
-func num(s string, m []int, i int) int {
+// submatch returns submatch i as a number, or 0 if it did not take part in the match.
+func submatch(s string, m []int, i int) int {
 	if m[2*i] < 0 {
 		return 0
 	}
@@ -219,14 +227,14 @@ func monthNumber(w string) int {
 	return months[strings.TrimSuffix(strings.ToLower(w), ".")]
 }
 
-// cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and time, and what people put in text
+// cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and time, and common forms in text
 // columns (2024-03, 2024-Q3, Jan).
 func cellDate(cell any) (date, bool) {
 	s, ok := cell.(string)
 	if !ok || len(s) < 3 || len(s) > 40 {
 		return date{}, false
 	}
-	if d, ok := fastDay(s); ok {
+	if d, ok := parseISODay(s); ok {
 		return d, true
 	}
 	if m := months[strings.ToLower(s)]; m > 0 {
@@ -246,8 +254,9 @@ func cellDate(cell any) (date, bool) {
 	return date{}, false
 }
 
-// fastDay reads 2006-01-02 and 2006-01-02T15:04… without a regular expression: results have a great many of them.
-func fastDay(s string) (date, bool) {
+// parseISODay reads 2006-01-02 and 2006-01-02T15:04… without a regular expression, because results can have very many
+// of them.
+func parseISODay(s string) (date, bool) {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return date{}, false
 	}

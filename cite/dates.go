@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// Time between two dates.
+// This file computes the time between two dates.
 
-// daysOf: days or weeks between two dates of a row, or between two rows.
+// daysOf computes the days or weeks between two dates, which are in one row or already cited in the text.
 func (r *resolver) daysOf(k int) *candidate {
 	n := &r.numerals[k]
 	unit := timeUnits[r.prose.low(n.to)]
@@ -27,7 +27,7 @@ func (r *resolver) daysOf(k int) *candidate {
 			dates = append(dates, cellRef{c.table, c.row, c.col})
 		}
 	}
-	if r.says(n, firstWords) && r.says(n, finalWords) {
+	if r.hasCue(n, firstWords) && r.hasCue(n, finalWords) {
 		dates = append(dates, r.firstAndLast()...)
 	}
 	for i, x := range dates {
@@ -60,7 +60,7 @@ var (
 	finalWords = set("last newest latest")
 )
 
-// firstAndLast are the earliest and the latest date of each column of dates.
+// firstAndLast returns the cells with the earliest and the latest date of each date column.
 func (r *resolver) firstAndLast() []cellRef {
 	var out []cellRef
 	for t := range r.tables {
@@ -89,7 +89,7 @@ func (r *resolver) firstAndLast() []cellRef {
 	return out
 }
 
-// timeOf is a date cell in days.
+// timeOf returns a date cell as the number of days since 1970.
 func (r *resolver) timeOf(c cellRef) (int64, bool) {
 	d, ok := cellDate(r.tables[c.table].rows[c.row][c.col])
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Limits on what is read as a number at all. A cell or a numeral beyond them is treated as text: nothing here ever
-// expands an exponent that was not bounded.
+// Limits of the numbers that are read. A cell or numeral beyond them is treated as text, so that no unlimited exponent
+// is ever expanded.
 const (
 	maxDigits   = 80
 	maxExponent = 60
@@ -20,9 +20,9 @@ var (
 	ratHundred = big.NewRat(100, 1)
 )
 
-// pow10 gives 10^n as a fraction; n is within ±(maxDigits+maxExponent).
+// pow10 returns 10^n as a fraction; n is within ±(maxDigits+maxExponent).
 func pow10(n int) *big.Rat {
-	if n >= -18 && n <= 18 { // nearly always
+	if n >= -18 && n <= 18 { // the usual case
 		p := int64(1)
 		for range max(n, -n) {
 			p *= 10
@@ -39,7 +39,8 @@ func pow10(n int) *big.Rat {
 	return new(big.Rat).SetInt(p)
 }
 
-// decimal is mant × 10^-scale, the form almost every cell has; it adds up exactly and without allocating.
+// decimal is mant × 10^-scale, the form of almost every cell. Decimals of one scale add up exactly and without
+// allocation.
 type decimal struct {
 	mant  int64
 	scale int
@@ -95,7 +96,7 @@ func (d decimal) rat() *big.Rat {
 	return r.Mul(r, pow10(-d.scale))
 }
 
-// parseRat reads a decimal string of any bounded length exactly.
+// parseRat reads a decimal string exactly, within the limits.
 func parseRat(s string) (*big.Rat, bool) {
 	s = strings.TrimSpace(s)
 	if d, ok := parseDecimal(s); ok {
@@ -120,8 +121,8 @@ func parseRat(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// cellRat is the exact value of a numeric cell. A float64 stands for the shortest decimal that identifies it, as every
-// reader of the answer sees it.
+// cellRat returns the exact value of a numeric cell. A float64 is read as the shortest decimal that identifies it,
+// because readers of the answer see that decimal.
 func cellRat(cell any) (*big.Rat, bool) {
 	switch v := cell.(type) {
 	case int64:
@@ -134,7 +135,7 @@ func cellRat(cell any) (*big.Rat, bool) {
 	return nil, false
 }
 
-// cellFloat is cellRat within the precision of a float64, for searching.
+// cellFloat returns the value of a numeric cell as a float64, which is precise enough for searching.
 func cellFloat(cell any) (float64, bool) {
 	switch v := cell.(type) {
 	case int64:
@@ -151,7 +152,7 @@ func cellFloat(cell any) (float64, bool) {
 	return 0, false
 }
 
-// total adds cells exactly: one accumulator per decimal scale.
+// total is the exact sum of cells, with one accumulator per decimal scale.
 type total struct {
 	byScale map[int]*big.Int
 	rest    *big.Rat
@@ -166,7 +167,7 @@ func newTotal() *total {
 	return &total{byScale: map[int]*big.Int{}, rest: new(big.Rat), minF: math.Inf(1), maxF: math.Inf(-1)}
 }
 
-// add takes one cell; nulls and text are passed over, as SQL's aggregates do.
+// add adds one cell. It ignores nulls and text, as SQL aggregates do.
 func (t *total) add(cell any) {
 	f, ok := cellFloat(cell)
 	if !ok {
@@ -222,7 +223,7 @@ func (t *total) avg() *big.Rat {
 	return t.sum().Quo(t.sum(), new(big.Rat).SetInt64(int64(t.n)))
 }
 
-// ratText writes a value exactly when it is a short decimal, else to twelve places.
+// ratText returns a value as a decimal: exactly if it is short, otherwise to twelve places.
 func ratText(r *big.Rat) string {
 	if r.IsInt() {
 		return r.Num().String()
@@ -235,11 +236,11 @@ func ratText(r *big.Rat) string {
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
-// rounds reports whether a value written to steps of unit can have been written as val: less than half a step away, or
-// at exactly half a step rounded up or to even. Binary floats may tie either way.
+// rounds reports whether v, rounded to a multiple of unit, can give val: it is less than half a unit away, or exactly
+// half a unit and was rounded up or to even. A binary float may be rounded either way from half a unit.
 func rounds(v, val, unit *big.Rat, float bool) bool {
 	d := new(big.Rat).Sub(v, val)
-	away := d.Sign() * val.Sign() // < 0: the text is further from zero than the value
+	away := d.Sign() * val.Sign() // negative if the text is further from zero than the value
 	d.Abs(d)
 	if unit.Sign() == 0 {
 		return d.Sign() == 0
@@ -254,7 +255,7 @@ func rounds(v, val, unit *big.Rat, float bool) bool {
 		return true
 	}
 	if f, exact := v.Float64(); float && !exact {
-		// The float is a hair off the decimal it is shown as, and whoever rounded it may have rounded that.
+		// The float differs slightly from the decimal that is shown, and may have been rounded instead of it.
 		return new(big.Rat).SetFloat64(f).Cmp(v) == -away*v.Sign()
 	}
 	steps := new(big.Rat).Quo(val, unit)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Formulas are tried over what the sentence is about only: the cells already found in it, the rows it names, whole
-// columns. They need words that ask for them, and have less confidence the further their cells are fetched.
+// This file tries formulas over the subject of a sentence only: the cells already cited in it, the rows that it names,
+// and whole columns. Most formulas need a cue in the text. The further away their cells are, the lower their
+// confidence.
 
 const (
 	maxActive  = 12 // rows of a sentence that are paired
@@ -17,57 +18,58 @@ const (
 // cellRef is a cell that a formula can use.
 type cellRef struct{ table, row, col int }
 
-// derived resolves what direct left open.
+// derived resolves the numerals that direct has not resolved.
 func (r *resolver) derived() {
 	for k := range r.numerals {
 		n := &r.numerals[k]
 		if n.kind != number || n.huge || n.prefix != "" || len(n.readings) == 0 {
 			continue
 		}
-		r.better(k, r.ofBefore(k))
+		r.offer(k, r.bracketedShare(k))
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
 		if n.percent && r.prose.low(n.to) == "of" && ofAllWords[r.prose.low(n.to+1)] {
-			r.better(k, r.shareOf(k))
+			r.offer(k, r.shareOfTotal(k))
 		}
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		r.better(k, r.shareBeside(k))
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		r.better(k, r.ofBeside(k))
-		r.better(k, r.ofCounted(k))
+		r.offer(k, r.ratioBeside(k))
+		r.offer(k, r.countedWhole(k))
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		if c, only := r.ofSum(k); only {
-			r.better(k, c)
+		if c, final := r.shareOfSum(k); final {
+			r.offer(k, c)
 			continue
 		}
-		if c, only := r.ofNext(k); only {
-			r.better(k, c)
+		if c, final := r.shareOfNext(k); final {
+			r.offer(k, c)
 			continue
 		}
-		if c, only := r.ofWhich(k); only {
-			r.better(k, c)
+		if c, final := r.shareOfWhich(k); final {
+			r.offer(k, c)
 			continue
 		}
-		if c, only := r.fromToChange(k); only {
-			r.better(k, c)
+		if c, final := r.fromToChange(k); final {
+			r.offer(k, c)
 			continue
 		}
 		for _, try := range []func(int) *candidate{
-			r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told,
-			r.remainder, r.ofWhole, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely,
-			r.loose,
+			r.cellOfOnlyRow, r.conditional, r.aggregate, r.groupSum, r.repeatRatio, r.pairSiblings, r.complementOf,
+			r.pairwise, r.fromClaims,
+			r.remainder, r.shareOfColumn, r.shareOfTotal, r.ratioOfColumns, r.fromTotals, r.sumAcrossPeriods,
+			r.daysOf, r.threshold, r.withoutCue,
+			r.unlabelledCell,
 		} {
 			if r.work <= 0 {
 				return
 			}
-			r.better(k, try(k))
+			r.offer(k, try(k))
 			if r.found[k] != nil && r.found[k].conf >= 0.6 {
 				break
 			}
@@ -77,7 +79,7 @@ func (r *resolver) derived() {
 
 var ofAllWords = set("them all everyone everybody everything")
 
-// fitsValue checks a computed value.
+// fitsValue reports whether a computed value fits the numeral, and how well.
 func (n *numeral) fitsValue(v *big.Rat) (float64, bool) {
 	if v == nil {
 		return 0, false
@@ -88,7 +90,8 @@ func (n *numeral) fitsValue(v *big.Rat) (float64, bool) {
 	return n.fits(v, true)
 }
 
-// numericColumns lists columns to try: those the text binds, else all.
+// numericColumns returns the columns to try: those to which the text binds the numeral (bound is then true), otherwise
+// all.
 func (r *resolver) numericColumns(k, t int) (cols []int, bound bool) {
 	for _, c := range r.columnsOf[k].cols {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
@@ -106,8 +109,8 @@ func (r *resolver) numericColumns(k, t int) (cols []int, bound bool) {
 	return cols, false
 }
 
-// strictly: the sentence itself says which rows the numeral is about.
-func (r *resolver) strictly(k int) bool {
+// namesRow reports whether the numeral is bound to rows by its own sentence, or by a pronoun, list item or heading.
+func (r *resolver) namesRow(k int) bool {
 	for _, b := range r.bindings[k] {
 		if b.strength >= inherited {
 			return true
@@ -116,11 +119,12 @@ func (r *resolver) strictly(k int) bool {
 	return false
 }
 
-// boundAlone: a single row is said in the numeral's own clause.
-func (r *resolver) boundAlone(k int) bool {
+// clauseNamesRow reports whether the numeral's own clause names a row, or the numeral inherits one.
+func (r *resolver) clauseNamesRow(k int) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
-		if b.strength == said && len(b.by) > 0 && r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
+		if b.strength == inSentence && len(b.by) > 0 &&
+			r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
 			return true
 		}
 		if b.strength == inherited {
@@ -130,12 +134,12 @@ func (r *resolver) boundAlone(k int) bool {
 	return false
 }
 
-// strictlyBefore: a row is named before the numeral in its clause, so that it is a value of that row and not a number
-// of rows.
-func (r *resolver) strictlyBefore(k int) bool {
+// namesRowBefore reports whether a row is named before the numeral in its clause, so that the numeral is a value of
+// that row and not a number of rows.
+func (r *resolver) namesRowBefore(k int) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
-		if b.strength == said && len(b.rows) == 1 && len(b.by) > 0 && b.by[0].to <= n.from &&
+		if b.strength == inSentence && len(b.rows) == 1 && len(b.by) > 0 && b.by[0].to <= n.from &&
 			r.prose.tokens[b.by[0].from].clause == r.prose.tokens[n.from].clause {
 			return true
 		}
@@ -143,11 +147,13 @@ func (r *resolver) strictlyBefore(k int) bool {
 	return false
 }
 
-func (r *resolver) signed(t, ci int) bool {
+// hasBothSigns reports whether a column has both negative and positive numbers.
+func (r *resolver) hasBothSigns(t, ci int) bool {
 	tot := r.totalOf(t, ci)
 	return tot.n > 0 && tot.minF < 0 && tot.maxF > 0
 }
 
+// namesColumn reports whether a column is named near the numeral.
 func (r *resolver) namesColumn(n *numeral, t, ci int) bool {
 	for _, m := range r.nearColumns(n) {
 		for _, c := range m.cols {
@@ -159,7 +165,7 @@ func (r *resolver) namesColumn(n *numeral, t, ci int) bool {
 	return false
 }
 
-// columnsNear are the numeric columns a sentence names, or all.
+// columnsNear returns the numeric columns that a sentence names, or all of them if it names none.
 func (r *resolver) columnsNear(n *numeral, t int) []int {
 	var cols []int
 	for _, m := range r.nearColumns(n) {
@@ -180,7 +186,7 @@ func (r *resolver) columnsNear(n *numeral, t int) []int {
 	return cols
 }
 
-// operation is what the words around a numeral ask two cells to be put through.
+// operation computes a value from two cells, as the words around a numeral suggest.
 type operation struct {
 	name string
 	eval func(a, b *big.Rat) *big.Rat
@@ -204,16 +210,16 @@ var (
 	diffOp = operation{"diff", func(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }, "%s - %s"}
 )
 
-// operations says which apply to a numeral, given its form and the words near it.
+// operations returns the operations that the form of a numeral and the words near it suggest.
 func (r *resolver) operations(k int) []operation {
 	n := &r.numerals[k]
-	changed := n.sign > 0 || n.sign < 0 && (n.percent || n.points || r.says(n, diffCues)) || r.leaves(n)
+	changed := n.sign > 0 || n.sign < 0 && (n.percent || n.points || r.hasCue(n, diffCues)) || r.saysRemaining(n)
 	if n.percent || n.points || n.times {
-		changed = changed || r.says(n, diffCues)
+		changed = changed || r.hasCue(n, diffCues)
 	} else {
-		changed = changed || r.differs(n)
+		changed = changed || r.saysDifference(n)
 	}
-	if n.percent && r.besideDifference(k) {
+	if n.percent && r.isBesideDifference(k) {
 		return []operation{growthOp} // "180 more (15 %)"
 	}
 	switch {
@@ -235,46 +241,49 @@ func (r *resolver) operations(k int) []operation {
 	return nil
 }
 
-// differs: a word of difference speaks of this number and no other: before it in its clause, or right after it.
-func (r *resolver) differs(n *numeral) bool {
+// saysDifference reports whether a word for a difference refers to this number: before it in its clause, or right after
+// it.
+func (r *resolver) saysDifference(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause &&
 		r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
-		if diffCues[p.low(i)] && !r.named(i) && !(p.low(i) == "by" && r.passive(i)) {
+		if diffCues[p.low(i)] && !r.isColumnName(i) && !(p.low(i) == "by" && r.isPassiveBy(i)) {
 			return true
 		}
 	}
-	if w := p.low(n.from - 1); diffCues[w] && !(w == "by" && r.passive(n.from-1)) {
+	if w := p.low(n.from - 1); diffCues[w] && !(w == "by" && r.isPassiveBy(n.from-1)) {
 		return true
 	}
 	from := n.to
 	if p.low(from) == "(" {
-		from = r.behindWhole(n)
+		from = r.afterWhole(n)
 	}
 	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] &&
 		(p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
-		if diffCues[p.low(i)] && !r.named(i) {
+		if diffCues[p.low(i)] && !r.isColumnName(i) {
 			return true
 		}
 	}
 	return false
 }
 
-// besideDifference: "180 hours more (15 %)", "190 MWh or 5.5 % less".
-func (r *resolver) besideDifference(k int) bool {
+// isBesideDifference reports whether a percentage follows a difference: "180 hours more (15 %)", "190 MWh or 5.5 %
+// less".
+func (r *resolver) isBesideDifference(k int) bool {
 	w := r.prose.low(r.numerals[k].from - 1)
 	return k > 0 && r.found[k-1] != nil && strings.Contains(r.found[k-1].formula, " - ") &&
 		!strings.HasPrefix(r.found[k-1].formula, "1") && (w == "(" || w == "or" || w == ",")
 }
 
-// passive: the "by" of "named by 74 people" says who, not how much.
-func (r *resolver) passive(i int) bool {
+// isPassiveBy reports whether the "by" at token i belongs to a passive, as in "named by 74 people", and not to a
+// change.
+func (r *resolver) isPassiveBy(i int) bool {
 	w := r.prose.low(i - 1)
 	return strings.HasSuffix(w, "ed") && !diffCues[w] && !changeVerbs[w]
 }
 
-// leaves: "leaves 70 GB free", "12 seats remaining".
-func (r *resolver) leaves(n *numeral) bool {
+// saysRemaining reports whether the number is a remainder: "leaves 70 GB free", "12 seats remaining".
+func (r *resolver) saysRemaining(n *numeral) bool {
 	if leftCues[r.prose.low(n.from-1)] {
 		return true
 	}
@@ -286,10 +295,12 @@ func (r *resolver) leaves(n *numeral) bool {
 	return false
 }
 
+// refOf returns the reference to a cell.
 func (r *resolver) refOf(c cellRef) string {
 	return r.ref(c.table, c.row, r.tables[c.table].cols[c.col].name)
 }
 
+// rowsOf returns the row numbers of two cells, sorted.
 func rowsOf(x, y cellRef) []int32 {
 	if x.row == y.row {
 		return []int32{int32(x.row)}
@@ -297,21 +308,16 @@ func rowsOf(x, y cellRef) []int32 {
 	return []int32{int32(min(x.row, y.row)), int32(max(x.row, y.row))}
 }
 
-// numbersOf are the numeric columns of a table that has few of them.
-func (r *resolver) numbersOf(t int) []int {
-	var out []int
-	for ci, c := range r.tables[t].cols {
-		if c.role == roleNumber && !c.key {
-			out = append(out, ci)
-		}
-	}
+// fewAmounts returns the amounts of a table, or none if there are more than four.
+func (r *resolver) fewAmounts(t int) []int {
+	out := r.amounts(t)
 	if len(out) > 4 {
 		return nil
 	}
 	return out
 }
 
-// amounts are the numeric columns of a table that are no keys, within bounds.
+// amounts returns the numeric columns of a table that are not keys, up to maxColumns.
 func (r *resolver) amounts(t int) []int {
 	var out []int
 	for ci, c := range r.tables[t].cols {
@@ -322,7 +328,7 @@ func (r *resolver) amounts(t int) []int {
 	return out
 }
 
-// boundRows are the rows a numeral is bound to, and the only rows of results that have just one.
+// boundRows returns the rows to which a numeral is bound, and the row of each result that has only one.
 func (r *resolver) boundRows(k int) []dim {
 	var out []dim
 	for _, b := range r.bindings[k] {
@@ -331,7 +337,7 @@ func (r *resolver) boundRows(k int) []dim {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if len(r.tables[t].rows) == 1 && !r.ofOther(&r.numerals[k], t) {
+		if len(r.tables[t].rows) == 1 && !r.isOfOtherPeriod(&r.numerals[k], t) {
 			out = append(out, dim{t, 0})
 		}
 	}

@@ -7,40 +7,30 @@ import (
 	"unicode"
 )
 
-// direct resolves the numerals that repeat a cell, a count, a rank, or the question. derived handles the rest.
+// direct resolves numerals that repeat a cell, a count, a rank, or the question. derived tries the others.
 func (r *resolver) direct() {
 	for k := range r.numerals {
 		n := &r.numerals[k]
 		switch {
 		case n.huge:
 			r.reasons[k] = "the number is too long to check"
-		case r.labelled(k):
-		case n.kind == calendar || n.year && !n.currency || n.kind == ordinal && r.isDay(n):
-			r.dated(k)
+		case r.resolveLabel(k):
+		case n.kind == calendar || n.year && !n.currency:
+			r.resolveDate(k)
 		case n.kind == ordinal || n.hash && n.sig <= 2:
-			r.ranked(k)
+			r.resolveRank(k)
 		case n.prefix != "":
-			r.identifier(k)
+			r.resolveIdentifier(k)
 		default:
-			r.numbered(k)
+			r.resolveNumber(k)
 		}
 	}
 }
 
-// isDay reports whether the numeral names a day of the results, like "the 7th".
-func (r *resolver) isDay(n *numeral) bool {
-	for _, m := range r.near(n) {
-		if m.overlaps(n) && m.date {
-			return true
-		}
-	}
-	return false
-}
-
-// labelled resolves numerals that are part of a name, like the 22 of "Midnight 22".
-func (r *resolver) labelled(k int) bool {
+// resolveLabel resolves a numeral that is part of a label, like the 22 in "Midnight 22". It reports whether it did.
+func (r *resolver) resolveLabel(k int) bool {
 	n := &r.numerals[k]
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if !m.overlaps(n) || m.date {
 			continue
 		}
@@ -49,7 +39,7 @@ func (r *resolver) labelled(k int) bool {
 		if col.role == roleNumber && (n.year || !col.key && !col.unique) {
 			return false
 		}
-		if col.role == roleNumber && r.namesOther(k, h) {
+		if col.role == roleNumber && r.namesOtherRow(k, h) {
 			return true
 		}
 		r.found[k] = r.cell(h.table, int(h.rows[0]), h.col, 1)
@@ -58,18 +48,19 @@ func (r *resolver) labelled(k int) bool {
 	return false
 }
 
-// namesOther recognises an order number next to the name of another order's customer.
-func (r *resolver) namesOther(k int, h hit) bool {
+// namesOtherRow reports whether a numeral that is a label, such as an order number, is next to a label of another row,
+// such as another order's customer.
+func (r *resolver) namesOtherRow(k int, h hit) bool {
 	n := &r.numerals[k]
 	for _, b := range r.bindings[k] {
-		if b.table != h.table || b.strength != said || len(b.rows) != 1 || len(b.by) == 0 {
+		if b.table != h.table || b.strength != inSentence || len(b.rows) != 1 || len(b.by) == 0 {
 			continue
 		}
 		m := b.by[0]
-		if !r.unique(m, b.table) {
+		if !r.namesUniqueRow(m, b.table) {
 			continue
 		}
-		near := m.from >= n.to && r.tied(n, m) ||
+		near := m.from >= n.to && r.isTied(n, m) ||
 			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause &&
 				!r.numeralBetween(m.to, n.from)
 		if near && len(intersect(b.rows, h.rows)) == 0 {
@@ -80,8 +71,8 @@ func (r *resolver) namesOther(k int, h hit) bool {
 	return false
 }
 
-// unique reports whether a mention names rows by a column in which no two are alike.
-func (r *resolver) unique(m *mention, t int) bool {
+// namesUniqueRow reports whether a mention names rows of a table by a column without duplicates.
+func (r *resolver) namesUniqueRow(m *mention, t int) bool {
 	for _, h := range m.hits {
 		if c := r.tables[h.table].cols[h.col]; h.table == t && (c.unique || c.role == roleNumber) {
 			return true
@@ -90,9 +81,9 @@ func (r *resolver) unique(m *mention, t int) bool {
 	return false
 }
 
-// identifier handles SKU-1043 if no cell has it. It is a claim about data if other cells begin with SKU, and otherwise
-// a name like COVID-19.
-func (r *resolver) identifier(k int) {
+// resolveIdentifier handles a numeral like SKU-1043 if no cell contains it. If other cells begin with SKU, it is a
+// wrong claim about the data; otherwise it is a name like COVID-19.
+func (r *resolver) resolveIdentifier(k int) {
 	n := &r.numerals[k]
 	for ti := range r.tables {
 		for ci, c := range r.tables[ti].cols {
@@ -115,13 +106,9 @@ func (r *resolver) identifier(k int) {
 	n.quiet = true
 }
 
-// dated resolves dates, times and years.
-func (r *resolver) dated(k int) {
+// resolveDate resolves dates, times and years.
+func (r *resolver) resolveDate(k int) {
 	n := &r.numerals[k]
-	if n.year && r.yearIsCount(k) {
-		r.numbered(k)
-		return
-	}
 	cb := r.columnsOf[k]
 	var far *candidate
 	for _, h := range r.dateHits(n) {
@@ -133,13 +120,13 @@ func (r *resolver) dated(k int) {
 			continue
 		}
 		rows := intersect(b.rows, h.rows)
-		bound := boundIn(cb, h.table)
-		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDate(h.table, bound)) {
+		bound := boundColumns(cb, h.table)
+		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDateColumn(h.table, bound)) {
 			c := r.cell(h.table, int(rows[0]), h.col, 1)
 			if !bound[h.col] {
 				c.conf = 0.97
 			}
-			r.better(k, c)
+			r.offer(k, c)
 		} else if r.conflict[k] == nil {
 			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
 		}
@@ -148,37 +135,26 @@ func (r *resolver) dated(k int) {
 		return
 	}
 	if r.inTable(n) && r.conflict[k] == nil && far != nil {
-		r.better(k, far)
+		r.offer(k, far)
 		return
 	}
 	if c := r.echoDate(n); c != nil {
-		r.better(k, c)
+		r.offer(k, c)
 		return
 	}
 	if r.conflict[k] == nil && far != nil {
-		r.better(k, far)
+		r.offer(k, far)
 		return
 	}
-	if r.columnNamed(k) || r.conflict[k] != nil {
+	if r.resolveColumnName(k) || r.conflict[k] != nil {
 		return
 	}
 	if n.year {
-		r.numbered(k)
+		r.resolveNumber(k)
 	}
 }
 
-// yearIsCount reports whether a possible year is a count: "2,021" is never a year, and "2021 units" counts units.
-func (r *resolver) yearIsCount(k int) bool {
-	n := &r.numerals[k]
-	for _, m := range r.nearColumns(n) {
-		if m.from >= n.to {
-			return m.from == n.to && r.anchored(k) != nil
-		}
-	}
-	return false
-}
-
-func (r *resolver) hasDate(t int, bound map[int]bool) bool {
+func (r *resolver) hasDateColumn(t int, bound map[int]bool) bool {
 	for ci := range bound {
 		if r.tables[t].cols[ci].role == roleDate {
 			return true
@@ -187,6 +163,7 @@ func (r *resolver) hasDate(t int, bound map[int]bool) bool {
 	return false
 }
 
+// bindingOf returns the binding of numeral k to a row of table t, or nil.
 func (r *resolver) bindingOf(k, t int) *binding {
 	for i := range r.bindings[k] {
 		if r.bindings[k][i].table == t {
@@ -196,11 +173,10 @@ func (r *resolver) bindingOf(k, t int) *binding {
 	return nil
 }
 
-// dateHits returns the cells that a date names. It searches for a time of day without a date only in the rows to which
-// it is bound.
+// dateHits returns the cells that a date names. For a time of day without a date, it searches all date columns.
 func (r *resolver) dateHits(n *numeral) []hit {
 	var out []hit
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if m.overlaps(n) {
 			out = append(out, m.hits...)
 		}
@@ -230,21 +206,23 @@ func (r *resolver) dateHits(n *numeral) []hit {
 	return out
 }
 
-func (r *resolver) better(k int, c *candidate) {
+// offer makes c the footnote of numeral k if it has more confidence than the current one.
+func (r *resolver) offer(k int, c *candidate) {
 	if c != nil && (r.found[k] == nil || c.conf > r.found[k].conf) {
 		r.found[k] = c
 	}
 }
 
-// columnNamed recognises a number in a column name, like the 2023 of revenue_2023.
-func (r *resolver) columnNamed(k int) bool {
+// resolveColumnName handles a number from a column name, like the 2023 in revenue_2023. It reports whether there is
+// such a column.
+func (r *resolver) resolveColumnName(k int) bool {
 	n := &r.numerals[k]
 	s := r.prose.text[n.start:n.end]
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		for _, c := range r.tables[t].cols {
 			for _, w := range c.words {
 				if w == s {
-					r.better(k, &candidate{table: t, formula: "column " + r.ref(t, -1, c.name), value: s, conf: 0.7})
+					r.offer(k, &candidate{table: t, formula: "column " + r.ref(t, -1, c.name), value: s, conf: 0.7})
 					return true
 				}
 			}
@@ -253,38 +231,39 @@ func (r *resolver) columnNamed(k int) bool {
 	return false
 }
 
-// numbered resolves a plain number directly: an anchored cell, a count, "top 3", a repetition of the question.
-func (r *resolver) numbered(k int) {
+// resolveNumber resolves a plain number directly: as a cell of a bound row, a count, a "top 3", or a repetition of the
+// question.
+func (r *resolver) resolveNumber(k int) {
 	n := &r.numerals[k]
 	if c := r.topN(n); c != nil {
-		r.better(k, c)
+		r.offer(k, c)
 		return
 	}
 	if n.times {
 		return
 	}
 	if !n.percent && !n.points {
-		r.better(k, r.counted(k))
+		r.offer(k, r.rowCount(k))
 		if r.found[k] != nil && r.found[k].conf >= 0.9 {
 			return
 		}
 	}
-	if !r.speaksOfGroup(k) {
-		c := r.anchored(k)
-		if c != nil && r.comparedWith(n) {
-			c.conf *= 0.55 // "five more than": a difference, if there is one
+	if !r.isAboutGroup(k) {
+		c := r.cellInBoundRows(k)
+		if c != nil && r.isComparison(n) {
+			c.conf *= 0.55 // "five more than": a difference fits better
 		}
 		if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
-			c.conf *= 0.55 // "about 60 per ticket": a ratio, if there is one
+			c.conf *= 0.55 // "about 60 per ticket": a ratio fits better
 		}
-		if c != nil && r.changedBy(n) && c.formula == "" && !r.changeColumn(c.table, c.col) {
-			c.conf *= 0.3 // "shrank by 7": never what there is
+		if c != nil && r.isChangedBy(n) && c.formula == "" && !r.isChangeColumn(c.table, c.col) {
+			c.conf *= 0.3 // "shrank by 7": a change, not a cell
 			r.conflict[k] = c
 		}
-		r.better(k, c)
+		r.offer(k, c)
 	}
 	if r.found[k] == nil || r.found[k].conf < 0.8 {
-		r.better(k, r.echoNumber(n))
+		r.offer(k, r.echoNumber(n))
 	}
 }
 
@@ -292,20 +271,20 @@ var comparativeWords = set(
 	"more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker " +
 		"cheaper mehr weniger")
 
-// comparedWith recognises "five more than" and "308 units behind".
-func (r *resolver) comparedWith(n *numeral) bool {
+// isComparison reports whether the number is a difference, as in "five more than" and "308 units behind".
+func (r *resolver) isComparison(n *numeral) bool {
 	p := r.prose
 	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") &&
 		(p.low(n.to) == "than" || p.low(n.to+1) == "than") {
 		return true // "mais 7,9% do que"
 	}
 	return comparativeWords[p.low(n.to)] ||
-		!r.labelAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] &&
+		!r.labelStartsAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] &&
 			comparativeWords[p.low(n.to+1)]
 }
 
-// labelAt reports whether a label begins at token i.
-func (r *resolver) labelAt(i int) bool {
+// labelStartsAt reports whether a label begins at token i.
+func (r *resolver) labelStartsAt(i int) bool {
 	if i >= len(r.prose.tokens) {
 		return false
 	}
@@ -317,21 +296,21 @@ func (r *resolver) labelAt(i int) bool {
 	return false
 }
 
-// speaksOfGroup recognises "A, B and C together have 785", which is about none of them alone.
-func (r *resolver) speaksOfGroup(k int) bool {
+// isAboutGroup reports whether the number is about several rows together, as in "A, B and C together have 785".
+func (r *resolver) isAboutGroup(k int) bool {
 	n := &r.numerals[k]
 	if r.paired[n.from] != nil {
 		return false
 	}
 	for _, b := range r.bindings[k] {
-		if len(b.group) > 1 && b.strength == said {
-			return r.saysSentence(n, groupCues) && b.by[0].to <= n.from
+		if len(b.group) > 1 && b.strength == inSentence {
+			return r.sentenceHasCue(n, groupCues) && b.by[0].to <= n.from
 		}
 	}
 	return false
 }
 
-// topN recognises "top 3", "the top two" and "first five".
+// topN handles "top 3", "the top two" and "first five".
 func (r *resolver) topN(n *numeral) *candidate {
 	p := r.prose
 	w := p.low(n.from - 1)
@@ -351,7 +330,7 @@ func (r *resolver) topN(n *numeral) *candidate {
 		return nil
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if (w == "first" || w == "last") && !(periodNames[stem(p.low(n.to))] && r.series(t)) {
+		if (w == "first" || w == "last") && !(periodNames[stem(p.low(n.to))] && r.isSeries(t)) {
 			continue
 		}
 		if c := v.Num().Int64(); c >= 1 && c <= int64(len(r.tables[t].rows)) {
@@ -363,14 +342,14 @@ func (r *resolver) topN(n *numeral) *candidate {
 	return nil
 }
 
-// counted recognises "5 regions" of a result with five rows, and "the three customers".
-func (r *resolver) counted(k int) *candidate {
+// rowCount handles numbers of rows: "5 regions" of a result with five rows, "the three customers".
+func (r *resolver) rowCount(k int) *candidate {
 	n := &r.numerals[k]
 	p := r.prose
 	v := n.readings[0].val
 	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 ||
 		n.hedge != exactly && !(r.prose.low(n.from-1) == "over" && periodNames[stem(r.prose.low(n.to))]) ||
-		r.comparedWith(n) {
+		r.isComparison(n) {
 		return nil
 	}
 	count := int(v.Num().Int64())
@@ -379,7 +358,7 @@ func (r *resolver) counted(k int) *candidate {
 			return nil
 		}
 		for t := len(r.tables) - 1; t >= 0; t-- {
-			if r.tables[t].rowCount == count && !r.truncated(t) && count > 1 {
+			if r.tables[t].rowCount == count && !r.isPartial(t) && count > 1 {
 				return r.countOf(t, 0.95)
 			}
 		}
@@ -387,57 +366,51 @@ func (r *resolver) counted(k int) *candidate {
 	}
 	noun := r.nounAfter(n)
 	if noun < 0 || copulas[p.low(n.to)] {
-		return r.allOfThem(n, count)
+		return r.countOfAll(n, count)
 	}
 	w := stem(p.low(noun))
 	plural := strings.HasSuffix(p.low(noun), "s") || strings.HasSuffix(p.low(noun), "en") || count <= 1
-	measured := r.measured(n)
+	measured := r.namesNumericColumn(n)
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-2; t-- {
 		tab := &r.tables[t]
-		for ci, c := range tab.cols {
+		for _, c := range tab.cols {
 			if c.role != roleText && c.role != roleDate && !(c.key && c.unique && !c.integerID()) {
 				continue
 			}
-			if !mentions(c.words, w) &&
-				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAll(n)) {
+			if !containsWord(c.words, w) &&
+				!(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAllRows(n)) {
 				continue
 			}
 			if c.role == roleDate && measured {
 				continue // "four gifts" beside a column last_gift
 			}
-			if c.unique && tab.rowCount == count && !r.truncated(t) {
+			if c.unique && tab.rowCount == count && !r.isPartial(t) {
 				return r.countOf(t, 0.95)
 			}
-			if c.role == roleText && c.distinct == count && tab.whole {
-				return &candidate{
-					table: t, formula: fmt.Sprintf("count(distinct %s)", r.ref(t, -1, tab.cols[ci].name)),
-					value: strconv.Itoa(count), conf: 0.9,
-				}
-			}
 		}
-		if tab.rowCount != count || r.truncated(t) || len(tab.rows) < 2 && count != 1 || measured {
+		if tab.rowCount != count || r.isPartial(t) || len(tab.rows) < 2 && count != 1 || measured {
 			continue
 		}
 		switch {
 		case nouns[p.low(noun)] || hasWord(tab.sql, p.low(noun)):
 			return r.countOf(t, 0.9)
-		case plural && !r.unitWord(p.low(noun)):
+		case plural && !r.isUnitWord(p.low(noun)):
 			return r.countOf(t, 0.65)
 		}
 	}
 	return nil
 }
 
-// countsAll recognises "the four days" and "across all six weeks".
-func (r *resolver) countsAll(n *numeral) bool {
+// countsAllRows reports whether the number counts all rows, as in "the four days" and "across all six weeks".
+func (r *resolver) countsAllRows(n *numeral) bool {
 	w := r.prose.low(n.from - 1)
 	return w == "the" || w == "all" || w == "these" || w == "those"
 }
 
 var partPronouns = set("them these those which whom it its")
 
-// allOfThem recognises "the cheapest of the four" and "all three".
-func (r *resolver) allOfThem(n *numeral, count int) *candidate {
+// countOfAll handles "the cheapest of the four" and "all three".
+func (r *resolver) countOfAll(n *numeral, count int) *candidate {
 	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
 	if k := r.numeralBefore(n); k >= 0 && w == "of" && r.numerals[k].kind == ordinal {
 		w = "all" // "5th of five"
@@ -446,7 +419,7 @@ func (r *resolver) allOfThem(n *numeral, count int) *candidate {
 		return nil
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if r.tables[t].rowCount == count && !r.truncated(t) && count > 1 {
+		if r.tables[t].rowCount == count && !r.isPartial(t) && count > 1 {
 			return r.countOf(t, 0.65)
 		}
 	}
@@ -456,10 +429,12 @@ func (r *resolver) allOfThem(n *numeral, count int) *candidate {
 var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd " +
 	"degrees percent points times weeks years units tickets")
 
-func (r *resolver) unitWord(w string) bool { return measures[w] }
+// isUnitWord reports whether a word is a unit of measure, not a thing that rows stand for.
+func (r *resolver) isUnitWord(w string) bool { return measures[w] }
 
-// measured reports whether the noun names a numeric column, so that the number is one of its cells.
-func (r *resolver) measured(n *numeral) bool {
+// namesNumericColumn reports whether the noun after the number names a numeric column, so that the number is one of its
+// cells.
+func (r *resolver) namesNumericColumn(n *numeral) bool {
 	for _, m := range r.nearColumns(n) {
 		if m.from >= n.to && r.unitOf(n, m) {
 			for _, c := range m.cols {
@@ -472,7 +447,7 @@ func (r *resolver) measured(n *numeral) bool {
 	return false
 }
 
-func mentions(name []string, w string) bool {
+func containsWord(name []string, w string) bool {
 	for _, x := range name {
 		if x == w {
 			return true
@@ -481,7 +456,8 @@ func mentions(name []string, w string) bool {
 	return false
 }
 
-func (r *resolver) truncated(t int) bool {
+// isPartial reports whether a table lacks rows of its query.
+func (r *resolver) isPartial(t int) bool {
 	return !r.tables[t].whole
 }
 
@@ -492,7 +468,8 @@ func (r *resolver) countOf(t int, conf float64) *candidate {
 	}
 }
 
-// nounAfter returns the token of the noun that a number counts: "the 3 (best) customers", "three of the five shops".
+// nounAfter returns the token of the noun that a number counts ("the 3 (best) customers", "three of the five shops"),
+// or -1.
 func (r *resolver) nounAfter(n *numeral) int {
 	p := r.prose
 	last := -1
@@ -514,7 +491,7 @@ func (r *resolver) nounAfter(n *numeral) int {
 	return last
 }
 
-// ref returns a column, or a cell if row ≥ 0, in the notation of formulas.
+// ref returns the reference to a column, or to a cell if row ≥ 0, as formulas write it.
 func (r *resolver) ref(t, row int, col string) string {
 	id := r.tables[t].id
 	if row >= 0 {
@@ -536,7 +513,7 @@ func quoteName(s string) string {
 	return s
 }
 
-// rowName returns the name of a row in a reason: its first text or date cell.
+// rowName returns the text that names a row in a reason: its first text or date cell, or else its key or number.
 func (r *resolver) rowName(t, row int) string {
 	tab := &r.tables[t]
 	for _, want := range []role{roleText, roleDate} {

@@ -6,26 +6,27 @@ import (
 	"unicode"
 )
 
-// Numerals that only repeat the question or a literal of the SQL.
+// This file resolves numerals that only repeat the question or a literal of the SQL.
 
-// echo is a number or a date of the question or of a literal of the SQL.
+// echo is a number or date in the question or in a literal of the SQL.
 type echo struct {
 	formula string
 	table   int
 	val     *big.Rat
 	date    date
-	next    string // the word after it
+	next    string // stem of the next word
 	percent bool
 }
 
-func (r *resolver) readEchoes(question string) {
-	r.readEcho("question", -1, question)
+// collectEchoes collects the numerals of the question and of the SQL of all results.
+func (r *resolver) collectEchoes(question string) {
+	r.collectEchoesFrom("question", -1, question)
 	for t := len(r.tables) - 1; t >= 0 && len(r.echoes) < 500; t-- {
-		r.readEcho("sql filter", t, strings.NewReplacer("`", " ", "'", " ").Replace(r.tables[t].sql))
+		r.collectEchoesFrom("sql filter", t, strings.NewReplacer("`", " ", "'", " ").Replace(r.tables[t].sql))
 	}
 }
 
-func (r *resolver) readEcho(formula string, t int, s string) {
+func (r *resolver) collectEchoesFrom(formula string, t int, s string) {
 	p := parse(clip(strings.NewReplacer("\n", " ").Replace(s)))
 	found, _ := scanNumerals(p)
 	for i := range found {
@@ -44,13 +45,14 @@ func (r *resolver) readEcho(formula string, t int, s string) {
 	}
 }
 
+// echoDate handles a date that repeats one of the question or the SQL.
 func (r *resolver) echoDate(n *numeral) *candidate {
 	for _, e := range r.echoes {
 		if e.date.isZero() || n.date.isZero() {
 			continue
 		}
 		if n.date.covers(e.date) {
-			return r.echoed(e, 0.85, r.dateValue(n))
+			return r.echoCandidate(e, 0.85, r.dateValue(n))
 		}
 	}
 	return nil
@@ -58,13 +60,13 @@ func (r *resolver) echoDate(n *numeral) *candidate {
 
 func (r *resolver) dateValue(n *numeral) string { return n.date.String() }
 
-// echoNumber: the numeral only repeats the question or the SQL. A word must say
-// so ("top", "at least", "last"), or the same noun must follow.
+// echoNumber handles a number that repeats one of the question or the SQL. It requires a cue ("top", "at least",
+// "last") before the number, or the same noun after it.
 func (r *resolver) echoNumber(n *numeral) *candidate {
 	if len(n.readings) == 0 {
 		return nil
 	}
-	cued := r.within(n, rangeCues, 4)
+	cued := r.hasCueBefore(n, rangeCues, 4)
 	next := stem(r.prose.low(n.to))
 	for _, e := range r.echoes {
 		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) {
@@ -77,14 +79,15 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 		}
 		switch {
 		case cued:
-			return r.echoed(e, 0.8, ratText(e.val))
+			return r.echoCandidate(e, 0.8, ratText(e.val))
 		case next != "" && next == e.next && unicode.IsLetter([]rune(next)[0]) && !stop[next]:
-			return r.echoed(e, 0.7, ratText(e.val))
+			return r.echoCandidate(e, 0.7, ratText(e.val))
 		}
 	}
 	return nil
 }
 
+// fitsExactly reports whether the number equals v, without rounding.
 func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
 	for _, rd := range n.readings {
 		if rd.val.Cmp(v) == 0 {
@@ -94,6 +97,6 @@ func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
 	return 0, false
 }
 
-func (r *resolver) echoed(e echo, conf float64, value string) *candidate {
+func (r *resolver) echoCandidate(e echo, conf float64, value string) *candidate {
 	return &candidate{table: e.table, formula: e.formula, value: value, conf: conf}
 }

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Numbers that are words of their own kind: "a quarter of", "two thirds", "one in five", "half the", "twice",
+// This file reads fractions and multiples in words: "a quarter of", "two thirds", "one in five", "half the", "twice",
 // "doubled".
 
 var fractionNames = map[string]int64{"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
 	"fifth": 5, "fifths": 5,
 	"sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10}
 
-// multiples are words that are ratios by themselves; the verbs are so alone, the others before what is multiplied
-// ("double the figure of").
+// multiples are words for ratios. Verbs stand alone; the others must precede what is multiplied ("double the figure
+// of").
 var multiples = map[string]int64{"twice": 2, "thrice": 3, "doubled": 2, "doubles": 2, "doubling": 2, "tripled": 3,
 	"triples": 3, "trebled": 3,
 	"quadrupled": 4, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10, "double": 2,
 	"triple": 3, "treble": 3, "quadruple": 4}
 
 var (
-	multiplied = set("the that of what as its their those from last this our")
-	ofWhole    = set("of the its their our all that this these those more less fewer as higher lower")
-	partHedges = set("about around roughly nearly almost over under exactly approximately some just than only")
+	multiplied  = set("the that of what as its their those from last this our")
+	wholeStarts = set("of the its their our all that this these those more less fewer as higher lower")
+	partHedges  = set("about around roughly nearly almost over under exactly approximately some just than only")
 )
 
-// fraction reads a part of a whole at token i as a percentage, with room for the coarseness of the words.
+// fraction reads a fraction at token i as a percentage, with a tolerance, because such words are imprecise.
 func (p *prose) fraction(n *numeral, i int) bool {
 	low := p.low(i)
 	if v, ok := cardinals[low]; ok && v > 0 {
@@ -35,8 +35,8 @@ func (p *prose) fraction(n *numeral, i int) bool {
 	if !ok || strings.HasSuffix(low, "s") {
 		return false
 	}
-	switch next := p.low(i + 1); { // of what, or how much by
-	case ofWhole[next]:
+	switch next := p.low(i + 1); { // require the whole after it, or a change before it
+	case wholeStarts[next]:
 	case p.low(i-1) == "a" && (p.low(i-2) == "by" || partHedges[p.low(i-2)]):
 	default:
 		return false
@@ -44,7 +44,7 @@ func (p *prose) fraction(n *numeral, i int) bool {
 	article := p.low(i-1) == "a" || p.low(i-1) == "by"
 	by := p.low(i-2) == "by" || partHedges[p.low(i-2)] && p.low(i-3) == "by"
 	if low == "quarter" && (p.low(i-1) == "by" || p.low(i+1) != "of" && !by) {
-		return false // of a year
+		return false // a quarter of a year
 	}
 	if low == "half" {
 		article = article || !rangeCues[p.low(i-1)] && !ordinalWord(p.low(i-1)) || partHedges[p.low(i-1)]
@@ -52,16 +52,17 @@ func (p *prose) fraction(n *numeral, i int) bool {
 	if !article {
 		return false
 	}
-	n.part(1, below)
+	n.setFraction(1, below)
 	return true
 }
 
+// ordinalWord reports whether "half" after this word means a half of a period, as in "the first half".
 func ordinalWord(w string) bool {
 	_, ok := ordinals[w]
 	return ok || w == "other" || w == "2nd" || w == "1st"
 }
 
-// countedParts: "two thirds", "three-quarters", "one third".
+// countedParts reads fractions with a numerator: "two thirds", "three-quarters", "one third".
 func (p *prose) countedParts(n *numeral, v int64, i int) bool {
 	j := i + 1
 	if p.adjacent(j, "-") {
@@ -70,14 +71,14 @@ func (p *prose) countedParts(n *numeral, v int64, i int) bool {
 	below, ok := fractionNames[p.low(j)]
 	if !ok || v >= below || v > 1 != strings.HasSuffix(p.low(j), "s") ||
 		v > 1 && below == 4 && p.low(j+1) != "of" && !p.adjacent(j-1, "-") {
-		return false // "three quarters" are often of a year
+		return false // "three quarters" are often parts of a year
 	}
 	n.end = p.tokens[j].end
-	n.part(v, below)
+	n.setFraction(v, below)
 	return true
 }
 
-// oneIn: "one in five", "two in three".
+// oneIn reads "one in five" and "two in three".
 func (p *prose) oneIn(n *numeral, v int64, i int) bool {
 	if p.low(i+1) == "in" && p.low(i+2) == "every" {
 		i++
@@ -87,11 +88,12 @@ func (p *prose) oneIn(n *numeral, v int64, i int) bool {
 		return false
 	}
 	n.end = p.tokens[i+2].end
-	n.part(v, below)
+	n.setFraction(v, below)
 	return true
 }
 
-func (n *numeral) part(v, below int64) {
+// setFraction makes the numeral the percentage for v/below.
+func (n *numeral) setFraction(v, below int64) {
 	room := max(100/(below*below), 3)
 	n.readings = []reading{{big.NewRat(100*v, below), big.NewRat(min(room, 5), 1)}}
 	n.percent, n.word, n.sig = true, true, 2

@@ -2,14 +2,13 @@ package cite
 
 import "strings"
 
-// The words that say how figures hang together ("grew by", "more than", "from … to") are looked for in English. In an
-// answer of another language its own such words are read as the English ones; what may name a row or a column stays as
-// it is.
+// The resolver searches for words that relate figures ("grew by", "more than", "from … to") in English only. This file
+// replaces such words of another language by the English ones. Words that may name a row or a column remain.
 
-// glossary lists English words, each followed by what is read as it.
+// glossary maps the words of a language to English.
 type glossary struct {
-	small map[string]bool // words that tell the language
-	words map[string]string
+	small map[string]bool   // frequent words that identify the language
+	words map[string]string // to English
 }
 
 var glossaries = []glossary{{
@@ -113,6 +112,7 @@ but: mas
 while: enquanto`),
 }}
 
+// readGlosses reads lines with an English word and its translations.
 func readGlosses(list string) map[string]string {
 	words := map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimSpace(list), "\n") {
@@ -124,22 +124,22 @@ func readGlosses(list string) map[string]string {
 	return words
 }
 
-// gloss reads the small words of a text that writes 1.234,5 in English.
+// gloss translates the words of a text with a decimal comma.
 func (p *prose) gloss() {
-	if !p.comma {
+	if !p.decimalComma {
 		return
 	}
 	var words map[string]string
 	most := 0
 	for _, g := range glossaries {
-		said := 0
+		count := 0
 		for i := range p.tokens {
 			if g.small[p.tokens[i].low] {
-				said++
+				count++
 			}
 		}
-		if said > most {
-			most, words = said, g.words
+		if count > most {
+			most, words = count, g.words
 		}
 	}
 	for i := range p.tokens {
@@ -157,23 +157,23 @@ func (p *prose) gloss() {
 	}
 }
 
-// linkGloss reads the prepositions that mean several things: "von 3 auf 4", "de 3 para 4", "fünf der sieben", "mais do
+// linkGloss translates prepositions with several meanings: "von 3 auf 4", "de 3 para 4", "fünf der sieben", "mais do
 // que".
 func (p *prose) linkGloss(i int) string {
 	switch w := p.low(i); w {
 	case "von", "de":
-		if p.figureAt(i+1) && p.leadsOn(i+1) {
+		if p.isFigure(i+1) && p.hasSecondFigure(i+1) {
 			return "from"
 		}
-		if p.figureAt(i+1) || p.figureAt(i-1) {
+		if p.isFigure(i+1) || p.isFigure(i-1) {
 			return "of"
 		}
 	case "auf", "para":
-		if p.figureAt(i + 1) {
+		if p.isFigure(i + 1) {
 			return "to"
 		}
 	case "der", "dos", "das", "do", "da":
-		if (p.figureAt(i-1) || p.low(i-1) == "%") && p.low(i+1) != "que" {
+		if (p.isFigure(i-1) || p.low(i-1) == "%") && p.low(i+1) != "que" {
 			return "of"
 		}
 	case "que":
@@ -181,15 +181,15 @@ func (p *prose) linkGloss(i int) string {
 			return "than"
 		}
 	case "gut":
-		if p.figureAt(i + 1) {
+		if p.isFigure(i + 1) {
 			return "over"
 		}
 	}
 	return ""
 }
 
-// figureAt: a number stands at token i, or behind a currency there.
-func (p *prose) figureAt(i int) bool {
+// isFigure reports whether a number begins at token i, with or without a currency sign.
+func (p *prose) isFigure(i int) bool {
 	w := p.low(i)
 	if w == "r" && p.low(i+1) == "$" {
 		w = p.low(i + 2)
@@ -199,18 +199,18 @@ func (p *prose) figureAt(i int) bool {
 	return w != "" && (w[0] >= '0' && w[0] <= '9' || cardinals[w] > 0 || foreignCardinals[w] > 0)
 }
 
-// leadsOn: "auf" or "para" and another number come next.
-func (p *prose) leadsOn(from int) bool {
+// hasSecondFigure reports whether "auf" or "para" and another number follow in the sentence.
+func (p *prose) hasSecondFigure(from int) bool {
 	for i := from; i < from+12 && i < len(p.tokens) && p.tokens[i].sentence == p.tokens[from].sentence; i++ {
-		if w := p.low(i); (w == "auf" || w == "para") && p.figureAt(i+1) {
+		if w := p.low(i); (w == "auf" || w == "para") && p.isFigure(i+1) {
 			return true
 		}
 	}
 	return false
 }
 
-// own is a token's own word in lower case.
-func (p *prose) own(i int) string {
+// ownWord returns the untranslated word of token i in lower case.
+func (p *prose) ownWord(i int) string {
 	if t := p.tokens[i]; t.glossed {
 		return strings.ToLower(p.text[t.start:t.end])
 	}

@@ -16,10 +16,10 @@ func TestGloss(t *testing.T) {
 		p := parse(c.text)
 		found := false
 		for i := range p.tokens {
-			if p.own(i) == c.word {
+			if p.ownWord(i) == c.word {
 				found = true
 				if p.low(i) != c.want {
-					t.Errorf("%q: %s is read as %q, want %q", c.text, c.word, p.low(i), c.want)
+					t.Errorf("%q: %s is translated as %q, want %q", c.text, c.word, p.low(i), c.want)
 				}
 				break
 			}

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// Formulas over several rows: those listed ("A, B and C together"), those that share a label ("barley"), those just
-// spoken of ("these two") and those left over ("the other three").
+// This file finds formulas over groups of rows: listed rows ("A, B and C together"), rows that share a label
+// ("barley"), rows mentioned just before ("these two") and the remaining rows ("the other three").
 
+// rowGroup is a set of rows that a formula aggregates.
 type rowGroup struct {
 	table int
 	rows  []int32
-	by    int // 1 + the column the rows are the best of, 0 when they are named
+	by    int // 1 + the column by which the rows are the top ones; 0 if the text names the rows
 }
 
 var (
@@ -27,11 +28,11 @@ var (
 	restCues    = set("remaining rest other others remainder everyone everything else")
 )
 
-// maxGroup is the most rows a formula lists.
+// maxGroup is the largest number of rows that a formula lists.
 const maxGroup = 60
 
-// groupSum: "A, B and C together have 785", "the top two sold 810", "barley came to 22,169 t"; as a percentage, their
-// share of the column; as an average, of them.
+// groupSum tries formulas over groups of rows: a sum ("A, B and C together have 785", "the top two sold 810", "barley
+// came to 22,169 t"), for a percentage the share of the column, and for an average the average of the group.
 func (r *resolver) groupSum(k int) *candidate {
 	n := &r.numerals[k]
 	if n.points || n.times || n.percent && r.isChange(n) {
@@ -39,7 +40,7 @@ func (r *resolver) groupSum(k int) *candidate {
 	}
 	for _, g := range r.groups(k) {
 		cols, bound := r.numericColumns(k, g.table)
-		if beside := r.besideColumn(k, g.table); n.percent && !bound && beside != nil {
+		if beside := r.columnOfNearest(k, g.table); n.percent && !bound && beside != nil {
 			cols = beside
 		}
 		conf := 0.75
@@ -50,7 +51,7 @@ func (r *resolver) groupSum(k int) *candidate {
 			if g.by > 0 && g.by != ci+1 {
 				continue
 			}
-			if c := r.sumFits(n, g, ci, conf, r.boundAlone(k)); c != nil {
+			if c := r.groupFormula(n, g, ci, conf, r.clauseNamesRow(k)); c != nil {
 				return c
 			}
 		}
@@ -58,8 +59,8 @@ func (r *resolver) groupSum(k int) *candidate {
 	return nil
 }
 
-// sumFits compares a numeral with the sum, the share or the average of a group.
-func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone bool) *candidate {
+// groupFormula returns the sum, the share or the average of a group if it fits the numeral, otherwise nil.
+func (r *resolver) groupFormula(n *numeral, g rowGroup, ci int, conf float64, alone bool) *candidate {
 	col := &r.tables[g.table].cols[ci]
 	sum, ok := r.sumRows(g.table, ci, g.rows)
 	if !ok {
@@ -78,7 +79,7 @@ func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone b
 			return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows}
 		}
 		return nil
-	case r.averaged(n):
+	case r.saysAverage(n):
 		if alone {
 			return nil
 		}
@@ -88,7 +89,7 @@ func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone b
 		return nil
 	}
 	if q, ok := n.fitsColumn(v, col, true); ok &&
-		(v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.saysNegative(n, g.table, ci)) {
+		(v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.canMeanNegative(n, g.table, ci)) {
 		return &candidate{
 			table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col,
 		}
@@ -96,7 +97,7 @@ func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone b
 	return nil
 }
 
-// allNegative: the cells of a group are all below zero, so that nothing is left open by an amount without a sign.
+// allNegative reports whether all cells of a group are negative, so that an amount without a sign is unambiguous.
 func (r *resolver) allNegative(g rowGroup, ci int) bool {
 	for _, ri := range g.rows {
 		if f, ok := cellFloat(r.tables[g.table].rows[ri][ci]); !ok || f >= 0 {
@@ -106,7 +107,7 @@ func (r *resolver) allNegative(g rowGroup, ci int) bool {
 	return true
 }
 
-// groups are the rows a sentence speaks of together.
+// groups returns the groups of rows that a sentence treats as one.
 func (r *resolver) groups(k int) []rowGroup {
 	n := &r.numerals[k]
 	var out []rowGroup
@@ -122,41 +123,28 @@ func (r *resolver) groups(k int) []rowGroup {
 			add(b.table, b.rows)
 		}
 	}
-	r.halves(n, add)
-	out = append(out, r.bestRows(k)...)
-	together := r.saysSentence(n, groupCues) || n.percent && r.says(n, shareVerbs) || r.saysSentence(n, entireWords)
-	r.listedBefore(n, add, together)
-	if r.saysSentence(n, restCues) {
-		r.leftOver(k, func(t int, rows []int32) {
-			if len(rows) > 1 || len(rows) == 1 && r.isRest(n) {
+	r.addHalves(n, add)
+	out = append(out, r.topGroups(k)...)
+	together := r.sentenceHasCue(n, groupCues) || n.percent && r.hasCue(n, shareVerbs) ||
+		r.sentenceHasCue(n, entireWords)
+	r.addListedBefore(n, add, together)
+	if r.sentenceHasCue(n, restCues) {
+		r.addRemaining(k, func(t int, rows []int32) {
+			if len(rows) > 1 || len(rows) == 1 && r.isRemainder(n) {
 				out = append(out, rowGroup{table: t, rows: rows})
 			}
 		})
 	}
-	if together || r.saysPair(n) {
-		r.spokenOf(k, add)
-		r.listedAbove(k, add)
-	}
-	if !together {
-		return out
-	}
-	s := r.prose.tokens[n.from].sentence
-	for j := k - 1; j >= 0 && j >= k-6 && r.prose.tokens[r.numerals[j].from].sentence == s; j-- {
-		if c := r.found[j]; c != nil && strings.HasPrefix(c.formula, "top(") {
-			if v := r.numerals[j].readings[0].val.Num().Int64(); v > 1 && v <= 1000 {
-				g := rowGroup{table: c.table}
-				for i := range v {
-					g.rows = append(g.rows, int32(i))
-				}
-				out = append(out, g)
-			}
-		}
+	if together || r.mentionsPair(n) {
+		r.addNamedTogether(k, add)
+		r.addListedAbove(k, add)
 	}
 	return out
 }
 
-// saysPair: "these two", "both", but not the three of twenty-three.
-func (r *resolver) saysPair(n *numeral) bool {
+// mentionsPair reports whether the text contains words such as "these two" or "both". The three in "twenty-three" does
+// not count.
+func (r *resolver) mentionsPair(n *numeral) bool {
 	p := r.prose
 	s := p.sentences[p.tokens[n.from].sentence]
 	for i := max(s.from, n.from-2*window); i < s.to && i < n.to+2*window; i++ {
@@ -167,8 +155,9 @@ func (r *resolver) saysPair(n *numeral) bool {
 	return false
 }
 
-// bestRows adds "the three busiest routes", "the bottom five", by a column the numeral can be of.
-func (r *resolver) bestRows(k int) []rowGroup {
+// topGroups returns the rows that expressions such as "the three busiest routes" and "the bottom five" mean, for each
+// column that the numeral can belong to.
+func (r *resolver) topGroups(k int) []rowGroup {
 	var out []rowGroup
 	p := r.prose
 	n := &r.numerals[k]
@@ -181,7 +170,7 @@ func (r *resolver) bestRows(k int) []rowGroup {
 			m.readings[0].val.Cmp(big.NewRat(maxGroup, 1)) > 0 {
 			continue
 		}
-		first, last := r.superlative(m)
+		first, last := r.topOrBottom(m)
 		inOrder := p.low(m.from-1) == "first" || p.low(m.from-1) == "last"
 		if !first && !last && !inOrder {
 			continue
@@ -189,14 +178,6 @@ func (r *resolver) bestRows(k int) []rowGroup {
 		count := int(m.readings[0].val.Num().Int64())
 		for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-3; t-- {
 			if !r.tables[t].whole || count >= len(r.tables[t].rows) {
-				continue
-			}
-			if inOrder {
-				if total := len(r.tables[t].rows); count > 1 && r.series(t) && p.low(m.from-1) == "last" {
-					out = append(out, rowGroup{table: t, rows: rowSpan(total-count, total)})
-				} else if count > 1 && r.series(t) {
-					out = append(out, rowGroup{table: t, rows: rowSpan(0, count)})
-				}
 				continue
 			}
 			cols, _ := r.numericColumns(k, t)
@@ -210,7 +191,7 @@ func (r *resolver) bestRows(k int) []rowGroup {
 	return out
 }
 
-// rowSpan lists the rows from one to before another.
+// rowSpan returns the row numbers from from up to, but not including, to.
 func rowSpan(from, to int) []int32 {
 	var out []int32
 	for i := from; i < to; i++ {
@@ -219,8 +200,8 @@ func rowSpan(from, to int) []int32 {
 	return out
 }
 
-// halves adds the two halves of a series: "in the first half of the year".
-func (r *resolver) halves(n *numeral, add func(int, []int32)) {
+// addHalves adds the half of a series that the text names: "in the first half of the year".
+func (r *resolver) addHalves(n *numeral, add func(int, []int32)) {
 	p := r.prose
 	for i := n.from - 1; i > max(0, n.from-14) && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
 		if p.low(i) != "half" || p.low(i-1) != "first" && p.low(i-1) != "second" {
@@ -229,7 +210,7 @@ func (r *resolver) halves(n *numeral, add func(int, []int32)) {
 		for t := len(r.tables) - 1; t >= 0; t-- {
 			total := len(r.tables[t].rows)
 			switch {
-			case total%2 != 0 || !r.series(t):
+			case total%2 != 0 || !r.isSeries(t):
 			case p.low(i-1) == "first":
 				add(t, rowSpan(0, total/2))
 			default:
@@ -240,8 +221,9 @@ func (r *resolver) halves(n *numeral, add func(int, []int32)) {
 	}
 }
 
-// superlative: the number counts the first of an order ("top 3", "the three busiest"), or the last.
-func (r *resolver) superlative(n *numeral) (first, last bool) {
+// topOrBottom reports whether the number counts the first rows of an order ("top 3", "the three busiest") or the last
+// ones ("bottom five").
+func (r *resolver) topOrBottom(n *numeral) (first, last bool) {
 	p := r.prose
 	for _, w := range []string{p.low(n.from - 1), p.low(n.to)} {
 		switch {
@@ -254,8 +236,8 @@ func (r *resolver) superlative(n *numeral) (first, last bool) {
 	return first, last
 }
 
-// topRows are the rows with the largest (or smallest) cells of a column, in order of the rows; nil when it is not clear
-// which they are.
+// topRows returns the rows with the largest (or, if last is true, smallest) cells of a column, in row order. It returns
+// nil if a tie makes the choice ambiguous.
 func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
 	rows := r.tables[t].rows
 	if len(rows) > maxNumbered || !r.spend(len(rows)) {
@@ -281,8 +263,8 @@ func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
 	return top
 }
 
-// listedAbove adds the rows of the table or list right above: "these four".
-func (r *resolver) listedAbove(k int, add func(int, []int32)) {
+// addListedAbove adds the rows of the table or list directly above: "these four".
+func (r *resolver) addListedAbove(k int, add func(int, []int32)) {
 	p := r.prose
 	bi := p.tokens[r.numerals[k].from].blck
 	named := map[int][]int32{}
@@ -305,17 +287,17 @@ func (r *resolver) listedAbove(k int, add func(int, []int32)) {
 	}
 }
 
-// listedBefore adds the rows of the labels between the number before and this one, and, where things are added up,
+// addListedBefore adds the rows of the labels between the number before and this one, and, where things are added up,
 // those of a label of many rows.
-func (r *resolver) listedBefore(n *numeral, add func(int, []int32), together bool) {
+func (r *resolver) addListedBefore(n *numeral, add func(int, []int32), together bool) {
 	since := map[int][]int32{}
-	for _, m := range r.near(n) {
+	for _, m := range r.labelsNear(n) {
 		if m.to > n.from {
 			break
 		}
 		for _, h := range m.hits {
 			switch {
-			case h.wide:
+			case h.tooMany:
 			case len(h.rows) == 1 && !r.numeralBetween(m.to, n.from):
 				since[h.table] = union(since[h.table], h.rows)
 			case len(h.rows) > 1 && together && !n.percent:
@@ -324,13 +306,13 @@ func (r *resolver) listedBefore(n *numeral, add func(int, []int32), together boo
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if len(since[t]) > 1 && (together || r.saysSentence(n, plusWords)) {
+		if len(since[t]) > 1 && (together || r.sentenceHasCue(n, plusWords)) {
 			add(t, since[t])
 		}
 	}
 }
 
-// namedRows are the rows that a sentence names one by one, by table.
+// namedRows returns the rows that a sentence names one by one, by table.
 func (r *resolver) namedRows(k, back int) map[int][]int32 {
 	out := map[int][]int32{}
 	for _, d := range r.activity(k, back).rows {
@@ -339,8 +321,8 @@ func (r *resolver) namedRows(k, back int) map[int][]int32 {
 	return out
 }
 
-// spokenOf adds the rows named in the sentence, or in the one before it: "these two".
-func (r *resolver) spokenOf(k int, add func(int, []int32)) {
+// addNamedTogether adds the rows named in the sentence or, if it names none, in the sentence before: "these two".
+func (r *resolver) addNamedTogether(k int, add func(int, []int32)) {
 	for back := range 2 {
 		found := false
 		named := r.namedRows(k, back)
@@ -356,8 +338,8 @@ func (r *resolver) spokenOf(k int, add func(int, []int32)) {
 	}
 }
 
-// leftOver adds the rows that are not named: "the other three".
-func (r *resolver) leftOver(k int, add func(int, []int32)) {
+// addRemaining adds the rows that the text does not name: "the other three".
+func (r *resolver) addRemaining(k int, add func(int, []int32)) {
 	for back := range 2 {
 		named := r.namedRows(k, back)
 		for t := len(r.tables) - 1; t >= 0; t-- {
@@ -375,13 +357,13 @@ func (r *resolver) leftOver(k int, add func(int, []int32)) {
 	}
 }
 
-// isRest: "the remaining 10 %", "the other 124".
-func (r *resolver) isRest(n *numeral) bool { return r.within(n, restCues, 2) }
+// isRemainder reports whether a numeral is about the remainder: "the remaining 10 %", "the other 124".
+func (r *resolver) isRemainder(n *numeral) bool { return r.hasCueBefore(n, restCues, 2) }
 
-// remainder: after "62 % are active", "the remaining 38 %".
+// remainder handles the remainder of a whole: "the remaining 38 %" after "62 % are active".
 func (r *resolver) remainder(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent || !r.saysSentence(n, restCues) {
+	if !n.percent || !r.sentenceHasCue(n, restCues) {
 		return nil
 	}
 	for _, x := range r.claims(k, 1) {
@@ -391,7 +373,7 @@ func (r *resolver) remainder(k int) *candidate {
 		}
 		whole := ratOne
 		if v := m.readings[0].val; v.Sign() > 0 && new(big.Rat).Quo(x.val, v).Cmp(big.NewRat(1, 2)) > 0 {
-			whole = ratHundred // the cell is a percent already
+			whole = ratHundred // the cell already holds a percentage
 		}
 		v := new(big.Rat).Sub(whole, x.val)
 		said := v
@@ -400,7 +382,7 @@ func (r *resolver) remainder(k int) *candidate {
 		}
 		if q, ok := n.fits(said, true); ok {
 			return &candidate{
-				table: x.c.table, formula: ratText(whole) + " - " + r.term(x.c), value: ratText(v), conf: 0.75 * q,
+				table: x.c.table, formula: ratText(whole) + " - " + r.termFor(x.c), value: ratText(v), conf: 0.75 * q,
 				rows: x.c.rows,
 			}
 		}
@@ -408,6 +390,8 @@ func (r *resolver) remainder(k int) *candidate {
 	return nil
 }
 
+// sumRows returns the sum of a column over some rows. ok is false if a cell is not a number or the work limit is
+// reached.
 func (r *resolver) sumRows(t, ci int, rows []int32) (*big.Rat, bool) {
 	sum := new(big.Rat)
 	for _, ri := range rows {
@@ -420,7 +404,7 @@ func (r *resolver) sumRows(t, ci int, rows []int32) (*big.Rat, bool) {
 	return sum, true
 }
 
-// rowsRef writes sum(r1[0,2].revenue).
+// rowsRef returns the call of a function over the cells of some rows: sum(r1[0,2].revenue).
 func (r *resolver) rowsRef(name string, t, ci int, rows []int32) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s(%s[", name, r.tables[t].id)

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Rows named by a date, a time of day or a number: "on the 7th", "8 a.m.", "line 4", "5 stars".
+// This file finds rows that the text names by a date, a time of day or a number: "on the 7th", "8 a.m.", "line 4", "5
+// stars".
 
-// dateLabels finds the dates and months of the text among the cells of a column.
+// dateLabels finds the mentions of a column whose cells are dates or months.
 func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
 	if len(r.dates) == 0 {
 		return
@@ -40,9 +41,9 @@ func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
 	}
 	for i := range sets {
 		d := r.dates[i].date
-		loose := d.weekday > 0 || d.day > 0 && d.month == 0 // "Friday", "the 7th" are one day
+		loose := d.weekday > 0 || d.day > 0 && d.month == 0 // "Friday" and "the 7th" mean one day
 		if len(sets[i].rows) > 0 && !(loose && len(sets[i].rows) > 1) {
-			r.place(r.dates[i].places, &sets[i], dim{ti, ci}, found, func(wordKey) bool { return true })
+			r.addMentions(r.dates[i].places, &sets[i], dim{ti, ci}, found, func(wordKey) bool { return true })
 			for _, at := range r.dates[i].places {
 				if m := found[at]; m != nil {
 					m.date = true
@@ -52,13 +53,13 @@ func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
 	}
 }
 
-// textDate is a date the text says, and where.
+// textDate is a date in the text, with its places.
 type textDate struct {
 	date   date
 	places []wordKey
 }
 
-// collectDates gathers the dates of the text: calendar numerals, years, and months that stand alone.
+// collectDates collects the dates of the text: calendar numerals, years, and months or weekdays without a day.
 func (r *resolver) collectDates() {
 	at := map[date]int{}
 	put := func(d date, k wordKey) {
@@ -113,8 +114,8 @@ func (p *prose) ordinalDay(n *numeral) date {
 	return d
 }
 
-// keyLabels finds whole numbers of the text in columns of identifiers and years, and small ones behind the column's
-// name: "line 4".
+// keyLabels finds the mentions of a column of identifiers or years. Small numbers count only after the column's name:
+// "line 4".
 func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	places := map[int64][]wordKey{}
 	if c := &r.tables[ti].cols[ci]; c.axis && slices.Contains(c.words, "hour") {
@@ -134,7 +135,7 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 			continue
 		}
 		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) &&
-			(r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
+			(r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.identifiesRow(&n, ti, ci)) {
 			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
 		}
 	}
@@ -154,12 +155,13 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 		}
 	}
 	for v, set := range sets {
-		r.place(places[v], set, dim{ti, ci}, found, func(wordKey) bool { return true })
+		r.addMentions(places[v], set, dim{ti, ci}, found, func(wordKey) bool { return true })
 	}
 }
 
-// numbersRow: the number stands right behind the name of the column, or in the first cell of a row under it.
-func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
+// identifiesRow reports whether the number directly follows the name of the column, or is in the first cell of a row
+// below it.
+func (r *resolver) identifiesRow(n *numeral, ti, ci int) bool {
 	col := &r.tables[ti].cols[ci]
 	p := r.prose
 	i := n.from - 1
@@ -169,10 +171,10 @@ func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
 	if col.axis && r.onAxis(n, col) {
 		return true
 	}
-	if !col.unique || !col.numbering() {
+	if !col.unique || !col.isNumbering() {
 		return false
 	}
-	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && mentions(col.words, stem(p.low(i))) {
+	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && containsWord(col.words, stem(p.low(i))) {
 		return true
 	}
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -180,12 +182,12 @@ func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
 		return false
 	}
 	from, to := p.headerCell(b.parent, 0)
-	return to > from && mentions(col.words, stem(p.low(from)))
+	return to > from && containsWord(col.words, stem(p.low(from)))
 }
 
 var monthColumns = set("month monat mes mês")
 
-// clockPlaces finds the whole hours of a day: "8 a.m.", "18:00", "noon".
+// clockPlaces adds the places of whole hours in the text: "8 a.m.", "18:00", "noon".
 func (r *resolver) clockPlaces(places map[int64][]wordKey) {
 	for _, n := range r.numerals {
 		if h := n.wholeHour(); h >= 0 {
@@ -202,7 +204,7 @@ func (r *resolver) clockPlaces(places map[int64][]wordKey) {
 	}
 }
 
-// wholeHour is the hour of a time of day without minutes, else -1.
+// wholeHour returns the hour of a time of day without minutes, or -1.
 func (n *numeral) wholeHour() int64 {
 	if n.kind != calendar || n.date.hour < 0 || n.date.minute != 0 || n.date.month > 0 || n.date.year > 0 {
 		return -1
@@ -212,12 +214,13 @@ func (n *numeral) wholeHour() int64 {
 
 var gaveWords = set("gave gives give rated scored")
 
-// onAxis: "5 stars", "a score of 9", "gave a 10": a small number beside the name of the first column, or given.
+// onAxis reports whether a small number is next to the name of the first column, or follows a verb of giving: "5
+// stars", "a score of 9", "gave a 10".
 func (r *resolver) onAxis(n *numeral, col *column) bool {
 	p := r.prose
 	s := p.tokens[n.from].sentence
 	for i := max(0, n.from-3); i < n.to+2 && i < len(p.tokens); i++ {
-		if p.tokens[i].sentence == s && p.tokens[i].word && mentions(col.words, stem(p.low(i))) &&
+		if p.tokens[i].sentence == s && p.tokens[i].word && containsWord(col.words, stem(p.low(i))) &&
 			!r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
 			return true
 		}
@@ -233,13 +236,13 @@ func (r *resolver) onAxis(n *numeral, col *column) bool {
 	return false
 }
 
-// numbering: the column is called by one thing in the singular (line, store_id), so that its numbers may say which, not
-// how many.
-func (c *column) numbering() bool {
+// isNumbering reports whether the name of a column is a singular noun (line, store_id), so that its numbers may
+// identify rows instead of counting something.
+func (c *column) isNumbering() bool {
 	things := 0
 	for i, w := range splitName(c.name) {
 		switch {
-		case w != c.words[i]: // orders
+		case w != c.words[i]: // a plural such as orders
 			return false
 		case !idNames[w]:
 			things++

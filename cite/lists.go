@@ -1,24 +1,9 @@
 package cite
 
-// Lists: "A, B and C" and the numerals that belong to them in order.
+// This file matches lists of labels ("A, B and C") with lists of numerals.
 
-// rowRange is the rows from one label to another: "between Monday and Thursday".
-func rowRange(a, b *hit, rows []int32) []int32 {
-	if a == nil || b == nil {
-		return rows
-	}
-	var out []int32
-	for i := a.rows[0]; i <= b.rows[0] && len(out) < maxHits; i++ {
-		out = append(out, i)
-	}
-	if out == nil {
-		return rows
-	}
-	return out
-}
-
-// pairing finds lists of labels ("A, B and C") and, where as many numerals stand in a list near them, which belongs to
-// which.
+// pairing finds lists of labels ("A, B and C"). If a list of as many numerals is near, it assigns the numerals to the
+// labels in order.
 func (r *resolver) pairing() {
 	for s := range r.prose.sentences {
 		ms := r.bySentence[s]
@@ -42,6 +27,7 @@ func (r *resolver) pairing() {
 	}
 }
 
+// sharesColumn reports whether two mentions name rows by the same column.
 func sharesColumn(a, b *mention) bool {
 	for i := range a.hits {
 		if b.hit(dim{a.hits[i].table, a.hits[i].col}) != nil {
@@ -51,20 +37,15 @@ func sharesColumn(a, b *mention) bool {
 	return false
 }
 
-// listed reports whether only commas and conjunctions stand between.
+// listed reports whether at most three tokens separate two labels, as commas and conjunctions do.
 func (r *resolver) listed(from, to int) bool {
 	if to <= from || to-from > 3 {
 		return false
 	}
-	for i := from; i < to; i++ {
-		t := r.prose.tokens[i]
-		if !conjunctions[t.low] && t.low != "," && !articles[t.low] {
-			return false
-		}
-	}
 	return true
 }
 
+// pairSentence finds the lists of numerals in a sentence and pairs them with its lists of labels.
 func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
 	sp := r.prose.sentences[s]
 	for from := sp.from; from < sp.to; from++ {
@@ -91,7 +72,8 @@ func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
 	}
 }
 
-// listedNumbers allows signs of currency between the members of a list.
+// listedNumbers reports whether a comma or conjunction separates two members of a list. Currency signs may also be
+// there.
 func (r *resolver) listedNumbers(from, to int) bool {
 	comma := false
 	for i := from; i < to; i++ {
@@ -105,6 +87,7 @@ func (r *resolver) listedNumbers(from, to int) bool {
 	return comma
 }
 
+// pairList pairs a list of numerals, which ends at token end, with a list of labels of the same length.
 func (r *resolver) pairList(list []int, end int, groups [][]*mention) {
 	for _, g := range groups {
 		if len(g) != len(list) {

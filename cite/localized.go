@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// Text columns that hold numbers as people write them: "84.310,50", "€1,204.00", "12,5 %". They are read as the numbers
-// they are, in one style for the column.
+// This file reads text columns with formatted numbers: "84.310,50", "€1,204.00", "12,5 %". All cells of a column must
+// have the same style.
 
-// localNumbers returns the cells of a column as plain decimals, and whether they are percents; ok is false unless every
-// cell is a number and one of them needs it.
+// localNumbers returns the cells of a column as plain decimals, and whether they are percentages. ok is false unless
+// every cell is a number and at least one is formatted.
 func localNumbers(ci int, rows [][]any) (cells []any, percent, ok bool) {
 	comma, marked := false, false
 	for _, row := range rows {
@@ -58,7 +58,7 @@ func localNumbers(ci int, rows [][]any) (cells []any, percent, ok bool) {
 	return cells, percent, true
 }
 
-// bareNumber strips currency, percent signs and blanks from a cell; it gives nothing for what is no number.
+// bareNumber strips currency, percent signs and spaces from a cell. It returns "" if the cell is not a number.
 func bareNumber(s string) (body string, percent bool) {
 	var b strings.Builder
 	digits := 0
@@ -81,14 +81,14 @@ func bareNumber(s string) (body string, percent bool) {
 		}
 	}
 	out := strings.TrimRight(b.String(), ".,")
-	if digits == 0 || digits < len(s)/3 || len(out) != b.Len() || dotted(out) {
+	if digits == 0 || digits < len(s)/3 || len(out) != b.Len() || isDateOrVersion(out) {
 		return "", false
 	}
 	return out, percent
 }
 
-// dotted: 14.02.2024 and 1.2.3 are dates and versions.
-func dotted(s string) bool {
+// isDateOrVersion reports whether a text is a date or a version, such as 14.02.2024 or 1.2.3.
+func isDateOrVersion(s string) bool {
 	parts := strings.FieldsFunc(s, func(c rune) bool { return c == '.' || c == ',' })
 	if len(parts) < 3 {
 		return false

@@ -1,15 +1,15 @@
 package cite
 
-// Cells that no label leads to.
+// This file finds cells without a label that names their row.
 
-// loose takes a cell that no label leads to: the numeral names no row, or the result has just one.
-func (r *resolver) loose(k int) *candidate {
+// unlabelledCell returns a matching cell if the text names no row for the numeral, or the result has only one.
+func (r *resolver) unlabelledCell(k int) *candidate {
 	n := &r.numerals[k]
 	if n.times {
 		return nil
 	}
 	cb := r.columnsOf[k]
-	strict := r.strictly(k)
+	strict := r.namesRow(k)
 	single := 0
 	for _, h := range r.hits[k] {
 		if !r.tables[h.table].cols[h.col].percent || n.percent {
@@ -19,21 +19,21 @@ func (r *resolver) loose(k int) *candidate {
 	var best *candidate
 	for _, h := range r.hits[k] {
 		t := &r.tables[h.table]
-		bound := boundIn(cb, h.table)
+		bound := boundColumns(cb, h.table)
 		q, _ := r.matchCell(n, h)
 		switch {
-		case len(t.rows) == 1 && r.superseded(k, h.table, h.col), r.ofOther(n, h.table):
+		case len(t.rows) == 1 && r.superseded(k, h.table, h.col), r.isOfOtherPeriod(n, h.table):
 			continue
-		case cb.strong && !bound[h.col] && r.namesNumber(cb, h.table):
+		case cb.strong && !bound[h.col] && r.bindsNumericColumn(cb, h.table):
 			continue
 		case strict:
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
 			q *= 0.9
-		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues),
-			r.says(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
+		case r.sentenceHasCue(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues),
+			r.hasCue(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
 			continue
-		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradicts(n, h):
+		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradictsExtreme(n, h):
 			continue
 		case bound[h.col] && n.sig >= 2:
 			q *= 0.75
@@ -49,16 +49,16 @@ func (r *resolver) loose(k int) *candidate {
 	return best
 }
 
-// lone takes the cell of a named column from a result of one row.
-func (r *resolver) lone(k int) *candidate {
+// cellOfOnlyRow returns the matching cell of a named column in a result with one row.
+func (r *resolver) cellOfOnlyRow(k int) *candidate {
 	n := &r.numerals[k]
-	if n.times || r.strictly(k) {
+	if n.times || r.namesRow(k) {
 		return nil
 	}
 	var best *candidate
 	for _, h := range r.hits[k] {
-		if len(r.tables[h.table].rows) != 1 || !boundIn(r.columnsOf[k], h.table)[h.col] ||
-			r.superseded(k, h.table, h.col) || r.ofOther(n, h.table) {
+		if len(r.tables[h.table].rows) != 1 || !boundColumns(r.columnsOf[k], h.table)[h.col] ||
+			r.superseded(k, h.table, h.col) || r.isOfOtherPeriod(n, h.table) {
 			continue
 		}
 		if q, _ := r.matchCell(n, h); best == nil || q > best.conf {
@@ -68,6 +68,7 @@ func (r *resolver) lone(k int) *candidate {
 	return best
 }
 
+// hasAny reports whether a name contains any of the words.
 func hasAny(name []string, words map[string]bool) bool {
 	for _, w := range name {
 		if words[w] {
@@ -77,7 +78,8 @@ func hasAny(name []string, words map[string]bool) bool {
 	return false
 }
 
-func (r *resolver) namesNumber(cb columnBinding, t int) bool {
+// bindsNumericColumn reports whether a column binding has a numeric column of table t.
+func (r *resolver) bindsNumericColumn(cb columnBinding, t int) bool {
 	for _, c := range cb.cols {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
 			return true
@@ -86,13 +88,13 @@ func (r *resolver) namesNumber(cb columnBinding, t int) bool {
 	return false
 }
 
-// contradicts: the text says highest or lowest and the cell is not.
-func (r *resolver) contradicts(n *numeral, h cellHit) bool {
+// contradictsExtreme reports whether the text calls the number the highest or lowest although the cell is not.
+func (r *resolver) contradictsExtreme(n *numeral, h cellHit) bool {
 	v, ok := cellFloat(r.tables[h.table].rows[h.row][h.col])
 	if !ok {
 		return true
 	}
 	tot := r.totalOf(h.table, h.col)
-	hi, lo := r.says(n, maxCues), r.says(n, minCues)
+	hi, lo := r.hasCue(n, maxCues), r.hasCue(n, minCues)
 	return (hi || lo) && !(hi && v == tot.maxF || lo && v == tot.minF)
 }

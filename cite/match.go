@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// intervals are the absolute cell values that a number may stand for, a little wide: matchCell decides exactly.
+// intervals returns the absolute cell values that a number may mean. They are slightly too wide, because matchCell
+// decides exactly.
 func (n *numeral) intervals(conversions []float64) [][2]float64 {
 	if n.kind == calendar && !n.year || n.huge {
 		return nil
@@ -32,7 +33,7 @@ func (n *numeral) intervals(conversions []float64) [][2]float64 {
 	return out
 }
 
-// inRange says in floating point whether a cell is worth comparing exactly.
+// inRange reports, in floating point, whether a cell may match a numeral and is worth comparing exactly.
 func (r *resolver) inRange(k int, cell any) bool {
 	f, ok := cellFloat(cell)
 	if f < 0 {
@@ -41,7 +42,7 @@ func (r *resolver) inRange(k int, cell any) bool {
 	return ok && slices.ContainsFunc(r.ranges[k], func(iv [2]float64) bool { return iv[0] <= f && f <= iv[1] })
 }
 
-// tolerance is how far a value may be from what is written.
+// tolerance returns how far a value may be from the number as written.
 func (n *numeral) tolerance(rd reading) *big.Rat {
 	half := new(big.Rat).Quo(rd.unit, ratTwo)
 	if n.hedge == exactly {
@@ -67,7 +68,7 @@ func (n *numeral) tolerance(rd reading) *big.Rat {
 	return step
 }
 
-// step is what the last digit that is not a trailing zero is worth.
+// step returns the place value of the last digit that is not a trailing zero.
 func (n *numeral) step(rd reading) *big.Rat {
 	if rd.unit.Sign() == 0 {
 		return new(big.Rat)
@@ -88,8 +89,8 @@ func (n *numeral) step(rd reading) *big.Rat {
 	}
 }
 
-// fits reports whether the text can stand for the value, and how well: 1 exactly, less after rounding. Signs are not
-// looked at.
+// fits reports whether the text can mean the value, and how well: 1 if it is exact, less after rounding. It ignores
+// signs.
 func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 	a := new(big.Rat).Abs(v)
 	for i, rd := range n.readings {
@@ -117,8 +118,8 @@ func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 	return 0, false
 }
 
-// fitsColumn is fits for a value that is a ratio when the text says percent, is written in thousands or millions, or in
-// another unit than the text.
+// fitsColumn does the same as fits for a cell. The cell may be a ratio where the text has a percentage, or in
+// thousands, in millions or in another unit.
 func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool) {
 	if n.percent || n.points {
 		if col.percent || col.hundred && (n.sig > 2 || n.hedge == about) || col.name == "value" {
@@ -146,7 +147,7 @@ func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool
 	return 0, false
 }
 
-// matchCell reports whether a numeral can stand for a cell, sign included.
+// matchCell reports whether a numeral can mean a cell, including its sign, and how well.
 func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	t := &r.tables[h.table]
 	cell := t.rows[h.row][h.col]
@@ -161,7 +162,7 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	}
 	switch {
 	case v.Sign() < 0 && n.sign >= 0:
-		if !r.saysNegative(n, h.table, h.col) {
+		if !r.canMeanNegative(n, h.table, h.col) {
 			return 0, false
 		}
 		q *= 0.98
@@ -171,19 +172,19 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	return q, true
 }
 
-// saysNegative: an amount without a sign can stand for a negative cell when the words say which way, or when the whole
-// column is kept below zero (refunds).
-func (r *resolver) saysNegative(n *numeral, t, ci int) bool {
-	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.says(n, earlyWords) || r.says(n, downCues) ||
-		r.saysSentence(n, downCues) && !r.saysSentence(n, upCues) ||
+// canMeanNegative reports whether an amount without a sign can mean a negative cell, because the words give the
+// direction or the whole column is negative (refunds).
+func (r *resolver) canMeanNegative(n *numeral, t, ci int) bool {
+	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.hasCue(n, earlyWords) || r.hasCue(n, downCues) ||
+		r.sentenceHasCue(n, downCues) && !r.sentenceHasCue(n, upCues) ||
 		r.totalOf(t, ci).n > 0 && r.totalOf(t, ci).maxF <= 0
 }
 
-// window is how far cues are looked for on either side of a numeral.
+// window is the number of tokens searched for cues on either side of a numeral.
 const window = 30
 
-// says looks for a cue in the clause of a numeral, or right beside it.
-func (r *resolver) says(n *numeral, cues map[string]bool) bool {
+// hasCue reports whether a cue is in the clause of a numeral, or within a few words of it.
+func (r *resolver) hasCue(n *numeral, cues map[string]bool) bool {
 	p := r.prose
 	clause, sentence := p.tokens[n.from].clause, p.tokens[n.from].sentence
 	for i := max(0, n.from-window); i < len(p.tokens) && i < n.to+window; i++ {
@@ -198,8 +199,8 @@ func (r *resolver) says(n *numeral, cues map[string]bool) bool {
 	return false
 }
 
-// saysSentence looks for a cue anywhere in the sentence, in a window.
-func (r *resolver) saysSentence(n *numeral, cues map[string]bool) bool {
+// sentenceHasCue reports whether a cue is in the sentence of a numeral, within a window.
+func (r *resolver) sentenceHasCue(n *numeral, cues map[string]bool) bool {
 	p := r.prose
 	sentence := p.tokens[n.from].sentence
 	for i := max(0, n.from-2*window); i < len(p.tokens) && i < n.to+2*window; i++ {
@@ -210,8 +211,9 @@ func (r *resolver) saysSentence(n *numeral, cues map[string]bool) bool {
 	return false
 }
 
-// within looks for a cue among a few tokens before a numeral, in its sentence.
-func (r *resolver) within(n *numeral, cues map[string]bool, before int) bool {
+// hasCueBefore reports whether a cue is among the tokens just before a numeral, in its sentence. before is the number
+// of tokens.
+func (r *resolver) hasCueBefore(n *numeral, cues map[string]bool, before int) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-before); i-- {
 		if p.tokens[i].sentence != p.tokens[n.from].sentence {
@@ -224,7 +226,7 @@ func (r *resolver) within(n *numeral, cues map[string]bool, before int) bool {
 	return false
 }
 
-// headerUnits takes over the unit of a table's column: "Share (%)", "Cost (k€)".
+// headerUnits applies the unit in the header of a table column to a numeral: "Share (%)", "Cost (k€)".
 func (r *resolver) headerUnits(n *numeral) {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -250,13 +252,12 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 }
 
-// anchored looks for the numeral in the rows the text names. When the text names rows and the value is elsewhere only,
-// conflict says where.
-func (r *resolver) anchored(k int) *candidate {
+// cellInBoundRows returns the best matching cell in the rows to which a numeral is bound, or nil.
+func (r *resolver) cellInBoundRows(k int) *candidate {
 	cb := r.columnsOf[k]
 	var best *candidate
 	for _, b := range r.bindings[k] {
-		c := r.inRows(k, b, cb)
+		c := r.cellInRows(k, b, cb)
 		if c == nil {
 			continue
 		}
@@ -273,16 +274,16 @@ func (r *resolver) anchored(k int) *candidate {
 	return best
 }
 
-// inRows looks at the cells of a binding's rows.
-func (r *resolver) inRows(k int, b binding, cb columnBinding) *candidate {
+// cellInRows returns the best matching cell in a binding's rows, or nil.
+func (r *resolver) cellInRows(k int, b binding, cb columnBinding) *candidate {
 	n := &r.numerals[k]
 	t := &r.tables[b.table]
 	if len(b.rows) > maxHits {
 		return nil
 	}
-	bound := boundIn(cb, b.table)
+	bound := boundColumns(cb, b.table)
 	if n.percent && cb.strong {
-		cb.strong = false // "188 people (47 %)": the percentage is not of the count's column
+		cb.strong = false // "188 people (47 %)": the percentage is not from the column of the count
 		for ci := range bound {
 			cb.strong = cb.strong || t.cols[ci].percent || !t.cols[ci].integer
 		}
@@ -309,7 +310,7 @@ func (r *resolver) inRows(k int, b binding, cb columnBinding) *candidate {
 			case r.superseded(k, b.table, ci):
 				continue
 			case bound[ci]:
-			case said && cb.strong && !(t.partOfColumn(ci, bound) && !r.inTable(n)):
+			case said && cb.strong && !(t.mayBePartOf(ci, bound) && !r.inTable(n)):
 				continue
 			case said:
 				q *= 0.85
@@ -334,7 +335,8 @@ func (r *resolver) inRows(k int, b binding, cb columnBinding) *candidate {
 
 var participles = set("overdue sold won lost open paid sent met late taken left broken held built free active hit")
 
-func participle(name []string) bool {
+// hasParticiple reports whether the name of a column contains a participle.
+func hasParticiple(name []string) bool {
 	for _, w := range name {
 		if participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed") {
 			return true
@@ -343,26 +345,27 @@ func participle(name []string) bool {
 	return false
 }
 
-// inTable: the numeral stands in a table, whose headers say what is what.
+// inTable reports whether the numeral is in a table, whose headers name the columns.
 func (r *resolver) inTable(n *numeral) bool {
 	return r.prose.blocks[r.prose.tokens[n.from].blck].kind == tableRow
 }
 
-// partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a column named by a participle counts
-// some of what a noun counts.
-func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
-	if !participle(t.cols[ci].words) {
+// mayBePartOf reports whether a column counts some of what the bound columns count, because a participle names it: "912
+// books" can be the overdue ones, "31 parcels" the damaged ones.
+func (t *table) mayBePartOf(ci int, bound map[int]bool) bool {
+	if !hasParticiple(t.cols[ci].words) {
 		return false
 	}
 	for b := range bound {
-		if participle(t.cols[b].words) || !t.cols[b].integer {
+		if hasParticiple(t.cols[b].words) || !t.cols[b].integer {
 			return false
 		}
 	}
 	return true
 }
 
-func boundIn(cb columnBinding, t int) map[int]bool {
+// boundColumns returns the columns of table t in a column binding.
+func boundColumns(cb columnBinding, t int) map[int]bool {
 	m := map[int]bool{}
 	for _, c := range cb.cols {
 		if c.table == t {
@@ -372,6 +375,7 @@ func boundIn(cb columnBinding, t int) map[int]bool {
 	return m
 }
 
+// cell returns a candidate for one cell.
 func (r *resolver) cell(t, row, col int, conf float64) *candidate {
 	c := &candidate{table: t, row: row, col: col, conf: conf, measure: &r.tables[t].cols[col]}
 	if v, ok := cellRat(r.tables[t].rows[row][col]); ok && r.tables[t].cols[col].role == roleNumber {

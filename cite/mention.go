@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// What the text names of the results: labels (text and date cells, which stand for their rows) and columns. The text is
-// indexed once by its word sequences and every cell is looked up in it, so that the work is linear in text and results.
+// This file finds the labels of the results (text and date cells, which identify rows) in the text. It indexes the word
+// sequences of the text once and looks up every cell in the index, so that the work is linear in text and results.
 
 const (
 	maxLabelWords = 8
-	maxRowsPerHit = 5000    // a label of more rows identifies nothing
-	maxCells      = 4 << 20 // cells looked at in one Resolve
-	maxDates      = 100     // distinct dates of a text looked for in date columns
+	maxRowsPerHit = 5000    // a label with more rows is ignored
+	maxCells      = 4 << 20 // cells examined in one Resolve
+	maxDates      = 100     // distinct dates of a text that are searched for in date columns
 )
 
 // mention is a place in the text that names rows.
@@ -25,11 +25,11 @@ type mention struct {
 	date     bool
 }
 
-// hit says which rows of a result a mention names, through which column.
+// hit is the set of rows of a result that a mention names by one column.
 type hit struct {
 	table, col int
 	rows       []int32
-	wide       bool
+	tooMany    bool
 }
 
 type wordKey struct{ from, to int }
@@ -37,7 +37,7 @@ type wordKey struct{ from, to int }
 // labels finds the mentions of cells of every table.
 func (r *resolver) labels() {
 	if len(r.tables) == 0 {
-		return // nothing can be named
+		return
 	}
 	index := r.indexWords()
 	found := map[wordKey]*mention{}
@@ -57,13 +57,13 @@ func (r *resolver) labels() {
 			}
 		}
 	}
-	r.arrange(found)
+	r.arrangeMentions(found)
 }
 
-// wordIndex says where each sequence of words of the text stands: a list per sequence, through next. The sequences are
-// parts of one string.
+// wordIndex maps each sequence of words in the text to its places, which form a linked list through next. The sequences
+// are parts of one string.
 type wordIndex struct {
-	head map[string]int32 // into at, plus 1
+	head map[string]int32 // index into at, plus 1
 	at   []wordKey
 	next []int32
 }
@@ -74,7 +74,7 @@ func (x *wordIndex) add(key string, k wordKey) {
 	x.head[key] = int32(len(x.at))
 }
 
-// places lists where a sequence stands, in text order.
+// places returns the places of a sequence, in text order.
 func (x *wordIndex) places(key string) []wordKey {
 	var out []wordKey
 	for i := x.head[key]; i > 0; i = x.next[i-1] {
@@ -84,7 +84,7 @@ func (x *wordIndex) places(key string) []wordKey {
 	return out
 }
 
-// indexWords reads the text. Sequences longer than any label are left out.
+// indexWords indexes the text. It leaves out sequences that are longer than any label.
 func (r *resolver) indexWords() *wordIndex {
 	p := r.prose
 	var all strings.Builder
@@ -92,7 +92,7 @@ func (r *resolver) indexWords() *wordIndex {
 	for i, t := range p.tokens {
 		starts[i] = int32(all.Len())
 		if t.word {
-			all.WriteString(p.own(i))
+			all.WriteString(p.ownWord(i))
 			all.WriteByte(' ')
 		}
 	}
@@ -112,7 +112,7 @@ func (r *resolver) indexWords() *wordIndex {
 				continue
 			}
 			words++
-			own := p.own(j)
+			own := p.ownWord(j)
 			key := text[starts[i] : int(starts[j])+len(own)]
 			if len(key) > maxLabelBytes {
 				break
@@ -123,7 +123,7 @@ func (r *resolver) indexWords() *wordIndex {
 	return x
 }
 
-// addForms adds a sequence as it stands, as a singular, and as the noun of a verb.
+// addForms adds a sequence as written, as a singular, and as the noun for a verb.
 func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 	x.add(key, k)
 	switch words {
@@ -132,7 +132,7 @@ func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 			x.add(noun, k)
 		}
 		if verb, ok := strings.CutSuffix(strings.TrimSuffix(last, "s"), "or"); ok && len(verb) > 3 {
-			x.add(verb+"ed", k) // the visitors of a step Visited
+			x.add(verb+"ed", k) // "visitors" for a step called Visited
 		}
 	case 2:
 		if noun := phrasal(before, last); noun != "" {
@@ -147,7 +147,8 @@ func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 	}
 }
 
-// longestLabel is how many words the cells of labels have at most; it stops at what is looked for.
+// longestLabel returns the number of words of the longest label. It stops counting at the largest number that is
+// searched for.
 func (r *resolver) longestLabel() int {
 	longest := 1
 	for ti := range r.tables {
@@ -160,7 +161,7 @@ func (r *resolver) longestLabel() int {
 				s, _ := row[ci].(string)
 				count := wordCount(s)
 				if s != "" && s[0] >= '0' && s[0] <= '9' {
-					count++ // 18-39 is said as 18 to 39
+					count++ // 18-39 may be written as "18 to 39"
 				}
 				if longest = max(longest, count); longest >= maxLabelWords {
 					return maxLabelWords
@@ -176,7 +177,7 @@ func wordCount(s string) int {
 	for i := 0; i < len(s) && i < maxLabelBytes; i++ {
 		c := s[i]
 		word := c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if word && !in || c >= 0x80 && (c == 0xe2 || c == 0xc2) { // a dash or a blank of more than one byte
+		if word && !in || c >= 0x80 && (c == 0xe2 || c == 0xc2) { // possibly a dash or space of several bytes
 			n++
 		}
 		in = word
@@ -188,19 +189,19 @@ const maxLabelBytes = 120
 
 var particles = set("up out in off back down")
 
-// phrasal leads from "picked up" to a label Pickup.
+// phrasal turns a phrasal verb into the label of a step: "picked up" into pickup.
 func phrasal(verb, particle string) string {
 	s, ok := strings.CutSuffix(verb, "ed")
 	if !ok || len(s) < 3 || !particles[particle] {
 		return ""
 	}
 	if n := len(s); s[n-1] == s[n-2] && s[n-1] == 'p' {
-		s = s[:n-1] // dropped off
+		s = s[:n-1] // dropoff for "dropped off"
 	}
 	return s + particle
 }
 
-// labelKey appends the words of a cell in lower case, the form of the index.
+// labelKey appends the words of a cell in lower case, as the index has them.
 func labelKey(dst []byte, s string) []byte {
 	in := false
 	for _, c := range s {
@@ -217,6 +218,7 @@ func labelKey(dst []byte, s string) []byte {
 	return dst
 }
 
+// textLabels finds the mentions of the cells of a text column.
 func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
 	t := &r.tables[ti]
 	var buf []byte
@@ -248,7 +250,7 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 		buf = labelKey(buf[:0], s)
 		put(buf, ri, s)
 		if n := len(buf) - 1; n > 4 && buf[n] == 's' && buf[n-1] != 's' {
-			put(buf[:n], ri, s) // a geriatric patient is one of Geriatrics
+			put(buf[:n], ri, s) // "a geriatric patient" for the label Geriatrics
 		}
 		for _, form := range rangeForms(s) {
 			put([]byte(form), ri, s)
@@ -261,21 +263,22 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 	}
 	r.shortNames(ti, ci, index, found)
 	for key, set := range byKey {
-		r.place(index.places(key), set, dim{ti, ci}, found, func(at wordKey) bool { return r.names(at, set.cell) })
+		r.addMentions(index.places(key), set, dim{ti, ci}, found,
+			func(at wordKey) bool { return r.canBeLabel(at, set.cell) })
 	}
 }
 
-// maxShortNames is the most rows of a result whose labels can be cut short.
+// maxShortNames is the largest number of rows of a result whose labels may be shortened.
 const maxShortNames = 200
 
-// shortNames finds a row by one word of its label that no other label has: "Ben" for Ben Carter.
+// shortNames finds rows by one word of their label that no other label contains: "Ben" for Ben Carter.
 func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
 	t := &r.tables[ti]
 	if len(t.rows) > maxShortNames {
 		return
 	}
 	sets := map[string]*rowSet{}
-	of := map[string]string{} // the label, or nothing when there are several
+	of := map[string]string{} // the label with the word, or "" if there are several
 	for ri, row := range t.rows {
 		s, _ := row[ci].(string)
 		words := strings.Fields(s)
@@ -285,7 +288,8 @@ func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*m
 		for _, w := range words {
 			low := strings.ToLower(w)
 			c, _ := utf8.DecodeRuneInString(w)
-			if len(w) < 3 || !unicode.IsUpper(c) || index.head[low] == 0 || common(low) || r.columnWords[stem(low)] {
+			if len(w) < 3 || !unicode.IsUpper(c) || index.head[low] == 0 || isCommonWord(low) ||
+				r.columnWords[stem(low)] {
 				continue
 			}
 			if sets[low] == nil {
@@ -299,24 +303,24 @@ func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*m
 	}
 	for low, set := range sets {
 		if of[low] != "" {
-			r.place(index.places(low), set, dim{ti, ci}, found, func(at wordKey) bool {
+			r.addMentions(index.places(low), set, dim{ti, ci}, found, func(at wordKey) bool {
 				c, _ := utf8.DecodeRuneInString(r.prose.text[r.prose.tokens[at.from].start:])
-				return at.to-at.from == 1 && unicode.IsUpper(c) && r.names(at, set.cell)
+				return at.to-at.from == 1 && unicode.IsUpper(c) && r.canBeLabel(at, set.cell)
 			})
 		}
 	}
 }
 
-// rowSet is the rows in which one label stands.
+// rowSet is the set of rows with one label.
 type rowSet struct {
-	cell string
-	rows []int32
-	wide bool
+	cell    string
+	rows    []int32
+	tooMany bool
 }
 
 func (s *rowSet) add(ri int) {
 	if len(s.rows) >= maxRowsPerHit {
-		s.wide = true
+		s.tooMany = true
 		return
 	}
 	if n := len(s.rows); n == 0 || s.rows[n-1] != int32(ri) {
@@ -324,8 +328,10 @@ func (s *rowSet) add(ri int) {
 	}
 }
 
-// place records that all these places name the rows. The rows are shared.
-func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey]*mention, keep func(wordKey) bool) {
+// addMentions records that each of the places for which keep is true names the rows of set, by column d. The mentions
+// share the slice of rows.
+func (r *resolver) addMentions(places []wordKey, set *rowSet, d dim, found map[wordKey]*mention,
+	keep func(wordKey) bool) {
 	for _, at := range places {
 		if !r.spend(1) {
 			return
@@ -339,25 +345,25 @@ func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey
 			found[at] = m
 		}
 		if h := m.hit(d); h == nil {
-			m.hits = append(m.hits, hit{table: d.table, col: d.col, rows: set.rows, wide: set.wide})
+			m.hits = append(m.hits, hit{table: d.table, col: d.col, rows: set.rows, tooMany: set.tooMany})
 		} else {
 			h.rows = union(h.rows, set.rows)
 		}
 	}
 }
 
-// names rejects words that are in the text for their own sake: "may", "total", "all", where the cell writes May, Total,
-// All.
-func (r *resolver) names(at wordKey, cell string) bool {
+// canBeLabel reports whether the words at a place can be a label, and not just ordinary words such as "may", "total" or
+// "all" for the cells May, Total and All.
+func (r *resolver) canBeLabel(at wordKey, cell string) bool {
 	p := r.prose
 	for i := at.from; i < at.to; i++ {
 		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == calendar &&
 			(r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
-			return false // the 2023 of 30.06.2023
+			return false // the 2023 in 30.06.2023
 		}
 		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == number && !r.numerals[k].percent &&
 			(r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
-			return false // the 2022 of 2022,0
+			return false // the 2022 in 2022,0
 		}
 	}
 	if at.to-at.from > 1 {
@@ -367,24 +373,26 @@ func (r *resolver) names(at wordKey, cell string) bool {
 	c, _ := utf8.DecodeRuneInString(p.text[t.start:])
 	d, _ := utf8.DecodeRuneInString(cell)
 	if isDigits(t.low) {
-		return len(t.low) > 3 || p.glued(at.from)
+		return len(t.low) > 3 || p.hasPrefix(at.from)
 	}
 	if t.end-t.start > 1 && p.text[t.start:t.end] == cell && strings.ToUpper(cell) == cell {
 		return true // IT, US
 	}
 	if unicode.IsLower(c) && unicode.IsUpper(d) && !t.code {
-		return !common(t.low) && !r.columnWords[stem(t.low)] && synonyms[t.low] == ""
+		return !isCommonWord(t.low) && !r.columnWords[stem(t.low)] && synonyms[t.low] == ""
 	}
-	return !common(t.low) || t.code || unicode.IsUpper(c) && !(p.firstWord(at.from) && functional(t.low))
+	return !isCommonWord(t.low) || t.code || unicode.IsUpper(c) && !(p.firstWord(at.from) && isFunctionWord(t.low))
 }
 
-// functional words begin sentences for reasons of their own.
-func functional(w string) bool {
+// isFunctionWord reports whether a word often begins a sentence, so that its capital letter does not show that it is a
+// label.
+func isFunctionWord(w string) bool {
 	return stop[w] || linkWords[w] || articles[w] || pronouns[w] || conjunctions[w] || w == "no" || w == "all" ||
 		w == "most" || w == "other"
 }
 
-func common(w string) bool {
+// isCommonWord reports whether a word is too common in prose to be a label.
+func isCommonWord(w string) bool {
 	return len(w) < 2 || stop[w] || linkWords[w] || articles[w] || totalCues[w] || months[w] > 0 || generic[w] ||
 		maxCues[w] || minCues[w] || pronouns[w] || conjunctions[w] || upCues[w] || downCues[w] || w == "other" ||
 		w == "new" || w == "no" || w == "yes"
@@ -394,8 +402,8 @@ func (p *prose) firstWord(i int) bool {
 	return p.sentences[p.tokens[i].sentence].from == i
 }
 
-// arrange sorts the mentions by place and drops those inside longer ones.
-func (r *resolver) arrange(found map[wordKey]*mention) {
+// arrangeMentions sorts the mentions by place and drops those inside longer ones.
+func (r *resolver) arrangeMentions(found map[wordKey]*mention) {
 	best := make([]*mention, len(r.prose.tokens))
 	for _, m := range found {
 		for i := m.from; i < m.to; i++ {
@@ -420,11 +428,11 @@ func (r *resolver) arrange(found map[wordKey]*mention) {
 	}
 }
 
-// maxNear is how many mentions on either side of a numeral are considered.
+// maxNear is the largest number of mentions considered on either side of a numeral.
 const maxNear = 24
 
-// near returns the labels around a numeral in its sentence, in text order.
-func (r *resolver) near(n *numeral) []*mention {
+// labelsNear returns the labels around a numeral in its sentence, in text order.
+func (r *resolver) labelsNear(n *numeral) []*mention {
 	ms := r.bySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
 	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]

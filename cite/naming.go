@@ -8,21 +8,21 @@ import (
 	"unicode"
 )
 
-// Where the text names columns: by the words of their names, by their relatives and synonyms, by acronyms and as
-// periods.
+// This file finds where the text names columns: by the words of their names, by related words and synonyms, by acronyms
+// and by periods.
 
 // columnMention is a place in the text that names columns.
 type columnMention struct {
 	from, to int
 	cols     []colRef
-	full     bool // the whole name is there
+	full     bool // the text has the whole name
 	period   bool // "the fourth quarter" of a column q4
-	vague    bool // it is a word like "average" that says how, not what
+	vague    bool // a word such as "average", which does not say what is measured
 }
 
 type colRef struct{ table, col int }
 
-// nameWords splits a column's name: avg_order_value, avgOrderValue, "Order value".
+// nameWords returns the stems of the words in a column's name: avg_order_value, avgOrderValue, "Order value".
 func nameWords(name string) []string {
 	words := splitName(name)
 	for i, w := range words {
@@ -31,7 +31,7 @@ func nameWords(name string) []string {
 	return words
 }
 
-// splitName returns the words of a column's name in lower case; a year is a word of its own (y2021, revenue2024).
+// splitName returns the words of a column's name in lower case. A year is a separate word (y2021, revenue2024).
 func splitName(name string) []string {
 	var words []string
 	var b strings.Builder
@@ -65,7 +65,7 @@ func splitName(name string) []string {
 	return words
 }
 
-// verbStems leads from "closed" to a column close.
+// verbStems returns the possible stems of a verb form, so that "closed" finds a column close.
 func verbStems(w string) []string {
 	for _, ending := range []string{"ed", "ing"} {
 		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
@@ -75,7 +75,7 @@ func verbStems(w string) []string {
 	return nil
 }
 
-// hasStop: goals_for is not named by "goals".
+// hasStop reports whether the name of a column contains a stop word: "goals" is not the full name of goals_for.
 func (r *resolver) hasStop(cols []colRef) bool {
 	for _, c := range cols {
 		for _, w := range r.tables[c.table].cols[c.col].words {
@@ -87,6 +87,7 @@ func (r *resolver) hasStop(cols []colRef) bool {
 	return false
 }
 
+// weight returns how much a word contributes to a match with a column name.
 func weight(w string) int {
 	if generic[w] || isDigits(w) && len(w) != 4 {
 		return 1
@@ -94,8 +95,8 @@ func weight(w string) int {
 	return 3
 }
 
-// columns finds where the text names columns. The longest run of words that are all in one column's name wins, and of
-// the columns it fits those it fits best.
+// columns finds where the text names columns. It takes the longest run of words that are all in the name of one column,
+// and then the columns that these words cover best.
 func (r *resolver) columns() {
 	byWord := map[string][]colRef{}
 	words := map[colRef]map[string]bool{}
@@ -135,6 +136,7 @@ func (r *resolver) columns() {
 	}
 }
 
+// columnAt returns the mention of columns that begins at token i, or nil.
 func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]map[string]bool) *columnMention {
 	p := r.prose
 	if !p.tokens[i].word {
@@ -151,11 +153,11 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	}
 	first := stem(p.tokens[i].low)
 	related := byWord[r.rootKey(first)]
-	if len(related) > 0 && len(byWord[first]) > 0 && !common(p.tokens[i].low) {
+	if len(related) > 0 && len(byWord[first]) > 0 && !isCommonWord(p.tokens[i].low) {
 		alone := r.fit(i, i+1, map[string]bool{first: true}, byWord[first], words)
 		if m := r.fit(i, i+1, map[string]bool{first: true}, related, words); m != nil && m.full &&
 			(alone == nil || !alone.full) {
-			return m // "delays" are those of delayed, not of avg_delay_min
+			return m // "delays" means delayed, not avg_delay_min
 		}
 	}
 	cands := byWord[first]
@@ -166,7 +168,7 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 		}
 	}
 	if len(cands) == 0 {
-		if len(related) > 0 && !common(p.tokens[i].low) {
+		if len(related) > 0 && !isCommonWord(p.tokens[i].low) {
 			first, cands = r.rootKey(first), related
 		}
 	}
@@ -202,7 +204,7 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	return r.fit(i, to, seen, cands, words)
 }
 
-// compoundAt reads "e-books" as a column ebooks, "dropped out" as dropouts.
+// compoundAt reads "e-books" as a column ebooks and "dropped out" as dropouts.
 func (r *resolver) compoundAt(i int, byWord map[string][]colRef) *columnMention {
 	p := r.prose
 	word, to := phrasal(p.low(i), p.low(i+1)), i+2
@@ -215,8 +217,8 @@ func (r *resolver) compoundAt(i int, byWord map[string][]colRef) *columnMention 
 	return nil
 }
 
-// rootKey is where a word's relatives among the columns are filed. A root begins as its word does, so that most words
-// need no looking at.
+// rootKey returns the key of the columns with a word related to w, or "". A root begins like its word, so that most
+// words need no search.
 func (r *resolver) rootKey(w string) string {
 	if len(w) < 4 || !r.rootHeads[w[:4]] {
 		return ""
@@ -227,7 +229,7 @@ func (r *resolver) rootKey(w string) string {
 	return ""
 }
 
-// fit keeps the columns whose names the words cover best.
+// fit keeps the columns whose names the words cover best. It returns nil if the words are too generic.
 func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef,
 	words map[colRef]map[string]bool) *columnMention {
 	m := &columnMention{from: from, to: to}
@@ -252,25 +254,25 @@ func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef,
 	}
 	m.full = best >= 1000 && !r.hasStop(m.cols)
 	if !m.full {
-		m.cols = cands // a part of several names: any of them
+		m.cols = cands // a part of several names can mean any of them
 	}
 	if !telling && !m.full {
 		if to-from > 1 || !vague[stem(r.prose.low(from))] {
 			return nil
 		}
-		m.vague = true // "the average was 2.4": of some column that says so
+		m.vague = true // "the average was 2.4" means some column with average in its name
 	}
 	return m
 }
 
-// nearColumns returns the column names around a numeral in its sentence.
+// nearColumns returns the mentions of columns around a numeral in its sentence.
 func (r *resolver) nearColumns(n *numeral) []*columnMention {
 	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
 	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
 }
 
-// periodColumn reads "month 5" as a column m5, "the fourth quarter" as q4.
+// periodColumn reads "month 5" as a column m5 and "the fourth quarter" as q4.
 func (r *resolver) periodColumn(i int, byWord map[string][]colRef) *columnMention {
 	p := r.prose
 	name, at := p.low(i), i

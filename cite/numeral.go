@@ -11,15 +11,6 @@ import (
 // maxNumerals is the largest number of numerals analysed in one answer. The rest are listed as unresolved.
 const maxNumerals = 2000
 
-// A Numeral is a number, an ordinal or a date as written in a text.
-type Numeral struct {
-	Start, End int    // byte offsets into the text
-	Text       string // text[Start:End]
-	Kind       string // number, ordinal, date
-	Value      string // plain decimal, or the ISO form of a date
-	Percent    bool
-}
-
 type numeralKind uint8
 
 const (
@@ -38,12 +29,12 @@ const (
 	over
 )
 
-// numeral is a Numeral with the information from its context.
+// numeral is a number, an ordinal or a date as written in a text, with the information from its context.
 type numeral struct {
 	start, end int
 	from, to   int // tokens
 	kind       numeralKind
-	readings   []reading // of a number or ordinal; the likelier first
+	readings   []reading // of a number or ordinal, most likely first
 	date       date
 	year       bool // a number that can also be a year
 	percent    bool
@@ -51,43 +42,22 @@ type numeral struct {
 	times      bool // 2.5 times, 20x, twice
 	word       bool
 	currency   bool
-	unit       unit // of measure, as it stands behind the number
-	per        unit // of a rate: the hours of "2 hours each"
+	unit       unit // of measure, after the number
+	per        unit // numerator of a rate: hours for "2 hours each"
 	hash       bool // #2
 	sign       int  // as written: -1, 0, +1
 	hedge      hedge
 	scaled     bool
 	scale      int
 	sig        int    // significant digits as written
-	prefix     string // what is glued before it: the SKU of SKU-1042
-	huge       bool   // beyond the limits of what is read
-	quiet      bool   // a word that is often no claim: dropped when nothing explains it
+	prefix     string // attached prefix: sku for SKU-1042
+	huge       bool   // beyond the limits
+	quiet      bool   // often not a claim, so it is dropped if nothing explains it
 }
 
 // reading is one interpretation of the digits. unit is the value of one step of the last digit, or zero if the number
 // is exact as written.
 type reading struct{ val, unit *big.Rat }
-
-// Numerals lists the numerals of a text that can be claims about data. It leaves out numbers in code, list markers and
-// parts of words.
-func Numerals(text string) []Numeral {
-	found, _ := scanNumerals(parse(clip(text)))
-	out := make([]Numeral, 0, len(found))
-	for _, n := range found {
-		x := Numeral{Start: n.start, End: n.end, Text: text[n.start:n.end], Kind: "number", Percent: n.percent}
-		switch {
-		case n.kind == calendar:
-			x.Kind, x.Value = "date", n.date.String()
-		case n.kind == ordinal:
-			x.Kind = "ordinal"
-			fallthrough
-		case len(n.readings) > 0:
-			x.Value = ratText(n.readings[0].val)
-		}
-		out = append(out, x)
-	}
-	return out
-}
 
 // clip returns the part of a text that is analysed, cut at a rune boundary.
 func clip(text string) string {
@@ -130,12 +100,12 @@ func scanNumerals(p *prose) (found []numeral, more bool) {
 			i++
 		}
 		n.to = i
-		if p.perMany(&n) {
+		if p.isUnitQuantity(&n) {
 			continue
 		}
 		if n.start < n.end {
-			p.hedging(&n)
-			p.unitBehind(&n)
+			p.readHedge(&n)
+			p.readUnit(&n)
 			if n.kind == number && !n.percent && p.low(n.from-1) == "of" && p.low(n.from-2) == "factor" {
 				n.times = true
 			}
@@ -163,7 +133,7 @@ func (p *prose) dayRanges(found []numeral) {
 	}
 }
 
-// durations joins the two parts of "10 h 10 min" to one figure of minutes.
+// durations joins the two parts of "10 h 10 min" into one number of minutes.
 func (p *prose) durations(found []numeral) []numeral {
 	kept := found[:0]
 	for _, m := range found {
@@ -195,7 +165,7 @@ func (n *numeral) hoursBefore(m *numeral) bool {
 		m.hedge == exactly && m.readings[0].val.Cmp(big.NewRat(60, 1)) < 0
 }
 
-// onlyUnit reports whether only the word of the unit is between two tokens.
+// onlyUnit reports whether there is at most a unit of time between two tokens.
 func (p *prose) onlyUnit(from, to int) bool {
 	return to-from <= 1 && (to == from || unitNamed(p.low(from)).dimension == "time")
 }
@@ -211,13 +181,13 @@ func (p *prose) unitText(at int) string {
 
 var rangeLinks = set("to and – - until through bis")
 
-// perMany reports whether the number is part of a unit, like the 100 of "litres per 100 km".
-func (p *prose) perMany(n *numeral) bool {
+// isUnitQuantity reports whether the number is part of a unit, like the 100 in "litres per 100 km".
+func (p *prose) isUnitQuantity(n *numeral) bool {
 	return n.kind == number && n.sig == 1 && !n.currency && !n.percent &&
 		(p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
 }
 
-// numberWords are the words that a numeral can begin with.
+// numberWords are the words with which a numeral can begin.
 var numberWords = func() *sieve {
 	s := sieveOf(cardinals, foreignCardinals, ordinals, multiples, fractionNames)
 	for w := range months {
@@ -226,16 +196,17 @@ var numberWords = func() *sieve {
 	return s
 }()
 
+// scanAt reads the numeral that begins at token i. ok is false if there is none.
 func (p *prose) scanAt(i int) (numeral, bool) {
 	t := p.tokens[i]
 	rest := p.text[t.start:p.blockEnd(t.blck)]
 	c := t.low[0]
 	digit := c >= '0' && c <= '9'
-	if !digit && c != 'q' && !numberWords.mayHold(t.low) {
+	if !digit && c != 'q' && !numberWords.mayContain(t.low) {
 		return numeral{}, false
 	}
 	if digit || c == 'q' || months[t.low] > 0 {
-		if d, n, ok := scanDate(rest); ok && (digit || n > len(t.low)) && !p.glued(i) {
+		if d, n, ok := scanDate(rest); ok && (digit || n > len(t.low)) && !p.hasPrefix(i) {
 			return numeral{start: t.start, end: t.start + n, kind: calendar, date: d}, true
 		}
 	}
@@ -245,6 +216,7 @@ func (p *prose) scanAt(i int) (numeral, bool) {
 	return p.scanWord(i)
 }
 
+// blockEnd returns the offset of the end of a block.
 func (p *prose) blockEnd(b int) int {
 	to := p.blocks[b].span.to
 	if to == 0 {
@@ -253,9 +225,10 @@ func (p *prose) blockEnd(b int) int {
 	return p.tokens[to-1].end
 }
 
-// glued reports whether the token continues a word, like the 1042 of SKU-1042.
-func (p *prose) glued(i int) bool { return p.prefix(i) != "" }
+// hasPrefix reports whether the token continues a word, like the 1042 in SKU-1042.
+func (p *prose) hasPrefix(i int) bool { return p.prefix(i) != "" }
 
+// prefix returns the word to which a hyphen, underscore or slash attaches the token, or "".
 func (p *prose) prefix(i int) string {
 	if i < 2 {
 		return ""
@@ -281,13 +254,13 @@ func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 	if run.version {
 		return numeral{start: n.end, end: n.end}, true
 	}
-	n.readings = run.readings(p.comma)
+	n.readings = run.readings(p.decimalComma)
 	n.sig = run.significant()
-	if !p.suffix(&n, rest[size:]) {
+	if !p.readSuffix(&n, rest[size:]) {
 		return n, false
 	}
 	if n.prefix == "" {
-		p.before(&n, i)
+		p.readPrefix(&n, i)
 	}
 	if v := n.readings[0].val; n.kind == number && run.plain && run.digits == 4 && !n.percent && !n.times &&
 		!n.scaled && v.IsInt() {
@@ -299,7 +272,7 @@ func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 	return n, true
 }
 
-// run holds the digits of a number as written.
+// run holds the digits of a number, as written.
 type run struct {
 	groups  []string // split at every separator
 	seps    []string
@@ -324,7 +297,7 @@ func scanNumber(s string) (run, int) {
 			break
 		}
 		after := i + len(sep) + k
-		if spaced(sep) && (k != 3 || len(r.groups[0]) > 3 || len(r.seps) > 0 && r.seps[0] != sep || wordAt(s, after)) {
+		if isSpace(sep) && (k != 3 || len(r.groups[0]) > 3 || len(r.seps) > 0 && r.seps[0] != sep || wordAt(s, after)) {
 			break
 		}
 		if sep == "'" && k != 3 {
@@ -360,6 +333,7 @@ func scanNumber(s string) (run, int) {
 	return r, i
 }
 
+// digitRun returns the number of digits with which s begins.
 func digitRun(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -368,6 +342,7 @@ func digitRun(s string) int {
 	return n
 }
 
+// separator returns the separator of digits with which s begins, or "".
 func separator(s string) string {
 	for _, sep := range []string{",", ".", "'", "’", " ", "\u00a0", "\u202f", "\u2009"} {
 		if strings.HasPrefix(s, sep) {
@@ -377,7 +352,7 @@ func separator(s string) string {
 	return ""
 }
 
-func spaced(sep string) bool {
+func isSpace(sep string) bool {
 	for _, s := range spaces {
 		if s == sep {
 			return true
@@ -386,6 +361,7 @@ func spaced(sep string) bool {
 	return false
 }
 
+// exponent returns the length of the exponent with which s begins, or 0.
 func exponent(s string) int {
 	if len(s) < 2 || s[0] != 'e' && s[0] != 'E' {
 		return 0
@@ -401,7 +377,8 @@ func exponent(s string) int {
 	return i + k
 }
 
-// isVersion recognises 1.2.3 and 10.0.0.1: dotted, not in groups of three.
+// isVersion reports whether the digits are a version or an address (1.2.3, 10.0.0.1): separated by points, but not in
+// groups of three.
 func (r *run) isVersion() bool {
 	if len(r.seps) < 2 || r.seps[0] != "." || r.seps[1] != "." {
 		return false
@@ -414,38 +391,40 @@ func (r *run) isVersion() bool {
 	return false
 }
 
-// readings returns the meanings of the digits in a text that writes 1.234,5 (comma) or 1,234.5.
+// readings returns the possible values of the digits, most likely first. comma is true if the text writes 1.234,5 and
+// not 1,234.5.
 func (r *run) readings(comma bool) []reading {
 	last := len(r.seps) - 1
 	if last < 0 {
-		return []reading{r.as(-1)}
+		return []reading{r.interpret(-1)}
 	}
 	sep, frac := r.seps[last], r.groups[last+1]
 	if last > 0 {
 		if sep == r.seps[last-1] {
-			return []reading{r.as(-1)} // 1,234,567
+			return []reading{r.interpret(-1)} // 1,234,567
 		}
-		return []reading{r.as(last)}
+		return []reading{r.interpret(last)}
 	}
 	grouped := len(frac) == 3 && len(r.groups[0]) <= 3 && r.groups[0] != "0"
 	switch {
-	case spaced(sep) || sep == "'":
-		return []reading{r.as(-1)}
+	case isSpace(sep) || sep == "'":
+		return []reading{r.interpret(-1)}
 	case !grouped:
-		return []reading{r.as(last)}
+		return []reading{r.interpret(last)}
 	case (sep == ",") != comma:
-		if comma { // 1.234 in German: a thousand, but programs print decimals so
-			return []reading{r.as(-1), r.as(last)}
+		if comma { // 1.234 in German means 1234, but programs print decimals in this way
+			return []reading{r.interpret(-1), r.interpret(last)}
 		}
-		return []reading{r.as(-1)}
+		return []reading{r.interpret(-1)}
 	case comma:
-		return []reading{r.as(last), r.as(-1)}
+		return []reading{r.interpret(last), r.interpret(-1)}
 	}
-	return []reading{r.as(last)}
+	return []reading{r.interpret(last)}
 }
 
-// as interprets the digits with the decimal mark at separator point, or -1 for none.
-func (r *run) as(point int) reading {
+// interpret returns the value of the digits if the separator at index point is the decimal mark; -1 means that there is
+// none.
+func (r *run) interpret(point int) reading {
 	var b strings.Builder
 	places := 0
 	for i, g := range r.groups {
@@ -467,6 +446,7 @@ func (r *run) as(point int) reading {
 	return reading{val: v.Mul(v, unit), unit: unit}
 }
 
+// significant returns the number of significant digits.
 func (r *run) significant() int {
 	s := strings.TrimLeft(strings.Join(r.groups, ""), "0")
 	if len(r.seps) == 0 || r.seps[len(r.seps)-1] != "." {
@@ -475,8 +455,8 @@ func (r *run) significant() int {
 	return len(s)
 }
 
-// suffix reads the text after the digits. It returns false if the whole is not a number (3D, 5G).
-func (p *prose) suffix(n *numeral, rest string) bool {
+// readSuffix reads the scale and unit after the digits. It returns false if the whole is not a number (3D, 5G).
+func (p *prose) readSuffix(n *numeral, rest string) bool {
 	glued := letters(rest)
 	if glued > 0 {
 		w := rest[:glued]
@@ -513,11 +493,12 @@ func (p *prose) suffix(n *numeral, rest string) bool {
 		}
 		word, at = nextWord(rest)
 	}
-	p.unitAfter(n, rest, word, at)
+	p.readSuffixWord(n, rest, word, at)
 	return true
 }
 
-func (p *prose) unitAfter(n *numeral, rest, word string, at int) {
+// readSuffixWord reads a percent sign or a word after a number: percent, percentage points, times.
+func (p *prose) readSuffixWord(n *numeral, rest, word string, at int) {
 	low := strings.ToLower(word)
 	blank := len(rest) - len(strings.TrimLeft(rest, " \u00a0\u202f\u2009"))
 	mark := rest[blank:]
@@ -542,17 +523,18 @@ func (p *prose) unitAfter(n *numeral, rest, word string, at int) {
 	case percentWords[low] && low != "percentage":
 		n.percent = true
 		n.end += at + len(word)
-	case timesWords[low] && (multiplies[second] || low == "times" && capitalised(second)):
+	case timesWords[low] && (multiplies[second] || low == "times" && isCapitalised(second)):
 		n.times = true
 		n.end += at + len(word)
 	}
 }
 
-func capitalised(w string) bool {
+func isCapitalised(w string) bool {
 	c, _ := utf8.DecodeRuneInString(w)
 	return unicode.IsUpper(c)
 }
 
+// scaleOf returns the power of ten for a word after a number, or 0.
 func scaleOf(w string) int {
 	if w == "m" || w == "b" || w == "t" || w == "mm" {
 		if w == "m" || w == "b" {
@@ -563,6 +545,7 @@ func scaleOf(w string) int {
 	return scales[strings.ToLower(w)]
 }
 
+// rescale multiplies the readings by 10^s.
 func (n *numeral) rescale(s int) {
 	n.scaled, n.scale = true, s
 	f := pow10(s)
@@ -581,7 +564,7 @@ func letters(s string) int {
 	return len(s)
 }
 
-// nextWord returns the word after at most one blank or hyphen, and its offset.
+// nextWord returns the word after at most one space or hyphen, and its offset.
 func nextWord(s string) (string, int) {
 	at := 0
 	for _, sep := range []string{" ", "\u00a0", "\u202f", "\u2009", "-"} {
@@ -593,8 +576,8 @@ func nextWord(s string) (string, int) {
 	return s[at : at+letters(s[at:])], at
 }
 
-// before reads the sign, currency and # before the number.
-func (p *prose) before(n *numeral, i int) {
+// readPrefix reads the sign, the currency and the # before a number.
+func (p *prose) readPrefix(n *numeral, i int) {
 	at := n.start
 	take := func() (rune, int) {
 		r, size := utf8.DecodeLastRuneInString(p.text[:at])
@@ -622,7 +605,7 @@ func (p *prose) before(n *numeral, i int) {
 	}
 }
 
-// scanWord reads number words and words that are ratios by themselves (twice).
+// scanWord reads numbers in words, including words for ratios (twice).
 func (p *prose) scanWord(i int) (numeral, bool) {
 	t := p.tokens[i]
 	n := numeral{start: t.start, end: t.end, word: true, sig: 1}
@@ -641,7 +624,7 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 		return n, p.meansRank(i)
 	}
 	v, ok := cardinals[t.low]
-	if !ok && p.comma {
+	if !ok && p.decimalComma {
 		v, ok = foreignCardinals[t.low]
 	}
 	if !ok {
@@ -666,6 +649,7 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 	return n, true
 }
 
+// wordSuffix reads the scale and unit after a number in words.
 func (p *prose) wordSuffix(n *numeral, at int) {
 	rest := p.text[at:]
 	if len(rest) > 64 {
@@ -678,12 +662,13 @@ func (p *prose) wordSuffix(n *numeral, at int) {
 		rest = rest[off+len(word):]
 		word, off = nextWord(rest)
 	}
-	p.unitAfter(n, rest, word, off)
+	p.readSuffixWord(n, rest, word, off)
 	if n.times {
 		n.readings[0].unit = ratOne
 	}
 }
 
+// clipRunes returns at most n bytes of s, cut at a rune boundary.
 func clipRunes(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -691,7 +676,7 @@ func clipRunes(s string, n int) string {
 	return s[:n]
 }
 
-// adjacent reports whether token i is the mark low, without a space on either side.
+// adjacent reports whether token i is the mark low, without a space before or after it.
 func (p *prose) adjacent(i int, low string) bool {
 	if i < 0 || i >= len(p.tokens) || p.tokens[i].low != low {
 		return false
@@ -700,7 +685,8 @@ func (p *prose) adjacent(i int, low string) bool {
 	return i > 0 && p.tokens[i-1].end == t.start && i+1 < len(p.tokens) && p.tokens[i+1].start == t.end
 }
 
-// meansRank tells "ranks third" and "the third-largest" from "first, …", "a third of" and "the second quarter".
+// meansRank distinguishes ranks ("ranks third", "the third-largest") from other ordinals ("first, …", "a third of",
+// "the second quarter").
 func (p *prose) meansRank(i int) bool {
 	next := p.low(i + 1)
 	if next == "-" {
@@ -717,7 +703,7 @@ func (p *prose) meansRank(i int) bool {
 		(next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")
 }
 
-// low returns the token's text in lower case, or "" outside the text.
+// low returns the text of token i in lower case, or "" if there is no such token.
 func (p *prose) low(i int) string {
 	if i < 0 || i >= len(p.tokens) {
 		return ""
@@ -725,8 +711,8 @@ func (p *prose) low(i int) string {
 	return p.tokens[i].low
 }
 
-// hedging finds the words before a number that make it inexact.
-func (p *prose) hedging(n *numeral) {
+// readHedge reads the words before a number that make it inexact.
+func (p *prose) readHedge(n *numeral) {
 	i := n.from - 1
 	for i >= 0 && !p.tokens[i].word && p.tokens[i].low != "~" && p.tokens[i].low != "≈" &&
 		p.tokens[i].blck == p.tokens[n.from].blck {

@@ -6,24 +6,26 @@ import (
 	"strings"
 )
 
-// Parallel figures: the numbers of one column of a table, or those at one place of the items of a list, are worked out
-// alike. When one formula over two columns gives most of them, each of its own row, chance has not made it, and no word
-// has to ask for it: "€/km", "Change (pp)", "Phone: €131 · Store: €89.90".
+// This file handles parallel figures: the numbers in one column of a table, or at the same place in the items of a
+// list, usually have the same formula. If one formula over two columns gives most of them, each from its own row, the
+// match is no coincidence and needs no word that suggests the operation: "€/km", "Change (pp)", "Phone: €131 · Store:
+// €89.90".
 
 const (
-	minParallel = 3  // figures that must fit
-	maxParallel = 80 // figures of one place that are looked at
+	minParallel = 3  // figures that a formula must fit
+	maxParallel = 80 // figures examined per slot
 )
 
-// slot is a place that several figures share: a column of a table, or the nth figure of its form in the items of a
+// slot is a place that several figures share: a column of a table, or the nth figure of one form in the items of a
 // list.
 type slot struct {
 	first, nth int
 	form       byte
 }
 
-// parallels resolves the figures that one formula explains row by row, then those that repeat such a formula elsewhere.
-func (r *resolver) parallels() {
+// resolveParallels resolves the figures that one formula explains row by row. Then it tries these formulas on the
+// figures that are still unresolved.
+func (r *resolver) resolveParallels() {
 	slots := map[slot][]int{}
 	var order []slot
 	for k := range r.numerals {
@@ -40,41 +42,46 @@ func (r *resolver) parallels() {
 	}
 	found := false
 	for _, s := range order {
-		if ks := slots[s]; len(ks) >= minParallel && r.anyOpen(ks) {
-			found = r.workedAlike(ks) || found
+		if ks := slots[s]; len(ks) >= minParallel && r.anyUnresolved(ks) {
+			found = r.applyCommonFormula(ks) || found
 		}
 	}
 	if !found {
 		return
 	}
 	for k := range r.numerals {
-		if r.isOpen(k) && r.plainFigure(&r.numerals[k]) {
-			r.better(k, r.again(k))
-			r.better(k, r.againTotals(k))
+		if r.isUnresolved(k) && r.isPlainNumber(&r.numerals[k]) {
+			r.offer(k, r.repeatRatio(k))
+			r.offer(k, r.repeatRatioOfTotals(k))
 		}
 	}
 }
 
-func (r *resolver) plainFigure(n *numeral) bool {
+// isPlainNumber reports whether a numeral is a number with a known value, and not an ordinal, a date or a part of a
+// name.
+func (r *resolver) isPlainNumber(n *numeral) bool {
 	return n.kind == number && !n.huge && n.prefix == "" && len(n.readings) > 0
 }
 
-func (r *resolver) isOpen(k int) bool { return r.found[k] == nil || r.found[k].conf < minConfidence }
+// isUnresolved reports whether a numeral has no footnote with enough confidence.
+func (r *resolver) isUnresolved(k int) bool {
+	return r.found[k] == nil || r.found[k].conf < minConfidence
+}
 
-func (r *resolver) anyOpen(ks []int) bool {
+func (r *resolver) anyUnresolved(ks []int) bool {
 	for _, k := range ks {
-		if r.isOpen(k) {
+		if r.isUnresolved(k) {
 			return true
 		}
 	}
 	return false
 }
 
-// slotOf is the place of a numeral in its table or list.
+// slotOf returns the slot of a numeral in its table or list. ok is false if it has none.
 func (r *resolver) slotOf(k int) (slot, bool) {
 	p := r.prose
 	n := &r.numerals[k]
-	if !r.plainFigure(n) || n.year || n.word {
+	if !r.isPlainNumber(n) || n.year || n.word {
 		return slot{}, false
 	}
 	bi := p.tokens[n.from].blck
@@ -88,7 +95,7 @@ func (r *resolver) slotOf(k int) (slot, bool) {
 	case item:
 		s := slot{first: r.listOf(bi), form: n.form()}
 		for j := k - 1; j >= 0 && p.tokens[r.numerals[j].from].blck == bi; j-- {
-			if m := &r.numerals[j]; r.plainFigure(m) && !m.year && !m.word && m.form() == s.form {
+			if m := &r.numerals[j]; r.isPlainNumber(m) && !m.year && !m.word && m.form() == s.form {
 				s.nth++
 			}
 		}
@@ -97,7 +104,7 @@ func (r *resolver) slotOf(k int) (slot, bool) {
 	return slot{}, false
 }
 
-// listOf is the first item of the run of items that a block is in.
+// listOf returns the first block of the run of list items that contains a block.
 func (r *resolver) listOf(bi int) int {
 	bs := r.prose.blocks
 	for i := bi - 1; i >= 0 && i > bi-maxParallel && bs[i].kind == item && bs[i].parent == bs[bi].parent &&
@@ -107,7 +114,7 @@ func (r *resolver) listOf(bi int) int {
 	return bi
 }
 
-// form tells amounts, percentages, points and multiples apart.
+// form returns a code that distinguishes amounts, percentages, points and multiples.
 func (n *numeral) form() byte {
 	switch {
 	case n.percent:
@@ -122,7 +129,7 @@ func (n *numeral) form() byte {
 	return 0
 }
 
-// rowFormula is an operation over two columns of one row; factor is 100 where a header says "per 100 km".
+// rowFormula is an operation on two columns of one row. factor is 100 if a header says "per 100 km", otherwise 1.
 type rowFormula struct {
 	op     operation
 	table  int
@@ -130,9 +137,10 @@ type rowFormula struct {
 	factor int64
 }
 
-// workedAlike looks for the formula that gives most of the figures.
-func (r *resolver) workedAlike(ks []int) bool {
-	t, rows := r.rowsAlike(ks)
+// applyCommonFormula finds the formula that fits most of the figures and cites it for those that it fits. It reports
+// whether there is such a formula.
+func (r *resolver) applyCommonFormula(ks []int) bool {
+	t, rows := r.commonTable(ks)
 	if t < 0 {
 		return false
 	}
@@ -148,16 +156,16 @@ func (r *resolver) workedAlike(ks []int) bool {
 		return false
 	}
 	for i, k := range ks {
-		if best[i] != nil && (r.found[k] == nil || r.found[k].formula != "" || r.isOpen(k)) {
+		if best[i] != nil && (r.found[k] == nil || r.found[k].formula != "" || r.isUnresolved(k)) {
 			r.found[k], r.reasons[k] = best[i], ""
 		}
 	}
 	return true
 }
 
-// rowsAlike are the rows of one result that the figures are bound to, each to its own; the table is -1 when too few
-// are.
-func (r *resolver) rowsAlike(ks []int) (int, map[int]int) {
+// commonTable returns a table to whose rows the figures are bound, and the row of each figure. The table is -1 if no
+// table has enough of them.
+func (r *resolver) commonTable(ks []int) (int, map[int]int) {
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		rows, seen := map[int]int{}, map[int32]bool{}
 		for _, k := range ks {
@@ -173,7 +181,7 @@ func (r *resolver) rowsAlike(ks []int) (int, map[int]int) {
 	return -1, nil
 }
 
-// rowFormulas are the formulas that the form of a figure allows.
+// rowFormulas returns the formulas that the form of a figure allows.
 func (r *resolver) rowFormulas(k, t int) []rowFormula {
 	n := &r.numerals[k]
 	ops := []operation{ratioOp, diffOp}
@@ -190,8 +198,8 @@ func (r *resolver) rowFormulas(k, t int) []rowFormula {
 	for _, op := range ops {
 		for _, x := range r.amounts(t) {
 			for _, y := range r.amounts(t) {
-				if x == y || op.name != "ratio" && !r.comparableColumns(t, x, y) ||
-					op.name == "growth" && r.tables[t].order(x, y) < 0 {
+				if x == y || op.name != "ratio" && !r.areComparable(t, x, y) ||
+					op.name == "growth" && r.tables[t].compareAge(x, y) < 0 {
 					continue
 				}
 				out = append(out, rowFormula{op, t, x, y, 1})
@@ -204,7 +212,7 @@ func (r *resolver) rowFormulas(k, t int) []rowFormula {
 	return out
 }
 
-// headerFactor is the 100 of a header "l/100 km", else 1.
+// headerFactor returns 100 for a header such as "l/100 km", otherwise 1.
 func (r *resolver) headerFactor(n *numeral) int64 {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -225,7 +233,7 @@ func (r *resolver) headerFactor(n *numeral) int64 {
 	return 1
 }
 
-// fitAll puts every row through a formula; n is how many figures fit.
+// fitAll tries a formula on every figure, each with its own row. n is the number of figures that it fits.
 func (r *resolver) fitAll(ks []int, rows map[int]int, f rowFormula) (got []*candidate, n int) {
 	got = make([]*candidate, len(ks))
 	tried := 0
@@ -235,7 +243,7 @@ func (r *resolver) fitAll(ks []int, rows map[int]int, f rowFormula) (got []*cand
 			continue
 		}
 		if tried++; tried > 2*(n+2) || !r.spend(2) {
-			return got, n // too few can fit any more
+			return got, n // too few figures are left to reach enough fits
 		}
 		if got[i] = r.fitRow(k, row, f); got[i] != nil {
 			n++
@@ -244,11 +252,11 @@ func (r *resolver) fitAll(ks []int, rows map[int]int, f rowFormula) (got []*cand
 	return got, n
 }
 
-// fitRow compares a figure with a formula over its row; the sign must agree.
+// fitRow returns a candidate if a formula over the row fits the figure, sign included.
 func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 	n := &r.numerals[k]
 	x, y := cellRef{f.table, row, f.x}, cellRef{f.table, row, f.y}
-	if f.factor == 1 && !r.likely(k, f.op, x, y) {
+	if f.factor == 1 && !r.mayFit(k, f.op, x, y) {
 		return nil
 	}
 	a, ok1 := cellRat(r.tables[f.table].rows[row][f.x])
@@ -268,7 +276,7 @@ func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 	switch s := v.Sign(); {
 	case n.sign < 0 && s > 0, n.sign > 0 && s < 0:
 		return nil
-	case n.sign == 0 && s < 0 && !r.says(n, downCues):
+	case n.sign == 0 && s < 0 && !r.hasCue(n, downCues):
 		return nil
 	}
 	q, ok := r.fitsDerived(n, v, x, y)
@@ -282,10 +290,11 @@ func (r *resolver) fitRow(k, row int, f rowFormula) *candidate {
 	return c
 }
 
-// againTotals tries a ratio that the answer has given row by row on the whole columns: "over all channels €68.87".
-func (r *resolver) againTotals(k int) *candidate {
+// repeatRatioOfTotals tries a ratio that the answer states row by row on the totals of the columns: "over all channels
+// €68.87".
+func (r *resolver) repeatRatioOfTotals(k int) *candidate {
 	n := &r.numerals[k]
-	if r.ofOneRow(k) || n.sig < 2 {
+	if r.isAboutOneRow(k) || n.sig < 2 {
 		return nil
 	}
 	tried := map[[3]int]bool{}

@@ -36,7 +36,7 @@ func formulas(t *testing.T, text string, table cite.Table) map[string]string {
 	return out
 }
 
-func TestParallelFigures(t *testing.T) {
+func TestParallelFiguresHaveOneFormula(t *testing.T) {
 	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131\n\nOver all channels it " +
 		"is €72.00."
 	got := formulas(t, list, salesTable())
@@ -51,8 +51,9 @@ func TestParallelFigures(t *testing.T) {
 	}
 }
 
-// A figure of another row does not fit the formula of its own, and two figures are not enough to believe in one.
-func TestParallelFiguresOfOtherRows(t *testing.T) {
+// A figure from another row does not fit the formula with its own row, and two figures are too few for a common
+// formula.
+func TestParallelFiguresNeedFittingRows(t *testing.T) {
 	got := formulas(t, "Per order:\n\n- Web: €74.70\n- App: €89.90\n- Store: €89.90\n- Phone: €131", salesTable())
 	if got["€74.70"] == "" || len(got) != 3 {
 		t.Errorf("formulas = %v, want three, without one for the App", got)
@@ -63,7 +64,7 @@ func TestParallelFiguresOfOtherRows(t *testing.T) {
 	}
 }
 
-func TestPercentagesBesideTheirParts(t *testing.T) {
+func TestPercentageIsRatioOfFiguresBesideIt(t *testing.T) {
 	table := cite.Table{ID: "r1", SQL: "SELECT line, trips, on_time FROM lines", RowCount: 3, Result: footnote.Result{
 		Columns: []footnote.Column{
 			{
@@ -92,7 +93,7 @@ func TestPercentagesBesideTheirParts(t *testing.T) {
 	}
 }
 
-func TestRatesAreInTheUnitOfTheText(t *testing.T) {
+func TestRateIsConvertedToUnitOfText(t *testing.T) {
 	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2,
 		Result: footnote.Result{
 			Columns: []footnote.Column{{

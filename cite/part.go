@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Percentages of figures that stand beside them: "356 of its 990 tickets (about 36 %)", "one in four trips (549 of
-// 2,110)", "71,240, 57 % of the fleet's 124,655".
+// This file finds percentages of figures next to them: "356 of its 990 tickets (about 36 %)", "one in four trips (549
+// of 2,110)", "71,240, 57 % of the fleet's 124,655".
 
-// ofBeside is the ratio of the two figures "A of B" before or behind a percentage, whether they are cells or worked
-// out.
-func (r *resolver) ofBeside(k int) *candidate {
+// ratioBeside handles a percentage before or after the figures "A of B". It returns their ratio, whether they are cells
+// or computed.
+func (r *resolver) ratioBeside(k int) *candidate {
 	n := &r.numerals[k]
 	if !n.percent {
 		return nil
 	}
-	if k >= 2 && r.opensBracket(n) && r.isPart(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
+	if k >= 2 && r.opensBracket(n) && r.arePartAndWhole(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
 		return r.ratioOfFound(k, k-2, k-1)
 	}
-	if k+2 < len(r.numerals) && r.isPart(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) &&
+	if k+2 < len(r.numerals) && r.arePartAndWhole(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) &&
 		r.numerals[k+1].from-n.to <= 10 {
 		return r.ratioOfFound(k, k+1, k+2)
 	}
 	return nil
 }
 
-// opensBracket: the numeral is the first word in a bracket, but for a hedge.
+// opensBracket reports whether the numeral is the first word in a bracket, not counting a hedge such as "about".
 func (r *resolver) opensBracket(n *numeral) bool {
 	i := n.from - 1
 	if partHedges[r.prose.low(i)] || r.prose.low(i) == "~" {
@@ -34,18 +34,18 @@ func (r *resolver) opensBracket(n *numeral) bool {
 	return r.prose.low(i) == "("
 }
 
-// isPart: numerals j and k are "A of B" in one sentence.
-func (r *resolver) isPart(j, k int) bool {
+// arePartAndWhole reports whether numerals j and k form "A of B" in one sentence.
+func (r *resolver) arePartAndWhole(j, k int) bool {
 	n, m := &r.numerals[j], &r.numerals[k]
 	t := r.prose.tokens
 	return t[n.from].sentence == t[m.from].sentence && !n.percent && !m.percent && n.kind == number &&
-		m.kind == number && m.from-n.to <= 4 && r.partOf(m)
+		m.kind == number && m.from-n.to <= 4 && r.isWhole(m)
 }
 
-// ratioOfFound divides the figures of two numerals that are resolved already.
+// ratioOfFound returns the ratio of the figures of numerals i and j, which must be resolved, if it fits numeral k.
 func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 	a, b := r.found[i], r.found[j]
-	if r.isOpen(i) || r.isOpen(j) || a.table < 0 || b.table < 0 {
+	if r.isUnresolved(i) || r.isUnresolved(j) || a.table < 0 || b.table < 0 {
 		return nil
 	}
 	x, ok1 := parseRat(a.value)
@@ -58,32 +58,32 @@ func (r *resolver) ratioOfFound(k, i, j int) *candidate {
 	if !ok {
 		return nil
 	}
-	return &candidate{table: a.table, formula: r.term(a) + " / " + r.term(b), value: ratText(v), conf: 0.85 * q}
+	return &candidate{table: a.table, formula: r.termFor(a) + " / " + r.termFor(b), value: ratText(v), conf: 0.85 * q}
 }
 
-// ofSum: in "71,240, 57 % of the fleet's 124,655" the whole is the sum that follows; only is true when the part is
-// known too, and nothing else will do.
-func (r *resolver) ofSum(k int) (c *candidate, only bool) {
+// shareOfSum handles "71,240, 57 % of the fleet's 124,655", where the whole is the sum that follows. final is true if
+// the part is known too, so that no other formula may explain the numeral.
+func (r *resolver) shareOfSum(k int) (c *candidate, final bool) {
 	n := &r.numerals[k]
-	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.speaksOfGroup(k) ||
-		r.saysSentence(n, groupCues) {
+	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.isAboutGroup(k) ||
+		r.sentenceHasCue(n, groupCues) {
 		return nil, false
 	}
 	m := &r.numerals[k+1]
-	if m.percent || !r.plainFigure(m) || m.from-n.to > 7 ||
+	if m.percent || !r.isPlainNumber(m) || m.from-n.to > 7 ||
 		r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause {
 		return nil, false
 	}
-	if r.isOpen(k + 1) {
-		r.better(k+1, r.aggregate(k+1)) // the whole first
+	if r.isUnresolved(k + 1) {
+		r.offer(k+1, r.aggregate(k+1)) // the whole first
 	}
 	w := r.found[k+1]
-	if r.isOpen(k+1) || !strings.HasPrefix(w.formula, "sum(") || w.measure == nil {
+	if r.isUnresolved(k+1) || !strings.HasPrefix(w.formula, "sum(") || w.measure == nil {
 		return nil, false
 	}
 	j := r.amountBefore(k)
-	if j < 0 || r.isOpen(j) {
-		return nil, j >= 0 && r.ofOneRow(k)
+	if j < 0 || r.isUnresolved(j) {
+		return nil, j >= 0 && r.isAboutOneRow(k)
 	}
 	if r.found[j].measure != w.measure || r.found[j].formula != "" {
 		return nil, false
@@ -91,7 +91,8 @@ func (r *resolver) ofSum(k int) (c *candidate, only bool) {
 	return r.ratioOfFound(k, j, k+1), true
 }
 
-// amountBefore is the numeral before that is no percentage and no year, within a few words in the sentence, or -1.
+// amountBefore returns the nearest amount in the few words before a numeral, or -1. Percentages, points, multiples and
+// years are no amounts.
 func (r *resolver) amountBefore(k int) int {
 	n := &r.numerals[k]
 	for j := k - 1; j >= 0 && j >= k-2; j-- {
@@ -99,17 +100,18 @@ func (r *resolver) amountBefore(k int) int {
 		if r.prose.tokens[m.from].sentence != r.prose.tokens[n.from].sentence || n.from-m.to > 8 {
 			break
 		}
-		if r.plainFigure(m) && !m.percent && !m.year && !m.points && !m.times {
+		if r.isPlainNumber(m) && !m.percent && !m.year && !m.points && !m.times {
 			return j
 		}
 	}
 	return -1
 }
 
-// ofWhole: "264 MWh, or 43 %, were fed in": a sum as a percentage of the one column it can be a part of.
-func (r *resolver) ofWhole(k int) *candidate {
+// shareOfColumn handles a sum as a percentage of the only column that can be its whole: "264 MWh, or 43 %, were fed
+// in".
+func (r *resolver) shareOfColumn(k int) *candidate {
 	n := &r.numerals[k]
-	if k == 0 || !n.percent || r.isOpen(k-1) || r.isChange(n) {
+	if k == 0 || !n.percent || r.isUnresolved(k-1) || r.isChange(n) {
 		return nil
 	}
 	m, c := &r.numerals[k-1], r.found[k-1]
@@ -129,14 +131,15 @@ func (r *resolver) ofWhole(k int) *candidate {
 	return nil
 }
 
-// ofCounted: the 6 of "three of 6", when the three are rows and there are six.
-func (r *resolver) ofCounted(k int) *candidate {
+// countedWhole handles the 6 in "three of 6" if the three is a number of rows and the result has six rows.
+func (r *resolver) countedWhole(k int) *candidate {
 	n := &r.numerals[k]
-	if k == 0 || n.percent || r.isOpen(k-1) || !strings.HasPrefix(r.found[k-1].formula, "count(") || !r.isPart(k-1, k) {
+	if k == 0 || n.percent || r.isUnresolved(k-1) || !strings.HasPrefix(r.found[k-1].formula, "count(") ||
+		!r.arePartAndWhole(k-1, k) {
 		return nil
 	}
 	t := r.found[k-1].table
-	if v := n.readings[0].val; t < 0 || r.truncated(t) || !v.IsInt() ||
+	if v := n.readings[0].val; t < 0 || r.isPartial(t) || !v.IsInt() ||
 		v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
 		return nil
 	}

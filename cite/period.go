@@ -1,15 +1,17 @@
 package cite
 
-// Periods named by their place: "the previous quarter's 225,000", "1,204 a month earlier".
+// This file handles periods that are named relative to others: "the previous quarter's 225,000", "1,204 a month
+// earlier".
 
 var (
 	beforeWords = set("previous prior preceding")
 	priorWords  = set("earlier before previously ago")
 )
 
-// earlierPeriod moves a binding of one period to the one before it, when the words right beside the numeral say so.
-func (r *resolver) earlierPeriod(n *numeral, b *binding) {
-	if len(b.rows) != 1 || !r.saysPeriodBefore(n) {
+// moveToPreviousPeriod moves a binding from the row of one period to that of the period before, if the words beside the
+// numeral say so.
+func (r *resolver) moveToPreviousPeriod(n *numeral, b *binding) {
+	if len(b.rows) != 1 || !r.mentionsPreviousPeriod(n) {
 		return
 	}
 	if row := r.periodBefore(b.table, int(b.rows[0])); row >= 0 {
@@ -17,7 +19,8 @@ func (r *resolver) earlierPeriod(n *numeral, b *binding) {
 	}
 }
 
-func (r *resolver) saysPeriodBefore(n *numeral) bool {
+// mentionsPreviousPeriod reports whether words such as "the previous quarter's" are right before the numeral.
+func (r *resolver) mentionsPreviousPeriod(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(1, n.from-5) && r.numeralAt[i] < 0; i-- {
 		if periodNames[p.low(i)] && beforeWords[p.low(i-1)] {
@@ -27,17 +30,11 @@ func (r *resolver) saysPeriodBefore(n *numeral) bool {
 			break
 		}
 	}
-	for i := n.to; i < n.to+5 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
-		r.numeralAt[i] < 0; i++ {
-		if beforeWords[p.low(i)] && periodNames[p.low(i+1)] || periodNames[p.low(i)] && priorWords[p.low(i+1)] {
-			return true
-		}
-	}
 	return false
 }
 
-// periodBefore is the row of the latest period before that of a row, -1 when the result has no such order or several
-// rows to a period.
+// periodBefore returns the row of the latest period before that of a row. It returns -1 if the result has no order by
+// period, or several rows per period.
 func (r *resolver) periodBefore(t, row int) int {
 	tab := &r.tables[t]
 	if len(tab.rows) > maxNumbered {
@@ -63,19 +60,21 @@ func (r *resolver) periodBefore(t, row int) int {
 	return -1
 }
 
-// panel: the result has rows of one thing for several periods, and the numeral is bound to one of them.
-func (r *resolver) panel(k, t int) bool {
+// isPanel reports whether the result has rows of several periods for the same thing, and the numeral is bound to one
+// that is not the first.
+func (r *resolver) isPanel(k, t int) bool {
 	b := r.bindingOf(k, t)
 	return b != nil && len(b.rows) == 1 && r.periodBefore(t, int(b.rows[0])) >= 0
 }
 
-// sidedRows leaves the first or the last of several periods of one thing, as "from" and "to" say.
-func (r *resolver) sidedRows(k int, b *binding) {
+// keepMentionedSide reduces a binding to several periods of one thing to the first or last of them, if words such as
+// "from" and "to" say which.
+func (r *resolver) keepMentionedSide(k int, b *binding) {
 	tab := &r.tables[b.table]
 	if len(b.rows) < 2 || len(b.rows) > maxGroup {
 		return
 	}
-	side := r.side(k)
+	side := r.sideOf(k)
 	if side == 0 {
 		return
 	}
@@ -98,7 +97,7 @@ func (r *resolver) sidedRows(k int, b *binding) {
 	}
 }
 
-// periodKey orders dates, months and quarters.
+// periodKey returns a number that orders dates, months and quarters.
 func periodKey(cell any) (int, bool) {
 	if s, text := cell.(string); text && len(s) == 2 && (s[0] == 'Q' || s[0] == 'q') && s[1] >= '1' && s[1] <= '4' {
 		return int(s[1] - '0'), true

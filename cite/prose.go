@@ -8,14 +8,14 @@ import (
 	"github.com/footnotehq/footnote/internal/visible"
 )
 
-// prose is the answer cut up: tokens, and for each token the clause, the sentence and the block it stands in. Code
-// fences have no tokens; inline code has, so that `orders` can name a table, but holds no numerals.
+// prose is an answer split into tokens, with the clause, sentence and block of each token. Code fences have no tokens.
+// Inline code has tokens, so that `orders` can name a table, but no numerals.
 type prose struct {
-	text      string
-	tokens    []token
-	sentences []span // token ranges
-	blocks    []block
-	comma     bool // numbers are written 1.234,5
+	text         string
+	tokens       []token
+	sentences    []span // token ranges
+	blocks       []block
+	decimalComma bool // numbers are written 1.234,5
 }
 
 // token is a word, a run of digits or one mark of punctuation.
@@ -24,8 +24,8 @@ type token struct {
 	low            string
 	word           bool // letters and digits
 	code           bool
-	glossed        bool // low is the English for it
-	clause         int  // rises through the text
+	glossed        bool // low is its English translation
+	clause         int  // number, counted through the text
 	sentence, blck int
 }
 
@@ -40,8 +40,9 @@ const (
 	tableRow
 )
 
-// block is a paragraph, a heading, a list item or a row of a table. parent is the block whose subject holds here too:
-// the item above, the lead-in, the heading; for a table row, its header row. It is -1 when there is none.
+// block is a paragraph, a heading, a list item or a table row. parent is the block whose subject also applies to this
+// one: the list item above, the introduction of the list, the heading, or, for a table row, its header row. It is -1 if
+// there is none.
 type block struct {
 	kind   blockKind
 	indent int
@@ -51,15 +52,16 @@ type block struct {
 	header bool  // tableRow
 }
 
-// maxText bounds what is analysed of an answer; numerals beyond it are listed as unresolved.
+// maxText is the number of bytes of an answer that are analysed. Numerals beyond it are listed as unresolved.
 const maxText = 128 << 10
 
+// parse splits a text into blocks, sentences, clauses and tokens.
 func parse(text string) *prose {
-	text = visible.Blank(text) // the 200 of a hidden character is no number
+	text = visible.Blank(text) // the 200 in the code of a hidden character is no number
 	p := &prose{text: text, tokens: make([]token, 0, len(text)/5+8)}
 	fence := ""
 	var last block
-	open := false // last can be continued by the next line
+	open := false // the next line may continue last
 	for start := 0; start < len(text); {
 		end := start + strings.IndexByte(text[start:], '\n')
 		if end < start {
@@ -79,7 +81,7 @@ func parse(text string) *prose {
 		case strings.TrimSpace(line) == "":
 			open = false
 		case isRule(trimmed):
-			p.ruled()
+			p.markHeader()
 			open = false
 		default:
 			kind, body := lineKind(trimmed)
@@ -95,12 +97,12 @@ func parse(text string) *prose {
 		start = end + 1
 	}
 	p.structure()
-	p.comma = p.usesComma()
+	p.decimalComma = p.usesDecimalComma()
 	p.gloss()
 	return p
 }
 
-// lineKind classifies a line and strips its marker.
+// lineKind returns the kind of a line, and the line without its marker.
 func lineKind(s string) (blockKind, string) {
 	if strings.HasPrefix(s, "#") {
 		body := strings.TrimLeft(s, "#")
@@ -112,7 +114,7 @@ func lineKind(s string) (blockKind, string) {
 	if strings.HasPrefix(s, "|") {
 		return tableRow, s
 	}
-	if boldLine(s) {
+	if isBoldLine(s) {
 		return heading, s
 	}
 	for _, bullet := range []string{"- ", "* ", "+ ", "• ", "– "} {
@@ -130,14 +132,14 @@ func lineKind(s string) (blockKind, string) {
 	return paragraph, s
 }
 
-// boldLine: a line of a few bold words alone is a heading.
-func boldLine(s string) bool {
+// isBoldLine reports whether a line consists of a few bold words, which makes it a heading.
+func isBoldLine(s string) bool {
 	s = strings.TrimRight(s, " \t\r:")
 	return len(s) > 4 && len(s) < 64 && strings.HasPrefix(s, "**") && strings.TrimRight(s[2:len(s)-2], ":") != "" &&
 		strings.HasSuffix(s, "**") && !strings.ContainsAny(s[2:len(s)-2], "*.0123456789")
 }
 
-// isRule recognises |---|:--:| and ---.
+// isRule reports whether a line is a rule, such as |---|:--:| or ---.
 func isRule(s string) bool {
 	dashes := 0
 	for _, c := range s {
@@ -152,13 +154,14 @@ func isRule(s string) bool {
 	return dashes >= 2
 }
 
-// ruled marks the row before a |---| line as the header of its table.
-func (p *prose) ruled() {
+// markHeader marks the row before a |---| line as the header of its table.
+func (p *prose) markHeader() {
 	if n := len(p.blocks); n > 0 && p.blocks[n-1].kind == tableRow {
 		p.blocks[n-1].header = true
 	}
 }
 
+// tokenize appends the tokens of a line to a block.
 func (p *prose) tokenize(from, to, blck int) {
 	code := false
 	for i := from; i < to; {
@@ -200,7 +203,7 @@ func (p *prose) tokenize(from, to, blck int) {
 	}
 }
 
-// alphanumeric are the letters and digits of ASCII, of which most words are.
+// alphanumeric marks the ASCII letters and digits, which make up most words.
 var alphanumeric = func() (a [256]bool) {
 	for c := range utf8.RuneSelf {
 		a[c] = isWord(rune(c))
@@ -210,13 +213,14 @@ var alphanumeric = func() (a [256]bool) {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
+// wordAt reports whether byte i of s is part of a word.
 func wordAt(s string, i int) bool {
 	return i >= 0 && i < len(s) && (s[i] >= 0x80 || isWord(rune(s[i])))
 }
 
 var abbreviations = set("st dr mr mrs vs approx ca no nr e.g i.e g e mio mrd tsd inc corp co ltd bzw z b etc")
 
-// structure closes blocks, finds their parents and cuts sentences and clauses.
+// structure sets the ends and parents of blocks, and splits them into sentences and clauses.
 func (p *prose) structure() {
 	for i := range p.blocks {
 		if i+1 < len(p.blocks) {
@@ -225,19 +229,20 @@ func (p *prose) structure() {
 			p.blocks[i].span.to = len(p.tokens)
 		}
 	}
-	p.parents()
+	p.setParents()
 	clause := 0
 	for bi := range p.blocks {
 		b := &p.blocks[bi]
 		if b.kind == tableRow {
-			clause = p.cutRow(b, clause)
+			clause = p.splitRow(b, clause)
 			continue
 		}
-		clause = p.cutProse(b.span, clause)
+		clause = p.splitSentences(b.span, clause)
 	}
 }
 
-func (p *prose) cutRow(b *block, clause int) int {
+// splitRow makes a table row one sentence and each of its cells a clause. It returns the last clause number.
+func (p *prose) splitRow(b *block, clause int) int {
 	clause++
 	p.sentences = append(p.sentences, b.span)
 	cell := true
@@ -254,7 +259,8 @@ func (p *prose) cutRow(b *block, clause int) int {
 	return clause
 }
 
-func (p *prose) cutProse(s span, clause int) int {
+// splitSentences splits tokens into sentences and clauses. It returns the last clause number.
+func (p *prose) splitSentences(s span, clause int) int {
 	clause++
 	begin := s.from
 	for i := s.from; i < s.to; i++ {
@@ -275,6 +281,7 @@ func (p *prose) cutProse(s span, clause int) int {
 	return clause
 }
 
+// endsSentence reports whether a sentence ends with token i. to is the end of the block.
 func (p *prose) endsSentence(i, to int) bool {
 	t := &p.tokens[i]
 	if t.low != "." && t.low != "!" && t.low != "?" || i+1 >= to {
@@ -291,7 +298,7 @@ func (p *prose) endsSentence(i, to int) bool {
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[next.start:])
-	// db-01
+	// a name such as db-01
 	named := i+2 < to && p.tokens[i+2].start == next.end && (p.tokens[i+2].low == "-" || p.tokens[i+2].low == "_")
 	return next.code || named || !unicode.IsLower(r) || t.low != "."
 }
@@ -301,9 +308,10 @@ var (
 	mayClause   = sieveOf(clauseWords)
 )
 
+// endsClause reports whether a clause ends with token i. to is the end of the block.
 func (p *prose) endsClause(i, to int) bool {
 	t := &p.tokens[i]
-	if i+1 < to && mayClause.mayHold(p.tokens[i+1].low) && clauseWords[p.tokens[i+1].low] {
+	if i+1 < to && mayClause.mayContain(p.tokens[i+1].low) && clauseWords[p.tokens[i+1].low] {
 		return true
 	}
 	switch t.low {
@@ -317,7 +325,8 @@ func (p *prose) endsClause(i, to int) bool {
 	return false
 }
 
-func (p *prose) parents() {
+// setParents sets the parent of each block.
+func (p *prose) setParents() {
 	var stack []int // open list items, outermost first
 	head, lead, tableHead := -1, -1, -1
 	for i := range p.blocks {
@@ -366,20 +375,12 @@ func (p *prose) endsWithColon(b int) bool {
 
 var mayStyle = sieveOf(commaStyle, dotStyle)
 
-// usesComma decides whether 1.234 means a thousand and more: by the language's small words, or by numbers that can be
-// read in one way only.
-func (p *prose) usesComma() bool {
+// usesDecimalComma reports whether 1.234 means 1234 in this text, judged by the numbers that can be read in only one
+// way.
+func (p *prose) usesDecimalComma() bool {
 	score := 0
 	for i := range p.tokens {
 		t := &p.tokens[i]
-		if mayStyle.mayHold(t.low) {
-			switch {
-			case commaStyle[t.low]:
-				score++
-			case dotStyle[t.low]:
-				score--
-			}
-		}
 		if i+2 < len(p.tokens) && t.word && isDigits(t.low) && p.tokens[i+1].start == t.end &&
 			p.tokens[i+2].start == p.tokens[i+1].end {
 			frac := p.tokens[i+2].low

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Ranks, checked against the order of the values.
+// This file resolves ranks.
 
-// ranked checks a rank against the order of the rows and of their values.
-func (r *resolver) ranked(k int) {
+// resolveRank checks a rank against the order of the values, or of the rows if the query orders them.
+func (r *resolver) resolveRank(k int) {
 	n := &r.numerals[k]
 	if len(n.readings) == 0 || !n.readings[0].val.IsInt() || !n.readings[0].val.Num().IsInt64() {
 		return
@@ -21,16 +21,7 @@ func (r *resolver) ranked(k int) {
 			continue
 		}
 		t, row := &r.tables[b.table], int(b.rows[0])
-		for ci := range t.cols {
-			if t.cols[ci].role != roleNumber {
-				continue
-			}
-			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].words) &&
-				v.Cmp(n.readings[0].val) == 0 {
-				r.better(k, r.cell(b.table, row, ci, 1))
-			}
-		}
-		ci, certain := r.measure(b.table, cb)
+		ci, certain := r.rankColumn(b.table, cb)
 		if ci >= 0 {
 			conf, formula := 0.8, ""
 			if certain {
@@ -39,17 +30,17 @@ func (r *resolver) ranked(k int) {
 			switch {
 			case r.rankBy(b.table, row, ci, true) == rank:
 				formula = fmt.Sprintf("rank(%s)", r.ref(b.table, row, t.cols[ci].name))
-			case r.says(n, minCues) && r.rankBy(b.table, row, ci, false) == rank:
+			case r.hasCue(n, minCues) && r.rankBy(b.table, row, ci, false) == rank:
 				formula = fmt.Sprintf("rank(%s, ascending)", r.ref(b.table, row, t.cols[ci].name))
 			}
 			if formula != "" {
-				r.better(k, &candidate{
+				r.offer(k, &candidate{
 					table: b.table, formula: formula, value: strconv.Itoa(rank), conf: conf, rows: b.rows,
 				})
 			}
 		}
 		if r.found[k] == nil && t.ordered && row+1 == rank {
-			r.better(k, &candidate{
+			r.offer(k, &candidate{
 				table: b.table, formula: fmt.Sprintf("row(%s[%d])", t.id, row), value: strconv.Itoa(rank), conf: 0.85,
 				rows: b.rows,
 			})
@@ -59,22 +50,14 @@ func (r *resolver) ranked(k int) {
 		}
 	}
 	if len(r.bindings[k]) == 0 {
-		r.better(k, r.echoNumber(n))
+		r.offer(k, r.echoNumber(n))
 		n.quiet = true
 	}
 }
 
-func isRankColumn(name []string) bool {
-	for _, w := range name {
-		if w == "rank" || w == "position" || w == "place" || w == "rang" {
-			return true
-		}
-	}
-	return false
-}
-
-// measure is the column a rank goes by: the one named, or the first that is not a key.
-func (r *resolver) measure(t int, cb columnBinding) (int, bool) {
+// rankColumn returns the column by which rows are ranked: the one that the text names, or the first that is not a key.
+// The result is certain if it is named, or there is only one.
+func (r *resolver) rankColumn(t int, cb columnBinding) (ci int, certain bool) {
 	for _, c := range cb.cols {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
 			return c.col, true
@@ -92,7 +75,7 @@ func (r *resolver) measure(t int, cb columnBinding) (int, bool) {
 	return first, n == 1
 }
 
-// rankBy is the 1-based rank of a row by a column.
+// rankBy returns the 1-based rank of a row by a column, or -1 if it has none.
 func (r *resolver) rankBy(t, row, ci int, descending bool) int {
 	v, ok := cellFloat(r.tables[t].rows[row][ci])
 	if !ok || !r.spend(len(r.tables[t].rows)) {

@@ -2,7 +2,7 @@ package cite
 
 import "fmt"
 
-// reason says in words why a numeral has no footnote.
+// reason explains why a numeral has no footnote.
 func (r *resolver) reason(k int) string {
 	if r.reasons[k] != "" {
 		return r.reasons[k]
@@ -25,20 +25,20 @@ func (r *resolver) reason(k int) string {
 			name := r.rowName(b.table, int(b.rows[0]))
 			if contains(b.rows, h.row) {
 				return fmt.Sprintf("%s is the %s of %s, not %s", text, r.tables[h.table].cols[h.col].name, name,
-					r.wanted(k, h.table))
+					r.wantedColumn(k, h.table))
 			}
 			return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(h.table, h.row), name)
 		}
 	}
 	if len(r.hits[k]) > 0 && len(r.bindings[k]) == 0 {
-		return fmt.Sprintf("%s is a cell of %s, but the text does not say it is about it", text,
+		return fmt.Sprintf("%s is a cell of %s, but the text does not name its row", text,
 			r.tables[r.hits[k][0].table].id)
 	}
 	return fmt.Sprintf("no cell and no formula of the results gives %s", text)
 }
 
-// wanted names the column the text asks for.
-func (r *resolver) wanted(k, t int) string {
+// wantedColumn returns the column that the text names, as part of a reason.
+func (r *resolver) wantedColumn(k, t int) string {
 	for _, c := range r.columnsOf[k].cols {
 		if c.table == t {
 			return "its " + r.tables[t].cols[c.col].name
@@ -47,6 +47,7 @@ func (r *resolver) wanted(k, t int) string {
 	return "what the text says"
 }
 
+// contains reports whether a row is among rows.
 func contains(rows []int32, row int) bool {
 	for _, r := range rows {
 		if int(r) == row {
@@ -56,8 +57,9 @@ func contains(rows []int32, row int) bool {
 	return false
 }
 
-// doubtParts: in "120 of the 120" one of the two is wrong.
-func (r *resolver) doubtParts() {
+// rejectPartsOfThemselves drops the footnotes of "120 of the 120" if both are the same cell, because one of the two
+// numbers is wrong.
+func (r *resolver) rejectPartsOfThemselves() {
 	for k := 0; k+1 < len(r.numerals); k++ {
 		a, b := r.found[k], r.found[k+1]
 		if a == nil || b == nil || a.formula != "" ||
@@ -65,8 +67,8 @@ func (r *resolver) doubtParts() {
 			continue
 		}
 		n, m := &r.numerals[k], &r.numerals[k+1]
-		if r.partOf(m) && m.from-n.to <= 4 {
-			if r.elsewhere(k, a) {
+		if r.isWhole(m) && m.from-n.to <= 4 {
+			if r.matchesOtherCell(k, a) {
 				continue
 			}
 			for _, j := range []int{k, k + 1} {
@@ -78,21 +80,23 @@ func (r *resolver) doubtParts() {
 	}
 }
 
-// doubtSame: in "1,204 against 1,204" of one cell, or "from 980 to 980", one of the two is wrong.
-func (r *resolver) doubtSame() {
+// rejectSelfComparisons drops footnotes of one cell in "1,204 against 1,204" or "from 980 to 980", because one of the
+// two numbers is wrong.
+func (r *resolver) rejectSelfComparisons() {
 	for k := 0; k+1 < len(r.numerals); k++ {
 		a, b := r.found[k], r.found[k+1]
 		n, m := &r.numerals[k], &r.numerals[k+1]
 		if a == nil || b == nil || a.formula != "" || b.formula != "" || a.table != b.table || a.row != b.row ||
 			a.col != b.col ||
-			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.opposed(n, m) || r.elsewhere(k, a) ||
-			r.elsewhere(k+1, b) {
+			n.kind != number || m.kind != number || m.from-n.to > 8 || !r.areContrasted(n, m) ||
+			r.matchesOtherCell(k, a) ||
+			r.matchesOtherCell(k+1, b) {
 			continue
 		}
-		named := [2]bool{r.tellsColumn(n, a), r.tellsColumn(m, b)}
+		named := [2]bool{r.namesColumnBeside(n, a), r.namesColumnBeside(m, b)}
 		for i, j := range []int{k, k + 1} {
 			if named[i] && !named[1-i] {
-				continue // the other one is of another column
+				continue // the other one means another column
 			}
 			r.found[j] = nil
 			r.reasons[j] = fmt.Sprintf("%s is compared with itself",
@@ -101,8 +105,8 @@ func (r *resolver) doubtSame() {
 	}
 }
 
-// opposed: a word between two numbers sets them against each other.
-func (r *resolver) opposed(n, m *numeral) bool {
+// areContrasted reports whether a word between two numbers contrasts them.
+func (r *resolver) areContrasted(n, m *numeral) bool {
 	p := r.prose
 	if p.tokens[n.from].sentence != p.tokens[m.from].sentence {
 		return false
@@ -118,8 +122,8 @@ func (r *resolver) opposed(n, m *numeral) bool {
 	return false
 }
 
-// elsewhere: another cell that the numeral may mean has the same value.
-func (r *resolver) elsewhere(k int, c *candidate) bool {
+// matchesOtherCell reports whether another cell that the numeral can mean has the same value.
+func (r *resolver) matchesOtherCell(k int, c *candidate) bool {
 	for _, h := range r.hits[k] {
 		if h.table != c.table || h.col == c.col && h.row == c.row {
 			continue
@@ -136,8 +140,8 @@ func (r *resolver) elsewhere(k int, c *candidate) bool {
 	return false
 }
 
-// tellsColumn: a column is named beside the numeral.
-func (r *resolver) tellsColumn(n *numeral, c *candidate) bool {
+// namesColumnBeside reports whether the column of a candidate is named next to the numeral.
+func (r *resolver) namesColumnBeside(n *numeral, c *candidate) bool {
 	for _, m := range r.nearColumns(n) {
 		if len(m.cols) != 1 || m.cols[0] != (colRef{c.table, c.col}) {
 			continue
@@ -149,16 +153,16 @@ func (r *resolver) tellsColumn(n *numeral, c *candidate) bool {
 	return false
 }
 
-// doubtDates takes back the footnote of a date when the figure beside it is that of another date: one of the two is
-// wrong, and nothing says which.
-func (r *resolver) doubtDates() {
+// rejectContradictedDates drops the footnote of a date if the figure beside it belongs to another date. One of the two
+// is wrong, and the text does not tell which.
+func (r *resolver) rejectContradictedDates() {
 	for k := range r.numerals {
 		n := &r.numerals[k]
 		if r.found[k] != nil && r.found[k].conf >= minConfidence || n.kind != number || len(r.hits[k]) == 0 {
 			continue
 		}
 		for _, b := range r.bindings[k] {
-			if b.strength != said || b.table != r.hits[k][0].table {
+			if b.strength != inSentence || b.table != r.hits[k][0].table {
 				continue
 			}
 			for _, m := range b.by {

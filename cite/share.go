@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Shares of a column, ratios within a row, and what a part leaves of its whole.
+// This file finds shares of a column, ratios within a row, and the difference between a whole and its part.
 
-// shareOf: a cell as a percentage of its column.
-func (r *resolver) shareOf(k int) *candidate {
+// shareOfTotal handles a cell as a percentage of the total of its column.
+func (r *resolver) shareOfTotal(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent || r.isChange(n) || r.isRest(n) || r.parallel(k) {
+	if !n.percent || r.isChange(n) || r.isRemainder(n) || r.othersAreNoShares(k) {
 		return nil
 	}
 	for _, b := range r.bindings[k] {
@@ -20,7 +20,7 @@ func (r *resolver) shareOf(k int) *candidate {
 		}
 		a := r.activity(k, 1)
 		cols, _ := r.numericColumns(k, b.table)
-		cols = r.outdated(n, b.table, append(r.activeColumns(k, b.table, a), cols...))
+		cols = r.withoutOutdated(n, b.table, append(r.activeColumns(k, b.table, a), cols...))
 		for _, ci := range cols {
 			v, ok := cellRat(r.tables[b.table].rows[b.rows[0]][ci])
 			sum := r.totalOf(b.table, ci).sum()
@@ -40,43 +40,11 @@ func (r *resolver) shareOf(k int) *candidate {
 	return nil
 }
 
-// shareBeside: in "77,963 outstanding, or 12 % of receivables" the percentage is what the cell before it is of its
-// column.
-func (r *resolver) shareBeside(k int) *candidate {
-	n := &r.numerals[k]
-	if k == 0 || !n.percent || r.prose.low(n.to) != "of" || r.numeralBetween(n.to, min(n.to+4, len(r.prose.tokens))) {
-		return nil
-	}
-	c, m := r.found[k-1], &r.numerals[k-1]
-	if c == nil || c.formula != "" || m.percent || m.kind != number || c.conf < minConfidence || n.from-m.to > 4 ||
-		!r.tables[c.table].whole || !r.strictly(k-1) {
-		return nil
-	}
-	if w := r.prose.low(n.from - 1); w != "or" && w != "(" && w != "," {
-		return nil
-	}
-	v, ok := cellRat(r.tables[c.table].rows[c.row][c.col])
-	sum := r.totalOf(c.table, c.col).sum()
-	if !ok || sum.Sign() == 0 || r.tables[c.table].cols[c.col].percent {
-		return nil
-	}
-	share := new(big.Rat).Quo(v, sum)
-	q, ok := n.fitsValue(share)
-	if !ok {
-		return nil
-	}
-	name := r.tables[c.table].cols[c.col].name
-	return &candidate{
-		table: c.table, formula: r.ref(c.table, c.row, name) + " / sum(" + r.ref(c.table, -1, name) + ")",
-		value: ratText(share), conf: 0.8 * q, rows: []int32{int32(c.row)},
-	}
-}
-
-// parallel: the other percentages of the sentence are cells, or ratios of two columns, so that this one is no share of
-// a column: "25 % for A, 15 % for B".
-func (r *resolver) parallel(k int) bool {
+// othersAreNoShares reports whether the other percentages of the sentence are cells or ratios of two columns. In "25 %
+// for A, 15 % for B", the second percentage then is no share of a total either.
+func (r *resolver) othersAreNoShares(k int) bool {
 	s := r.prose.tokens[r.numerals[k].from].sentence
-	same, other := 0, 0
+	direct, shares := 0, 0
 	for j := max(0, k-6); j < min(len(r.numerals), k+7); j++ {
 		c := r.found[j]
 		if j == k || c == nil || !r.numerals[j].percent || r.prose.tokens[r.numerals[j].from].sentence != s ||
@@ -84,34 +52,26 @@ func (r *resolver) parallel(k int) bool {
 			continue
 		}
 		if strings.Contains(c.formula, "sum(") || strings.Contains(c.formula, " - ") {
-			other++
+			shares++
 		} else {
-			same++
+			direct++
 		}
 	}
-	return same > 1 && other == 0 || same == 1 && other == 0 && r.listedPercent(k)
+	return direct > 1 && shares == 0
 }
 
-// listedPercent: the percentage before this one is of the same list: only a label and small words stand between.
-func (r *resolver) listedPercent(k int) bool {
-	if k == 0 || !r.numerals[k-1].percent {
-		return false
-	}
-	return r.numerals[k].from-r.numerals[k-1].to <= 7
-}
-
-// ratioOf: "10.03 of revenue per order".
-func (r *resolver) ratioOf(k int) *candidate {
+// ratioOfColumns handles ratios of two columns: "10.03 of revenue per order".
+func (r *resolver) ratioOfColumns(k int) *candidate {
 	n := &r.numerals[k]
 	if n.percent || n.points {
 		return nil
 	}
 	below := r.denominators(n)
-	if len(below) == 0 && (!r.saysSentence(n, perCues) || n.sig < 3 && !r.says(n, perCues) || n.sig < 2) &&
-		!((n.currency || n.unit.factor != nil) && r.averaged(n) && r.strictly(k)) {
+	if len(below) == 0 && (!r.sentenceHasCue(n, perCues) || n.sig < 3 && !r.hasCue(n, perCues) || n.sig < 2) &&
+		!((n.currency || n.unit.factor != nil) && r.saysAverage(n) && r.namesRow(k)) {
 		return nil
 	}
-	if !r.strictly(k) {
+	if !r.namesRow(k) {
 		if c := r.sumsRatio(k, below); c != nil {
 			return c
 		}
@@ -129,16 +89,16 @@ func (r *resolver) ratioOf(k int) *candidate {
 		for ci, c := range r.tables[row.table].cols[:min(len(r.tables[row.table].cols), maxColumns)] {
 			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension &&
 				!slices.Contains(xs, ci) {
-				xs = append(xs, ci) // cents of a column of euros, though nothing names it
+				xs = append(xs, ci) // "cents" can come from a column in euros that the text does not name
 			}
 		}
-		xs, ys = r.outdated(n, row.table, xs), r.outdated(n, row.table, ys)
+		xs, ys = r.withoutOutdated(n, row.table, xs), r.withoutOutdated(n, row.table, ys)
 		for _, x := range xs {
 			for _, y := range ys {
 				if x == y {
 					continue
 				}
-				if c := r.try(k, ratioOp, cellRef{
+				if c := r.tryPair(k, ratioOp, cellRef{
 					row.table, row.col, x,
 				}, cellRef{row.table, row.col, y}, 0.75); c != nil {
 					return c
@@ -150,7 +110,7 @@ func (r *resolver) ratioOf(k int) *candidate {
 	return r.pairRows(k, ratioOp, a, 0.7)
 }
 
-// sumsRatio: "about 60 per ticket" of all of them.
+// sumsRatio handles ratios of two totals: "about 60 per ticket".
 func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
 	n := &r.numerals[k]
 	for t := len(r.tables) - 1; t >= 0; t-- {
@@ -158,7 +118,7 @@ func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
 			continue
 		}
 		for _, y := range below[t] {
-			for _, x := range r.outdated(n, t, r.amounts(t)) {
+			for _, x := range r.withoutOutdated(n, t, r.amounts(t)) {
 				if x == y {
 					continue
 				}
@@ -171,12 +131,12 @@ func (r *resolver) sumsRatio(k int, below map[int][]int) *candidate {
 	return nil
 }
 
-// denominators are the columns named right after "per", and those of which one is spoken of: "a session in Dresden
-// draws 36 kWh".
+// denominators returns the columns named right after "per", and those of which the text mentions one item ("a session
+// in Dresden draws 36 kWh"), by table.
 func (r *resolver) denominators(n *numeral) map[int][]int {
 	out := map[int][]int{}
-	for _, m := range append(r.headerColumns(n), r.nearColumns(n)...) {
-		if w := r.prose.low(m.from - 1); !perCues[w] && !r.oneOf(n, m) {
+	for _, m := range r.nearColumns(n) {
+		if w := r.prose.low(m.from - 1); !perCues[w] && !r.mentionsOne(n, m) {
 			continue
 		}
 		for _, c := range m.cols {
@@ -188,28 +148,9 @@ func (r *resolver) denominators(n *numeral) map[int][]int {
 	return out
 }
 
-// headerColumns are the columns named in the header over a numeral of a table.
-func (r *resolver) headerColumns(n *numeral) []*columnMention {
-	p := r.prose
-	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind != tableRow || b.parent < 0 {
-		return nil
-	}
-	from, to := p.headerCell(b.parent, p.cellOf(n.from))
-	if from >= to {
-		return nil
-	}
-	var out []*columnMention
-	for _, m := range r.colBySentence[p.tokens[from].sentence] {
-		if m.from >= from && m.to <= to {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// oneOf: "a ride", "each member's weekday ride", where a column counts rides.
-func (r *resolver) oneOf(n *numeral, m *columnMention) bool {
+// mentionsOne reports whether the text mentions one of the things that a column counts: "a ride" or "each member's
+// weekday ride" for a column rides.
+func (r *resolver) mentionsOne(n *numeral, m *columnMention) bool {
 	p := r.prose
 	if m.to-m.from != 1 || m.to > n.from || strings.HasSuffix(p.low(m.from), "s") || r.numeralBetween(m.to, n.from) {
 		return false
@@ -219,7 +160,7 @@ func (r *resolver) oneOf(n *numeral, m *columnMention) bool {
 			for _, c := range m.cols {
 				col := &r.tables[c.table].cols[c.col]
 				if col.role == roleNumber && col.integer && len(col.words) == 1 && col.words[0] != col.name {
-					return true // the column is called in the plural
+					return true // the name of the column is a plural
 				}
 			}
 			return false
@@ -228,18 +169,18 @@ func (r *resolver) oneOf(n *numeral, m *columnMention) bool {
 	return false
 }
 
-// again tries the ratio of columns that the answer has used for another row: after "630 of 840 finished (75 %)",
-// "Ethics is at 90 %".
-func (r *resolver) again(k int) *candidate {
+// repeatRatio tries a ratio of columns that the answer uses for another row: after "630 of 840 finished (75 %)", it
+// handles "Ethics is at 90 %".
+func (r *resolver) repeatRatio(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent && (!n.currency || n.sig < 3) && !n.fractional() || r.says(n, diffCues) && !r.isLevel(n) {
+	if !n.percent && (!n.currency || n.sig < 3) && !n.isFractional() || r.hasCue(n, diffCues) && !r.isLevel(n) {
 		return nil
 	}
 	tried := map[[3]int]bool{}
 	for j := range r.found {
 		c := r.found[j]
 		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent ||
-			r.numerals[j].currency != n.currency && !n.fractional() {
+			r.numerals[j].currency != n.currency && !n.isFractional() {
 			continue
 		}
 		for _, b := range r.bindings[k] {
@@ -249,7 +190,7 @@ func (r *resolver) again(k int) *candidate {
 			}
 			tried[key] = true
 			row := int(b.rows[0])
-			if out := r.try(k, ratioOp, cellRef{
+			if out := r.tryPair(k, ratioOp, cellRef{
 				c.table, row, c.over[0],
 			}, cellRef{c.table, row, c.over[1]}, 0.85); out != nil && r.found[j].table == out.table {
 				return out
@@ -259,14 +200,14 @@ func (r *resolver) again(k int) *candidate {
 	return nil
 }
 
-// isLevel: "at 7.2", "a ratio of 4.7" are no differences.
+// isLevel reports whether a number is a level and not a difference: "at 7.2", "a ratio of 4.7".
 func (r *resolver) isLevel(n *numeral) bool {
 	w, before := r.wordBefore(n)
 	return w == "at" || w == "of" && (before == "ratio" || before == "rate" || before == "average")
 }
 
-// fractional: written with a decimal point, in two digits or more.
-func (n *numeral) fractional() bool {
+// isFractional reports whether a number has decimal places and at least two digits.
+func (n *numeral) isFractional() bool {
 	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 &&
 		n.readings[0].unit.Cmp(ratOne) < 0
 }
@@ -275,23 +216,23 @@ var lackVerbs = set(
 	"lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left " +
 		"remaining unresolved rejected unfilled absent fehlen fehlten")
 
-// complement: "5 of its 25 failed" when the row counts those who passed.
-func (r *resolver) complement(k int) *candidate {
+// complementOf handles "5 of its 25 failed" if the row contains the number that passed.
+func (r *resolver) complementOf(k int) *candidate {
 	n := &r.numerals[k]
-	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.partOf(&r.numerals[k+1]) ||
-		!r.says(&r.numerals[k+1], lackVerbs) {
+	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.isWhole(&r.numerals[k+1]) ||
+		!r.hasCue(&r.numerals[k+1], lackVerbs) {
 		return nil
 	}
 	whole := r.found[k+1]
 	if whole == nil || whole.formula != "" || !r.tables[whole.table].cols[whole.col].integer {
 		return nil
 	}
-	cols := r.numbersOf(whole.table)
+	cols := r.fewAmounts(whole.table)
 	for _, ci := range cols {
 		if ci == whole.col || !r.tables[whole.table].cols[ci].integer {
 			continue
 		}
-		if c := r.try(k, diffOp, cellRef{
+		if c := r.tryPair(k, diffOp, cellRef{
 			whole.table, whole.row, whole.col,
 		}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
 			return c

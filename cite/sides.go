@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Sides: which of two figures of one thing a numeral is, the earlier or the later one. Columns have sides (litres_2023
-// and litres_2024, prev_streams and streams, budget and actual), results of one query for two years have, and the words
-// around a number say which is meant: "from A to B", "B instead of A", "B, up 7 %".
+// This file decides which of two figures for the same measure a numeral means: the earlier or the later one. The pair
+// can be two columns (litres_2023 and litres_2024, prev_streams and streams, budget and actual) or two results of one
+// query for different years. The words around the number tell which is meant: "from A to B", "B instead of A", "B, up 7
+// %".
 
 var (
 	earlierWords = set("last previous prior old before start opening prev first initial budget budgeted plan planned " +
@@ -21,8 +22,8 @@ var (
 	riseWords    = set("up down")
 )
 
-// columnAge places revenue_2023 before revenue_2024, and last_year before this_year; base is the name without the time.
-// An age of 0 is no time at all.
+// columnAge orders columns by the time in their names: revenue_2023 before revenue_2024, last_year before this_year.
+// base is the name without the words for the time. age is 0 if the name contains none.
 func columnAge(name []string) (age int, base string) {
 	for _, w := range name {
 		switch y, ok := digits(w); {
@@ -43,16 +44,17 @@ func columnAge(name []string) (age int, base string) {
 	return age, base
 }
 
-// order compares two columns of a table in time: -1 when x is the earlier, 0 when they are not of one thing.
-func (t *table) order(x, y int) int {
+// compareAge compares two columns in time. It returns -1 if x is the earlier one, 1 if it is the later one, and 0 if
+// the columns do not hold the same measure.
+func (t *table) compareAge(x, y int) int {
 	if x == y || t.cols[x].role != roleNumber || t.cols[y].role != roleNumber {
 		return 0
 	}
 	a, b := t.cols[x].age, t.cols[y].age
-	if a == b || t.cols[x].base != t.cols[y].base && !t.sameMeasure(x, y) {
+	if a == b || t.cols[x].base != t.cols[y].base && !t.hasSameMeasure(x, y) {
 		return 0
 	}
-	switch { // streams beside prev_streams is the present one
+	switch { // next to prev_streams, streams is the current value
 	case a == 0:
 		a = 2
 	case b == 0:
@@ -67,9 +69,9 @@ func (t *table) order(x, y int) int {
 	return 1
 }
 
-// sameMeasure: a column named only by its time and unit (vorjahr_kwh) is of the other one's measure when nothing else
-// has that unit.
-func (t *table) sameMeasure(x, y int) bool {
+// hasSameMeasure reports whether a column named only by its time and unit, such as vorjahr_kwh, holds the same measure
+// as the other column. That is so if no third column has that unit.
+func (t *table) hasSameMeasure(x, y int) bool {
 	if t.cols[x].age != 0 && t.cols[y].age != 0 {
 		return false
 	}
@@ -94,10 +96,10 @@ func (t *table) sameMeasure(x, y int) bool {
 	return same == 2
 }
 
-// tableTime is the period a result is of by the literals of its statement, as year × 100 + month; the month is 0 when
-// they are of a whole year, all is 0 when there are none or of several years. Two literals a month apart are the two
-// ends of the first.
-func (r *resolver) tableTime(t int) int {
+// tablePeriod returns the period of a result as year × 100 + month, read from the literals of its statement. The month
+// is 0 for a whole year. The result is 0 if there are no literals, or literals of several years. Two literals a month
+// apart are the two ends of the first month.
+func (r *resolver) tablePeriod(t int) int {
 	at, one := 0, false
 	for _, e := range r.echoes {
 		if e.table != t || e.date.year == 0 {
@@ -119,13 +121,13 @@ func (r *resolver) tableTime(t int) int {
 	return at
 }
 
-// likeTables are the results with the columns of t, of another period.
-func (r *resolver) likeTables(t int) []int {
-	if r.like == nil {
-		r.like = make([][]int, len(r.tables))
+// tablesOfOtherPeriods returns the results with the same columns as t but for another period.
+func (r *resolver) tablesOfOtherPeriods(t int) []int {
+	if r.otherPeriods == nil {
+		r.otherPeriods = make([][]int, len(r.tables))
 		times := make([]int, len(r.tables))
 		for i := range r.tables {
-			times[i] = r.tableTime(i)
+			times[i] = r.tablePeriod(i)
 		}
 		for i := range r.tables {
 			for j := range r.tables {
@@ -133,42 +135,44 @@ func (r *resolver) likeTables(t int) []int {
 					slices.EqualFunc(r.tables[i].cols, r.tables[j].cols, func(a, b column) bool {
 						return a.name == b.name
 					}) {
-					r.like[i] = append(r.like[i], j)
+					r.otherPeriods[i] = append(r.otherPeriods[i], j)
 				}
 			}
 		}
 	}
-	return r.like[t]
+	return r.otherPeriods[t]
 }
 
-// ofPeriod keeps the bindings whose result is of the period said over or beside the numeral, where results of one query
-// for several periods are at hand.
-func (r *resolver) ofPeriod(n *numeral, bs []binding) []binding {
+// keepMentionedPeriod drops the bindings to results of another period than the one mentioned over or beside the
+// numeral. It applies only if one query has results for several periods.
+func (r *resolver) keepMentionedPeriod(n *numeral, bs []binding) []binding {
 	if len(bs) < 2 {
 		return bs
 	}
-	return slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { return r.ofOther(n, b.table) })
+	return slices.DeleteFunc(slices.Clone(bs), func(b binding) bool { return r.isOfOtherPeriod(n, b.table) })
 }
 
-// ofOther: the words say another period than a result is of, of which there is a result like it.
-func (r *resolver) ofOther(n *numeral, t int) bool {
-	like := r.likeTables(t)
-	if len(like) == 0 {
+// isOfOtherPeriod reports whether the text mentions another period than that of result t, and a result with the same
+// columns has the mentioned period.
+func (r *resolver) isOfOtherPeriod(n *numeral, t int) bool {
+	others := r.tablesOfOtherPeriods(t)
+	if len(others) == 0 {
 		return false
 	}
-	said := r.periodOf(n)
-	return said != 0 && !isOf(r.tableTime(t), said) &&
-		slices.ContainsFunc(like, func(u int) bool { return isOf(r.tableTime(u), said) })
+	mentioned := r.mentionedPeriod(n)
+	return mentioned != 0 && !periodIncludes(r.tablePeriod(t), mentioned) &&
+		slices.ContainsFunc(others, func(u int) bool { return periodIncludes(r.tablePeriod(u), mentioned) })
 }
 
-// isOf reports whether a period is the one said, as far as that goes.
-func isOf(at, said int) bool {
-	return (said/100 == 0 || said/100 == at/100) && (said%100 == 0 || said%100 == at%100)
+// periodIncludes reports whether a mentioned period includes the period at. A mentioned period without a year includes
+// every year, one without a month every month.
+func periodIncludes(at, mentioned int) bool {
+	return (mentioned/100 == 0 || mentioned/100 == at/100) && (mentioned%100 == 0 || mentioned%100 == at%100)
 }
 
-// periodOf is the period in the header over a numeral or in the first cell of its row, or the one in its clause: right
-// behind it ("583 in August"), else the last one before, else the next one. 0 is none.
-func (r *resolver) periodOf(n *numeral) int {
+// mentionedPeriod returns the period in the table header over a numeral, in the first cell of its row, or right after
+// the numeral ("583 in August"). It returns 0 if there is none.
+func (r *resolver) mentionedPeriod(n *numeral) int {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
 	if b.kind == tableRow {
@@ -185,26 +189,15 @@ func (r *resolver) periodOf(n *numeral) int {
 		}
 		return 0
 	}
-	clause := p.tokens[n.from].clause
 	if linkWords[p.low(n.to)] {
 		if at := r.periodAt(n.to + 1); at != 0 {
-			return at
-		}
-	}
-	for i := n.from - 1; i >= max(0, n.from-12) && p.tokens[i].clause == clause; i-- {
-		if at := r.periodAt(i); at != 0 {
-			return at
-		}
-	}
-	for i := n.to; i < n.to+6 && i < len(p.tokens) && p.tokens[i].clause == clause; i++ {
-		if at := r.periodAt(i); at != 0 {
 			return at
 		}
 	}
 	return 0
 }
 
-// periodAt is the month or year that token i says.
+// periodAt returns the month or year that token i names.
 func (r *resolver) periodAt(i int) int {
 	p := r.prose
 	if i < 0 || i >= len(p.tokens) {
@@ -222,57 +215,37 @@ func (r *resolver) periodAt(i int) int {
 	return 0
 }
 
-// side is -1 when the words say that a numeral is the earlier of two figures, +1 for the later one, 0 when they do not
-// say.
-func (r *resolver) side(k int) int {
+// sideOf returns -1 if the words mark a numeral as the earlier of two figures, +1 if they mark it as the later one, and
+// 0 if they do neither.
+func (r *resolver) sideOf(k int) int {
 	n := &r.numerals[k]
-	if s := r.ownSide(n); s != 0 {
+	if s := r.sideFromWordsBefore(n); s != 0 {
 		return s
 	}
-	if r.risesAfter(n) {
+	if r.isFollowedByRise(n) {
 		return 1
-	}
-	for j := k + 1; j < len(r.numerals) && j <= k+2; j++ { // "523 instead of 540"
-		m := &r.numerals[j]
-		if m.from-n.to > 10 || r.prose.tokens[m.from].sentence != r.prose.tokens[n.from].sentence {
-			break
-		}
-		if m.percent || m.kind != number {
-			continue
-		}
-		if r.isReplaced(m) {
-			return 1
-		}
-		break
-	}
-	if k > 0 && r.prose.low(n.from-1) == "(" { // "135 more units (3,515)"
-		m := &r.numerals[k-1]
-		if n.from-m.to <= 6 && r.prose.tokens[m.from].sentence == r.prose.tokens[n.from].sentence &&
-			r.comparedWith(m) && r.nounAfter(m) >= 0 {
-			return 1
-		}
 	}
 	return 0
 }
 
-// ownSide reads the words right before a numeral.
-func (r *resolver) ownSide(n *numeral) int {
-	if r.arrow(n.to) {
+// sideFromWordsBefore returns the side that the words right before a numeral, or an arrow beside it, indicate.
+func (r *resolver) sideFromWordsBefore(n *numeral) int {
+	if r.isArrow(n.to) {
 		return -1 // "808,569 → 834,125"
 	}
-	if r.arrow(n.from-1) || r.arrow(n.from-2) && !r.prose.tokens[n.from-1].word {
+	if r.isArrow(n.from-1) || r.isArrow(n.from-2) && !r.prose.tokens[n.from-1].word {
 		return 1
 	}
 	w, before := r.wordBefore(n)
-	changes := r.saysSentence(n, changeVerbs) || r.saysSentence(n, endWords) || r.saysSentence(n, riseWords)
+	changes := r.sentenceHasCue(n, changeVerbs) || r.sentenceHasCue(n, endWords) || r.sentenceHasCue(n, riseWords)
 	switch {
 	case reachWords[w]:
 		return 1
-	case w == "to" && (changes || r.pairedBy("from", n)):
+	case w == "to" && changes:
 		return 1
-	case w == "at" && r.says(n, endWords):
+	case w == "at" && r.hasCue(n, endWords):
 		return 1
-	case w == "from" && (changes || r.followedBy("to", n)):
+	case w == "from" && changes:
 		return -1
 	case r.isReplaced(n):
 		return -1
@@ -282,70 +255,35 @@ func (r *resolver) ownSide(n *numeral) int {
 	return 0
 }
 
-// arrow: the sign of a change stands at token i or behind the currency there.
-func (r *resolver) arrow(i int) bool {
+// isArrow reports whether an arrow (→ or ->) is at token i.
+func (r *resolver) isArrow(i int) bool {
 	return r.prose.low(i) == "→" || r.prose.low(i) == "-" && r.prose.low(i+1) == ">"
 }
 
-// isReplaced: the 540 of "523 instead of 540", the 32 of "27 (previously 32)".
+// isReplaced reports whether a numeral is the value that was replaced, such as the 540 in "523 instead of 540" or the
+// 32 in "27 (previously 32)".
 func (r *resolver) isReplaced(n *numeral) bool {
 	w, before := r.wordBefore(n)
 	return w == "of" && before == "instead" || insteadWords[w] || w == "from" && riseWords[before] ||
 		(w == "was" || w == "were") && before == "("
 }
 
-// pairedBy: another numeral of the sentence before this one stands behind w.
-func (r *resolver) pairedBy(w string, n *numeral) bool {
-	p := r.prose
-	for i := n.from - 2; i >= 0 && i > n.from-12 && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
-		if p.low(i) == w {
-			return true
-		}
-	}
-	return false
-}
-
-// followedBy: w and another numeral come next.
-func (r *resolver) followedBy(w string, n *numeral) bool {
-	p := r.prose
-	for i := n.to; i < n.to+9 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence &&
-		r.numeralAt[i] < 0; i++ {
-		if p.low(i) == w {
-			return r.numeralBetween(i+1, min(i+5, len(p.tokens)))
-		}
-	}
-	return false
-}
-
-// risesAfter: "705,600 litres, down 4.5 %": the figure is where it went to.
-func (r *resolver) risesAfter(n *numeral) bool {
-	p := r.prose
-	for i := n.to; i < n.to+5 && i < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence; i++ {
-		if r.numeralAt[i] >= 0 {
-			return false
-		}
-		if riseWords[p.low(i)] && (i > n.to && (p.low(i-1) == "," || p.low(i-1) == "(") || i == n.to) {
-			return r.numeralAt[min(i+1, len(p.tokens)-1)] >= 0 || p.low(i+1) == "from" || p.low(i+1) == "by"
-		}
-	}
-	return false
-}
-
-// superseded: "grew to 2,400" is not about revenue_2023 when there is a revenue_2024, "from 2,880" not about the later
-// of the two, and "27 instead of 32" not about the result of the year before.
+// superseded reports whether the words contradict the side of a column or result, so that a numeral cannot come from
+// it. For example, "grew to 2,400" does not mean revenue_2023 if there is a revenue_2024, "from 2,880" does not mean
+// the later of the two, and "27 instead of 32" does not mean the result of the previous year.
 func (r *resolver) superseded(k, t, ci int) bool {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
-	var ends [2]bool // there is an earlier one, a later one
+	var ends [2]bool // whether there is an earlier one, and a later one
 	for o := range tab.cols[:min(len(tab.cols), 4*maxColumns)] {
-		if d := tab.order(ci, o); d != 0 && !r.tellsApart(n, t, ci, o) {
+		if d := tab.compareAge(ci, o); d != 0 && !r.namesOnlyOne(n, t, ci, o) {
 			ends[(1-d)/2] = true
 		}
 	}
-	for _, u := range r.likeTables(t) {
-		if said := r.periodOf(n); said == 0 || !isOf(r.tableTime(t), said) {
+	for _, u := range r.tablesOfOtherPeriods(t) {
+		if mentioned := r.mentionedPeriod(n); mentioned == 0 || !periodIncludes(r.tablePeriod(t), mentioned) {
 			later := 0
-			if r.tableTime(u) > r.tableTime(t) {
+			if r.tablePeriod(u) > r.tablePeriod(t) {
 				later = 1
 			}
 			ends[later] = true
@@ -354,7 +292,7 @@ func (r *resolver) superseded(k, t, ci int) bool {
 	if !ends[0] && !ends[1] {
 		return false
 	}
-	switch r.side(k) {
+	switch r.sideOf(k) {
 	case 1:
 		return ends[1]
 	case -1:
@@ -363,27 +301,18 @@ func (r *resolver) superseded(k, t, ci int) bool {
 		}
 		return !ends[1]
 	}
-	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.saysPast(n, t, tab.cols[ci].age)
+	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.mentionsPast(n, t, tab.cols[ci].age)
 }
 
-// saysPast: the sentence has a word of time other than the year of the whole result, or the year a column is of;
-// without one, a figure is of the present.
-func (r *resolver) saysPast(n *numeral, t, age int) bool {
+// mentionsPast reports whether the sentence contains a word for a time other than the year of the whole result or of
+// the column. Without such a word, a figure refers to the present.
+func (r *resolver) mentionsPast(n *numeral, t, age int) bool {
 	p := r.prose
-	if age > 0 && age < 3 && !r.inTable(n) {
-		for _, m := range r.nearColumns(n) {
-			for _, c := range m.cols {
-				if r.tables[c.table].cols[c.col].age == age {
-					return true
-				}
-			}
-		}
-	}
 	sp := p.sentences[p.tokens[n.from].sentence]
 	for i := max(sp.from, n.from-2*window); i < sp.to && i < n.to+2*window; i++ {
 		low := p.low(i)
 		if k := r.numeralAt[i]; k >= 0 &&
-			(r.numerals[k].year && r.numerals[k].date.year*100 != r.tableTime(t) || r.numerals[k].kind == calendar) ||
+			(r.numerals[k].year && r.numerals[k].date.year*100 != r.tablePeriod(t) || r.numerals[k].kind == calendar) ||
 			months[low] > 0 || pastWords[low] {
 			return true
 		}
@@ -397,9 +326,9 @@ func (r *resolver) saysPast(n *numeral, t, age int) bool {
 
 var pastWords = set("vs versus against compared ago since between respectively")
 
-// tellsApart: the words beside the numeral name one of two columns and not the other, so that they and not the order of
-// the figures decide.
-func (r *resolver) tellsApart(n *numeral, t, x, y int) bool {
+// namesOnlyOne reports whether the words next to the numeral name one of two columns but not the other. Then the words
+// decide, not the order of the figures.
+func (r *resolver) namesOnlyOne(n *numeral, t, x, y int) bool {
 	for _, m := range r.nearColumns(n) {
 		if r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause || m.to < n.from-8 || m.from > n.to+5 ||
 			m.to <= n.from && r.numeralBetween(m.to, n.from) {
@@ -413,22 +342,27 @@ func (r *resolver) tellsApart(n *numeral, t, x, y int) bool {
 	return false
 }
 
-// outdated drops the columns that have a later one, unless the sentence names them: what is said without a time is said
-// of the present.
-func (r *resolver) outdated(n *numeral, t int, cols []int) []int {
+// withoutOutdated drops the columns that have a later counterpart, because a statement without a time refers to the
+// present.
+func (r *resolver) withoutOutdated(n *numeral, t int, cols []int) []int {
 	tab := &r.tables[t]
 	return slices.DeleteFunc(slices.Clone(cols), func(x int) bool {
 		return slices.ContainsFunc(cols, func(y int) bool {
-			return tab.order(x, y) < 0 && !r.namedApart(n, t, x, y)
+			return tab.compareAge(x, y) < 0
 		})
 	})
 }
 
-// namedApart: the sentence names x and not y.
-func (r *resolver) namedApart(n *numeral, t, x, y int) bool {
-	for _, m := range r.nearColumns(n) {
-		if slices.Contains(m.cols, colRef{t, x}) && !slices.Contains(m.cols, colRef{t, y}) {
-			return true
+// isFollowedByRise reports whether a change follows the figure, as in "705,600 litres, down 4.5 %". The figure is then
+// the later one.
+func (r *resolver) isFollowedByRise(n *numeral) bool {
+	p := r.prose
+	for i := n.to; i < n.to+5 && i < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence; i++ {
+		if r.numeralAt[i] >= 0 {
+			return false
+		}
+		if riseWords[p.low(i)] && (i > n.to && (p.low(i-1) == "," || p.low(i-1) == "(") || i == n.to) {
+			return r.numeralAt[min(i+1, len(p.tokens)-1)] >= 0 || p.low(i+1) == "from" || p.low(i+1) == "by"
 		}
 	}
 	return false

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Shares, growth and amounts per piece of whole columns: "378,275 (59 %) is not due yet", "spent 165,050 to win 2,754
-// customers, 59.93 each".
+// This file finds shares, growth and amounts per piece of whole columns: "378,275 (59 %) is not due yet", "spent
+// 165,050 to win 2,754 customers, 59.93 each".
 
-// ofTotals puts the sums of two columns of one result through what the words ask for. The text must name both columns,
-// or one when the figure has three digits.
-func (r *resolver) ofTotals(k int) *candidate {
+// fromTotals applies the operation that the words suggest to the totals of two columns. The text must name both
+// columns, or one if the figure is precise.
+func (r *resolver) fromTotals(k int) *candidate {
 	n := &r.numerals[k]
 	op := ratioOp
 	switch {
-	case n.points || n.times || r.isRest(n) || r.ofOneRow(k):
+	case n.points || n.times || r.isRemainder(n) || r.isAboutOneRow(k):
 		return nil
 	case n.percent && r.isChange(n):
 		op = growthOp
-	case !n.percent && r.differs(n):
+	case !n.percent && r.saysDifference(n):
 		op = diffOp
 	case !n.percent && (!n.currency || n.sig < 3):
 		return nil
@@ -29,9 +29,9 @@ func (r *resolver) ofTotals(k int) *candidate {
 		if !r.tables[t].whole || len(r.tables[t].rows) < 2 {
 			continue
 		}
-		named := r.spokenColumns(k, t)
+		named := r.mentionedColumns(k, t)
 		others := named
-		if n.precise() && len(named) > 0 {
+		if n.isPrecise() && len(named) > 0 {
 			others = append(slices.Clone(named), r.amounts(t)...)
 		}
 		for i, x := range named {
@@ -51,20 +51,20 @@ func (r *resolver) ofTotals(k int) *candidate {
 	return nil
 }
 
-// divideTotals compares a numeral with sum(x) / sum(y), less one for growth.
+// divideTotals returns a candidate if the operation on sum(x) and sum(y) gives the numeral.
 func (r *resolver) divideTotals(k int, op operation, t, x, y int) *candidate {
 	n := &r.numerals[k]
 	tab := &r.tables[t]
-	if tab.cols[x].percent || tab.cols[y].percent || n.percent && !r.alike(cellRef{t, 0, x}, cellRef{t, 0, y}) ||
+	if tab.cols[x].percent || tab.cols[y].percent || n.percent && !r.areSameKind(cellRef{t, 0, x}, cellRef{t, 0, y}) ||
 		!n.percent && op.name == "ratio" && !tab.cols[y].integer {
 		return nil
 	}
-	if op.name != "ratio" && !r.comparableColumns(t, x, y) {
+	if op.name != "ratio" && !r.areComparable(t, x, y) {
 		return nil
 	}
 	v := op.eval(r.totalOf(t, x).sum(), r.totalOf(t, y).sum())
 	if v == nil || op.name == "diff" && v.Sign() < 0 || op.name == "ratio" && n.percent && v.Cmp(ratOne) > 0 ||
-		op.name == "growth" && (r.wrongWay(n, v) || tab.order(x, y) < 0) {
+		op.name == "growth" && (r.contradictsDirection(n, v) || tab.compareAge(x, y) < 0) {
 		return nil
 	}
 	said := v
@@ -79,20 +79,21 @@ func (r *resolver) divideTotals(k int, op operation, t, x, y int) *candidate {
 	return &candidate{table: t, formula: fmt.Sprintf(op.text, name(x), name(y)), value: ratText(v), conf: 0.75 * q}
 }
 
-// precise: chance hardly makes the figure.
-func (n *numeral) precise() bool {
+// isPrecise reports whether a figure has enough digits that it hardly matches by chance.
+func (n *numeral) isPrecise() bool {
 	return n.sig >= 3 || n.percent && n.readings[0].unit.Cmp(ratOne) < 0 && n.readings[0].unit.Sign() > 0
 }
 
-// ofOneRow: the words name one row that the numeral is about.
-func (r *resolver) ofOneRow(k int) bool {
+// isAboutOneRow reports whether the words name exactly one row for the numeral.
+func (r *resolver) isAboutOneRow(k int) bool {
 	return slices.ContainsFunc(r.bindings[k], func(b binding) bool {
 		return b.strength >= inherited && len(b.rows) == 1
 	})
 }
 
-// spokenColumns are the numeric columns that the sentence or the one before it names, or has given the total of.
-func (r *resolver) spokenColumns(k, t int) []int {
+// mentionedColumns returns the numeric columns that the sentence or the one before it names, or whose amounts it
+// contains.
+func (r *resolver) mentionedColumns(k, t int) []int {
 	p := r.prose
 	n := &r.numerals[k]
 	var cols []int
@@ -131,10 +132,10 @@ func (r *resolver) spokenColumns(k, t int) []int {
 	return cols
 }
 
-// across adds up the columns of a row that are the periods of one thing: "over the year that adds up to 85,320".
-func (r *resolver) across(k int) *candidate {
+// sumAcrossPeriods adds up the columns of a row if all of them are periods: "over the year that adds up to 85,320".
+func (r *resolver) sumAcrossPeriods(k int) *candidate {
 	n := &r.numerals[k]
-	if n.percent || n.points || n.times || n.sig < 3 || !r.saysSentence(n, totalCues) {
+	if n.percent || n.points || n.times || n.sig < 3 || !r.sentenceHasCue(n, totalCues) {
 		return nil
 	}
 	for _, b := range r.bindings[k] {
@@ -149,7 +150,7 @@ func (r *resolver) across(k int) *candidate {
 			if c.role != roleNumber || c.key {
 				continue
 			}
-			if !ok || len(terms) == maxColumns || !periodName(c.name) {
+			if !ok || len(terms) == maxColumns || !isPeriodName(c.name) {
 				terms = nil
 				break
 			}
@@ -165,8 +166,8 @@ func (r *resolver) across(k int) *candidate {
 	return nil
 }
 
-// periodName: q1, m12, w3, jan, 2024.
-func periodName(name string) bool {
+// isPeriodName reports whether the name of a column is a period: q1, m12, w3, jan, 2024.
+func isPeriodName(name string) bool {
 	low := strings.ToLower(name)
 	if months[low] > 0 || len(low) == 4 && isDigits(low) {
 		return true

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Units of measure: those a column's name ends in, and those that stand behind a number. "6.2 seconds" is the 6210 of
-// p95_ms and cannot be the 6.2 of score.
+// This file reads units of measure in column names and after numbers. For example, "6.2 seconds" means the cell 6210 of
+// p95_ms and not the cell 6.2 of score.
 
-// unit is a measure of some dimension; factor is what one of it is worth in the dimension's base. The zero unit is
-// none. The thousands of teur are the column's scale.
+// unit is a unit of measure; factor is its size in the base unit of the dimension. The zero value means no unit. Money
+// in thousands has factor 1, because the column's scale says the thousands.
 type unit struct {
 	dimension string
 	factor    *big.Rat
@@ -35,14 +35,14 @@ func readUnits(lists map[string]string) map[string]unit {
 	for dimension, list := range lists {
 		f := strings.Fields(list)
 		for i := 0; i+1 < len(f); i += 2 {
-			factor, _ := new(big.Rat).SetString(f[i+1]) // the list is ours
+			factor, _ := new(big.Rat).SetString(f[i+1]) // the list above is valid
 			units[f[i]] = unit{dimension, factor}
 		}
 	}
 	return units
 }
 
-// unitNamed looks a word up, in the plural too.
+// unitNamed returns the unit that a word names, in the singular or plural, or the zero unit.
 func unitNamed(w string) unit {
 	w = strings.ToLower(w)
 	if u, ok := units[w]; ok {
@@ -54,8 +54,8 @@ func unitNamed(w string) unit {
 	return unit{}
 }
 
-// columnUnit is the unit a column's name says; the letters of short ones must be at its end, a year or the like apart.
-// A rate ("price_per_kwh") has none.
+// columnUnit returns the unit in a column's name. A short unit must be at the end of the name, not counting a year or
+// the like. A rate ("price_per_kwh") has none.
 func columnUnit(name string) unit {
 	words := splitName(name)
 	out := unit{}
@@ -63,21 +63,21 @@ func columnUnit(name string) unit {
 		if perCues[w] {
 			return unit{}
 		}
-		if u := unitNamed(w); u.factor != nil && (len(w) > 1 && w != "min" || lastTelling(words[i+1:])) {
+		if u := unitNamed(w); u.factor != nil && (len(w) > 1 && w != "min" || onlyTimeWords(words[i+1:])) {
 			out = u
 		}
 	}
 	return out
 }
 
-// lastTelling: only words of time follow.
-func lastTelling(rest []string) bool {
+// onlyTimeWords reports whether all words of the rest of a name are words for a time.
+func onlyTimeWords(rest []string) bool {
 	_, base := columnAge(rest)
 	return base == ""
 }
 
-// unitBehind reads the unit behind a number. A rate ("7.5 t/ha") has none.
-func (p *prose) unitBehind(n *numeral) {
+// readUnit sets the unit after a number. The number of a rate ("7.5 t/ha") gets none.
+func (p *prose) readUnit(n *numeral) {
 	if n.kind != number || n.percent || n.points || n.times || n.end > len(p.text) {
 		return
 	}
@@ -102,10 +102,11 @@ func (p *prose) unitBehind(n *numeral) {
 	}
 }
 
-// conversion is what a value of unit u is multiplied by to be said in the unit of the numeral; nil when they are of one
-// size, or of different kinds.
+// conversion returns the factor that converts a value of unit u into the unit of the numeral, or nil if both have the
+// same size or measure different things.
 func (n *numeral) conversion(u unit) *big.Rat { return convert(u, n.unit) }
 
+// convert returns the factor that converts a value in unit u into unit to, or nil if there is nothing to convert.
 func convert(u, to unit) *big.Rat {
 	if to.factor == nil || u.dimension != to.dimension || u.factor.Cmp(to.factor) == 0 {
 		return nil
@@ -113,7 +114,7 @@ func convert(u, to unit) *big.Rat {
 	return new(big.Rat).Quo(u.factor, to.factor)
 }
 
-// rateConversion is conversion for the upper part of a rate.
+// rateConversion does the same as conversion, also for the numerator of a rate.
 func (n *numeral) rateConversion(u unit) *big.Rat {
 	if f := n.conversion(u); f != nil {
 		return f
@@ -121,7 +122,7 @@ func (n *numeral) rateConversion(u unit) *big.Rat {
 	return convert(u, n.per)
 }
 
-// rateDimension is what a rate is of: time for "2 hours each".
+// rateDimension returns the dimension of the numerator of a rate: time for "2 hours each".
 func (n *numeral) rateDimension() string {
 	if n.per.dimension != "" {
 		return n.per.dimension
@@ -129,13 +130,14 @@ func (n *numeral) rateDimension() string {
 	return n.unit.dimension
 }
 
+// measuredIn reports whether a candidate is an amount of a dimension.
 func measuredIn(c *candidate, dimension string) bool {
 	return c.measure != nil && c.measure.unit.dimension == dimension
 }
 
-// inItsUnit writes the conversion of a rate into its formula, so that what comes out is what the text says: minutes by
-// pieces over 60 are hours each.
-func (n *numeral) inItsUnit(c *candidate, v *big.Rat, x, y *column) {
+// convertFormula appends the conversion of a rate to its formula, so that the value is in the unit of the text: minutes
+// divided by pieces, divided by 60, are hours each.
+func (n *numeral) convertFormula(c *candidate, v *big.Rat, x, y *column) {
 	f := n.rateConversion(x.unit)
 	switch {
 	case n.percent || n.points || n.times || x.unit.dimension == y.unit.dimension && x.unit.factor != nil:
@@ -156,13 +158,13 @@ func (n *numeral) inItsUnit(c *candidate, v *big.Rat, x, y *column) {
 	c.value = ratText(new(big.Rat).Mul(v, f))
 }
 
-// subunit: cents, pence.
+// subunit reports whether the numeral is in hundredths of a currency, such as cents or pence.
 func (n *numeral) subunit() bool {
 	return n.unit.dimension == "money" && n.unit.factor.Cmp(ratOne) < 0 ||
 		n.per.dimension == "money" && n.per.factor.Cmp(ratOne) < 0
 }
 
-// conversions are those that the columns of the results ask for.
+// conversions returns the factors that convert the units of the columns to that of the numeral.
 func (r *resolver) conversions(n *numeral) []float64 {
 	var out []float64
 	if n.unit.factor == nil {
@@ -179,10 +181,10 @@ func (r *resolver) conversions(n *numeral) []float64 {
 	return out
 }
 
-// unitColumns are the numeric columns that are measured as the numeral is.
+// unitColumns returns the numeric columns that have the same dimension as the numeral.
 func (r *resolver) unitColumns(n *numeral) []colRef {
 	if n.unit.factor == nil || n.unit.dimension == "money" {
-		return nil // any column may be of money
+		return nil // any column may hold money
 	}
 	var out []colRef
 	for t := range r.tables {

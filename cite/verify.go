@@ -17,9 +17,10 @@ type Problem struct {
 	Reason string        `json:"reason"`
 }
 
-// Verify checks given footnotes again, without looking for better ones: the offsets are those of a numeral, the cell is
-// there or the formula can be evaluated, and its value, rounded as the text is, is what the text says. The words around
-// the numeral are not judged. A formula "question" is taken on trust, for the question is not here.
+// Verify checks given footnotes again, without looking for better ones. It checks that the offsets are those of a
+// numeral, that the cell exists or the formula can be evaluated, and that the value, rounded as in the text, equals the
+// numeral. It ignores the words around the numeral, and accepts every formula "question", because it does not have the
+// question.
 //
 // Formulas are cells r1[0].revenue, columns r1.revenue within sum, avg, min, max, count, count(distinct …),
 // count(column > 5), sum over rows sum(r1[0,2].revenue), rank(cell), row(r1[0]), top(r1, 3), days(cell, cell), a
@@ -45,12 +46,14 @@ func Verify(text string, cites []footnote.Cite, results []Table) []Problem {
 	return out
 }
 
+// verifier holds the numerals and results that footnotes are checked against.
 type verifier struct {
 	prose    *prose
 	numerals map[int]*numeral
 	tables   map[string]*table
 }
 
+// check returns why a footnote does not hold, or "" if it does.
 func (v *verifier) check(text string, c footnote.Cite) string {
 	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) ||
 		text[c.Start:c.End] != c.Text {
@@ -80,10 +83,10 @@ func (v *verifier) check(text string, c footnote.Cite) string {
 	return v.checkCell(n, c, t, ci)
 }
 
-// boundary reports whether a numeral can begin here; broken UTF-8 may follow one.
+// boundary reports whether a rune begins at byte i of s.
 func boundary(s string, i int) bool { return utf8.RuneStart(s[i]) }
 
-// parseAlone reads the numeral of a footnote whose bounds are not the scanner's.
+// parseAlone reads the text of a footnote whose offsets are not those of a numeral in the text.
 func (v *verifier) parseAlone(s string) *numeral {
 	found, _ := scanNumerals(parse(clip(s)))
 	if len(found) != 1 {
@@ -92,6 +95,7 @@ func (v *verifier) parseAlone(s string) *numeral {
 	return &found[0]
 }
 
+// column returns the index of the column with a name, or -1.
 func (t *table) column(name string) int {
 	for i, c := range t.cols {
 		if c.name == name {
@@ -101,11 +105,12 @@ func (t *table) column(name string) int {
 	return -1
 }
 
+// checkCell returns why a cell does not have the value of a footnote, or "" if it does.
 func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) string {
 	cell := t.rows[*c.Row][ci]
 	if s, ok := cell.(string); ok && t.cols[ci].role != roleNumber {
 		key := string(labelKey(nil, s))
-		if said := string(labelKey(nil, c.Text)); said != "" && strings.Contains(key, said) {
+		if text := string(labelKey(nil, c.Text)); text != "" && strings.Contains(key, text) {
 			return ""
 		}
 		if d, ok := cellDate(cell); ok && n != nil &&
@@ -126,7 +131,7 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 	}
 	_, float := cell.(float64)
 	if _, ok := n.fitsColumn(val, &t.cols[ci], float); !ok {
-		if n.percent = true; v.tableCell(n) { // the unit stands in the header
+		if n.percent = true; v.tableCell(n) { // the header has the unit
 			if _, ok := n.fitsColumn(val, &t.cols[ci], float); ok {
 				return ""
 			}
@@ -139,10 +144,12 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 	return ""
 }
 
+// tableCell reports whether a numeral is in a table.
 func (v *verifier) tableCell(n *numeral) bool {
 	return n.from < len(v.prose.tokens) && v.prose.blocks[v.prose.tokens[n.from].blck].kind == tableRow
 }
 
+// checkFormula returns why a formula does not give the value of a footnote, or "" if it does.
 func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
 	switch {
 	case c.Formula == "question":
@@ -151,7 +158,7 @@ func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
 		return v.checkSQL(n, c)
 	case strings.HasPrefix(c.Formula, "column "):
 		if !strings.Contains(c.Formula, c.Text) {
-			return "the column's name does not say so"
+			return "the column's name does not contain the number"
 		}
 		return ""
 	}
@@ -185,7 +192,7 @@ func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
 	return fmt.Sprintf("the formula gives %s", ratText(val))
 }
 
-// conversions are from the units of the columns to that of the text.
+// conversions returns the factors that convert the units of the columns to that of the numeral.
 func (v *verifier) conversions(n *numeral) []*big.Rat {
 	var out []*big.Rat
 	if n.subunit() {
@@ -211,7 +218,7 @@ func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
 		return fmt.Sprintf("there is no result %s", c.Result)
 	}
 	r := &resolver{tables: []table{*t}, prose: v.prose}
-	r.readEchoes("")
+	r.collectEchoes("")
 	for _, e := range r.echoes {
 		if n == nil {
 			break
@@ -231,8 +238,8 @@ func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
 	return "the SQL has no such literal"
 }
 
-// evaluator computes a formula. It is a small recursive descent with bounds on depth and length; it never looks outside
-// the given tables.
+// evaluator computes a formula by recursive descent. It limits the depth and length of a formula, and reads only the
+// given tables.
 type evaluator struct {
 	tables   map[string]*table
 	in       string
@@ -246,6 +253,7 @@ const (
 	maxDepth   = 20
 )
 
+// run returns the value of the whole formula, or an error if it cannot be read or a comparison is false.
 func (e *evaluator) run() (*big.Rat, error) {
 	if len(e.in) > maxFormula {
 		return nil, fmt.Errorf("the formula is too long")
@@ -276,7 +284,8 @@ func (e *evaluator) skip() {
 	}
 }
 
-func (e *evaluator) take(s string) bool {
+// accept reads s, after any spaces, and reports whether it was there.
+func (e *evaluator) accept(s string) bool {
 	e.skip()
 	if strings.HasPrefix(e.in[e.at:], s) {
 		e.at += len(s)
@@ -287,7 +296,7 @@ func (e *evaluator) take(s string) bool {
 
 func (e *evaluator) operator() string {
 	for _, op := range []string{">=", "<=", ">", "<", "="} {
-		if e.take(op) {
+		if e.accept(op) {
 			return op
 		}
 	}
@@ -299,11 +308,11 @@ func (e *evaluator) sum() (*big.Rat, error) {
 	for err == nil {
 		var w *big.Rat
 		switch {
-		case e.take("+"):
+		case e.accept("+"):
 			if w, err = e.product(); err == nil {
 				v = new(big.Rat).Add(v, w)
 			}
-		case e.take("-"):
+		case e.accept("-"):
 			if w, err = e.product(); err == nil {
 				v = new(big.Rat).Sub(v, w)
 			}
@@ -319,11 +328,11 @@ func (e *evaluator) product() (*big.Rat, error) {
 	for err == nil {
 		var w *big.Rat
 		switch {
-		case e.take("*"):
+		case e.accept("*"):
 			if w, err = e.factor(); err == nil {
 				v = new(big.Rat).Mul(v, w)
 			}
-		case e.take("/"):
+		case e.accept("/"):
 			if w, err = e.factor(); err == nil {
 				if w.Sign() == 0 {
 					return nil, fmt.Errorf("the formula divides by zero")
@@ -339,13 +348,13 @@ func (e *evaluator) product() (*big.Rat, error) {
 
 func (e *evaluator) factor() (*big.Rat, error) {
 	if e.depth++; e.depth > maxDepth*10 {
-		return nil, fmt.Errorf("the formula is too deep")
+		return nil, fmt.Errorf("the formula is nested too deeply")
 	}
 	e.skip()
-	if e.take("(") {
+	if e.accept("(") {
 		v, err := e.sum()
-		if err == nil && !e.take(")") {
-			err = fmt.Errorf("a bracket is open in %s", e.in)
+		if err == nil && !e.accept(")") {
+			err = fmt.Errorf("a bracket is not closed in %s", e.in)
 		}
 		return v, err
 	}
@@ -353,7 +362,7 @@ func (e *evaluator) factor() (*big.Rat, error) {
 		return e.number()
 	}
 	id := e.ident()
-	if e.take("(") {
+	if e.accept("(") {
 		return e.call(id)
 	}
 	c, err := e.path(id)
@@ -397,11 +406,11 @@ func (e *evaluator) ident() string {
 	return e.in[start:e.at]
 }
 
-// path is a place in a result: r1, r1.col, r1[0], r1[0,2].col.
+// path is a reference to a part of a result: r1, r1.col, r1[0], r1[0,2].col.
 type path struct {
 	table *table
-	rows  []int // nil: all
-	col   int   // -1: none
+	rows  []int // nil for all rows
+	col   int   // -1 for no column
 }
 
 func (e *evaluator) path(id string) (path, error) {
@@ -409,7 +418,7 @@ func (e *evaluator) path(id string) (path, error) {
 	if p.table == nil {
 		return p, fmt.Errorf("there is no result %q", id)
 	}
-	if e.take("[") {
+	if e.accept("[") {
 		for {
 			v, err := e.number()
 			if err != nil {
@@ -419,15 +428,15 @@ func (e *evaluator) path(id string) (path, error) {
 				return p, fmt.Errorf("%s has no row %s", id, ratText(v))
 			}
 			p.rows = append(p.rows, int(v.Num().Int64()))
-			if e.take("]") {
+			if e.accept("]") {
 				break
 			}
-			if !e.take(",") {
-				return p, fmt.Errorf("a bracket is open in %s", e.in)
+			if !e.accept(",") {
+				return p, fmt.Errorf("a bracket is not closed in %s", e.in)
 			}
 		}
 	}
-	if !e.take(".") {
+	if !e.accept(".") {
 		return p, nil
 	}
 	name := ""
@@ -437,7 +446,7 @@ func (e *evaluator) path(id string) (path, error) {
 			return p, fmt.Errorf("a name is not closed in %s", e.in)
 		}
 		e.at += len(q)
-		name, _ = strconv.Unquote(q) // QuotedPrefix made sure
+		name, _ = strconv.Unquote(q) // QuotedPrefix has checked it
 	} else {
 		name = e.ident()
 	}
@@ -448,7 +457,7 @@ func (e *evaluator) path(id string) (path, error) {
 }
 
 func (e *evaluator) call(name string) (*big.Rat, error) {
-	distinct := name == "count" && e.take("distinct ")
+	distinct := name == "count" && e.accept("distinct ")
 	p, err := e.path(e.ident())
 	if err != nil {
 		return nil, err
@@ -456,34 +465,35 @@ func (e *evaluator) call(name string) (*big.Rat, error) {
 	var v *big.Rat
 	switch name {
 	case "count":
-		v, err = e.counted(p, distinct)
+		v, err = e.evalCount(p, distinct)
 	case "sum", "avg", "min", "max":
 		v, err = reduce(name, p)
 	case "rank":
-		v, err = e.rank(p)
+		v, err = e.evalRank(p)
 	case "row":
 		if len(p.rows) != 1 {
 			return nil, fmt.Errorf("row needs one row")
 		}
 		v = big.NewRat(int64(p.rows[0]+1), 1)
 	case "top":
-		if !e.take(",") {
+		if !e.accept(",") {
 			return nil, fmt.Errorf("top needs a number")
 		}
 		if v, err = e.number(); err == nil && v.Cmp(big.NewRat(int64(len(p.table.rows)), 1)) > 0 {
 			err = fmt.Errorf("the result has only %d rows", len(p.table.rows))
 		}
 	case "days":
-		v, err = e.days(p)
+		v, err = e.evalDays(p)
 	default:
 		err = fmt.Errorf("there is no function %q", name)
 	}
-	if err == nil && !e.take(")") {
-		err = fmt.Errorf("a bracket is open in %s", e.in)
+	if err == nil && !e.accept(")") {
+		err = fmt.Errorf("a bracket is not closed in %s", e.in)
 	}
 	return v, err
 }
 
+// cells returns the rows of a path.
 func (p path) cells() [][]any {
 	if p.rows == nil {
 		return p.table.rows
@@ -495,6 +505,7 @@ func (p path) cells() [][]any {
 	return out
 }
 
+// reduce computes sum, avg, min or max over the cells of a column.
 func reduce(name string, p path) (*big.Rat, error) {
 	if p.col < 0 {
 		return nil, fmt.Errorf("%s needs a column", name)
@@ -520,7 +531,8 @@ func reduce(name string, p path) (*big.Rat, error) {
 	return t.max, nil
 }
 
-func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
+// evalCount computes count(r1), count(distinct r1.col) or count(r1.col op value).
+func (e *evaluator) evalCount(p path, distinct bool) (*big.Rat, error) {
 	if !p.table.whole {
 		return nil, fmt.Errorf("the result is not complete, so its rows cannot be counted")
 	}
@@ -536,7 +548,7 @@ func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
 	}
 	var keep func(row []any) bool
 	switch {
-	case e.take("true"):
+	case e.accept("true"):
 		keep = func(row []any) bool { b, ok := row[p.col].(bool); return ok && b }
 	case strings.HasPrefix(strings.TrimLeft(e.in[e.at:], " "), `"`):
 		e.skip()
@@ -545,9 +557,9 @@ func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
 			return nil, fmt.Errorf("a text is not closed in %s", e.in)
 		}
 		e.at += len(q)
-		want, _ := strconv.Unquote(q) // QuotedPrefix made sure
+		want, _ := strconv.Unquote(q) // QuotedPrefix has checked it
 		keep = func(row []any) bool { s, ok := row[p.col].(string); return ok && s == want }
-	case e.beginsName():
+	case e.atName():
 		q, err := e.path(e.ident())
 		if err != nil {
 			return nil, err
@@ -577,24 +589,26 @@ func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
 	return big.NewRat(int64(n), 1), nil
 }
 
-func (e *evaluator) beginsName() bool {
+// atName reports whether a name follows.
+func (e *evaluator) atName() bool {
 	e.skip()
 	c, _ := utf8.DecodeRuneInString(e.in[e.at:])
 	return unicode.IsLetter(c)
 }
 
-// rank is the 1-based place of a cell in its column, the largest first unless "ascending" is said.
-func (e *evaluator) rank(p path) (*big.Rat, error) {
+// evalRank returns the 1-based rank of a cell in its column, the largest first unless the formula says "ascending".
+func (e *evaluator) evalRank(p path) (*big.Rat, error) {
 	if len(p.rows) != 1 || p.col < 0 {
 		return nil, fmt.Errorf("rank needs one cell")
 	}
-	descending := !e.take(", ascending")
+	descending := !e.accept(", ascending")
 	r := &resolver{tables: []table{*p.table}, work: maxCells}
 	return big.NewRat(int64(r.rankBy(0, p.rows[0], p.col, descending)), 1), nil
 }
 
-func (e *evaluator) days(p path) (*big.Rat, error) {
-	if !e.take(",") {
+// evalDays returns the days from the date cell p to the date cell that follows.
+func (e *evaluator) evalDays(p path) (*big.Rat, error) {
+	if !e.accept(",") {
 		return nil, fmt.Errorf("days needs two dates")
 	}
 	q, err := e.path(e.ident())

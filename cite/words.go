@@ -13,14 +13,14 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// A sieve tells most words that are not in a set at a glance: by their first two bytes and their length. Looking each
-// word of a text up in several tables costs more than all else that is done with it.
+// A sieve quickly excludes most words that are not in a set, by their first two bytes and their length. Without it,
+// looking up each word of a text in several maps would take more time than everything else.
 type sieve [1 << 10]uint32
 
 func (s *sieve) add(w string) { s[s.place(w)] |= 1 << min(len(w), 31) }
 
-// mayHold is false for words that are in none of the sets.
-func (s *sieve) mayHold(w string) bool {
+// mayContain returns false only for words that are in none of the sets.
+func (s *sieve) mayContain(w string) bool {
 	return len(w) > 1 && s[s.place(w)]>>min(len(w), 31)&1 != 0
 }
 
@@ -43,7 +43,7 @@ var cardinals = map[string]int64{
 	"fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "dozen": 12,
 }
 
-// foreignCardinals are read only in a text of their language's number style.
+// foreignCardinals are read only in a text with a decimal comma.
 var foreignCardinals = map[string]int64{
 	"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
 	"elf": 11, "zwölf": 12,
@@ -51,7 +51,7 @@ var foreignCardinals = map[string]int64{
 	"dez": 10, "doze": 12,
 }
 
-// nounOf leads from the verb an answer uses to the noun a funnel's step is called.
+// nounOf maps a verb in an answer to the noun that names a step of a funnel.
 var nounOf = map[string]string{
 	"paid": "payment", "bought": "purchase", "purchased": "purchase", "visited": "visit", "viewed": "view",
 	"clicked":    "click",
@@ -67,13 +67,13 @@ var ordinals = map[string]int64{
 	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
 }
 
-// periodNames are columns whose rows follow each other in time.
+// periodNames are the names of columns whose rows follow each other in time, and of periods.
 var periodNames = set("quarter month week day year period date quartal monat woche jahr trimestre semana ano")
 
-// multiplies are the words after "times" that make it a ratio.
+// multiplies are the words after "times" that turn the number into a ratio.
 var multiplies = set("as more the that higher larger less faster bigger its what his her their longer greater mais so")
 
-// scales are the powers of ten behind a number.
+// scales maps the words after a number to powers of ten.
 var scales = map[string]int{
 	"k": 3, "thousand": 3, "thousands": 3, "tsd": 3, "tausend": 3, "mil": 3, "mille": 3,
 	"m": 6, "mn": 6, "mm": 6, "mio": 6, "million": 6, "millions": 6, "millionen": 6, "milhão": 6, "milhões": 6,
@@ -94,7 +94,7 @@ var months = map[string]int{
 	"setembro": 9, "outubro": 10, "novembro": 11, "dezembro": 12,
 }
 
-// smallMonths are written with a small letter where they are at home, and mean nothing else.
+// smallMonths are month names that are written in lower case and have no other meaning.
 var smallMonths = set("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro")
 
 var weekdays = map[string]int{
@@ -147,7 +147,7 @@ var (
 	perCues   = set("per each pro por every je")
 	timeUnits = map[string]int64{"day": 1, "days": 1, "week": 7, "weeks": 7, "tage": 1, "tagen": 1, "dias": 1}
 
-	// prepositions after which a label belongs to the number before it.
+	// linkWords are prepositions that tie a label to the number before it.
 	linkWords = set(
 		"in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
 	articles     = set("the a an der die das dem den os la le all each every our their its")
@@ -170,14 +170,14 @@ var (
 	strictPronoun = set("it its they their this that")
 )
 
-// stop are words of a column's name or of prose that carry no meaning.
+// stop contains words of column names and of prose without a meaning of their own.
 var stop = set("of the a an in per for and by to on our their")
 
-// generic are words of column names that say how, not what, is measured.
+// generic contains words of column names that describe how something is measured, not what is measured.
 var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date " +
 	"n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg t ha kg l h s mwh sqm km2 pro per gb tb")
 
-// vague are the generic words that can stand for a column on their own.
+// vague contains the generic words that can mean a column without another word.
 var vague = set("average rate share percent")
 
 var expansions = map[string]string{
@@ -188,7 +188,8 @@ var expansions = map[string]string{
 	"temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
 }
 
-// percentNames make a column one of percents or ratios; ratioNames do unless its numbers are whole.
+// A column with one of percentNames in its name holds percentages or ratios. One of ratioNames means the same, unless
+// all numbers of the column are whole.
 var (
 	percentNames = set("percent pct percentage percentagem porcentagem porcentaje pourcentage prozent anteil quote " +
 		"taxa rate ratio share pctg coverage occupancy utilization utilisation completion retention")
@@ -196,7 +197,7 @@ var (
 		"interest probability score accuracy precision recall")
 )
 
-// stem folds a word for comparing column names with prose.
+// stem reduces a word to a common form, for comparing column names with prose.
 func stem(w string) string {
 	if e, ok := expansions[w]; ok {
 		return e
@@ -218,8 +219,8 @@ var endings = []string{
 	"ed", "er", "al", "s", "e", "y",
 }
 
-// root cuts a word to what its relatives share: cancelled and cancellations, occupied and occupancy. It gives nothing
-// for short words.
+// root returns the part that a word shares with related words, such as cancelled and cancellations or occupied and
+// occupancy. It returns "" for short words.
 func root(w string) string {
 	if len(w) < 4 || len(w) > 30 || generic[w] {
 		return ""
@@ -241,7 +242,8 @@ func root(w string) string {
 	return w
 }
 
-// synonyms are words for the same measure; a column is found by them when its own words are not there.
+// synonyms maps each word to a key shared by the words for the same measure. They find a column if its own words are
+// not in the text.
 var synonyms = groupOf(
 	"profit ebit earning income result loss deficit",
 	"revenue sale turnover umsatz proceed",

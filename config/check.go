@@ -24,10 +24,7 @@ import (
 
 // Check returns an error for the first invalid setting.
 func (c Config) Check() error {
-	if err := c.checkTiers(); err != nil {
-		return err
-	}
-	for _, k := range slices.Concat(c.words(), c.run(), c.conversations(), c.sizes(), c.places()) {
+	for _, k := range slices.Concat(c.tiers(), c.words(), c.run(), c.sizes(), c.places()) {
 		if !k.ok {
 			return fmt.Errorf("%s is %q; it must be %s", k.name, fmt.Sprint(k.got), k.want)
 		}
@@ -41,7 +38,7 @@ func (c Config) Check() error {
 	if err := c.checkUpstream(); err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(c.Sources) {
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		if err := CheckSource(name, c.Sources[name]); err != nil {
 			return err
 		}
@@ -61,8 +58,8 @@ func (c Config) checkUpstream() error {
 	return nil
 }
 
-// checkElsewhere refuses to send data to another machine because of an address alone, since the environment
-// may set that address for other programs. It requires a key, or an explicitly named upstream.
+// checkElsewhere refuses a base_url on another machine without a key or an explicitly named upstream, because the
+// environment may set the address for other programs.
 func (c Config) checkElsewhere(named bool) error {
 	if named || c.Upstream != Compatible || c.APIKey != "" || loopback(hostOf(c.BaseURL)) {
 		return nil
@@ -79,15 +76,15 @@ const vendorKey = "sk-ant-"
 func (c Config) checkKeys() error {
 	switch key := string(c.APIKey); {
 	case strings.HasPrefix(bareKey(c.APIKey), apikey.Prefix):
-		return errors.New("model_key is a key made by footnote keys, which is for those who call this server; " +
+		return errors.New("model_key is a key made by footnote keys, which is for callers of this server; " +
 			"set it to the key of the model's server")
 	case bearer.MatchString(key):
-		return errors.New("model_key begins with the word Bearer, which belongs to the header: remove it and set " +
+		return errors.New("model_key begins with the word Bearer, which is part of the header: remove it and set " +
 			"only the key")
 	case strings.ContainsAny(key, quotes):
-		return errors.New("model_key has quotes in it, which its server would take for a part of the key: remove them")
+		return errors.New("model_key contains quotes, which would be sent as part of the key: remove them")
 	case strings.ContainsFunc(key, unicode.IsSpace):
-		return errors.New("model_key has a space or a line break in it: remove it")
+		return errors.New("model_key contains a space or a line break: remove it")
 	}
 	for i, k := range c.APIKeys {
 		switch {
@@ -104,7 +101,7 @@ func (c Config) checkKeys() error {
 
 const quotes = "\"'`“”‘’"
 
-// bearer is what stands before a key in a header.
+// bearer matches the prefix of a key in a header.
 var bearer = regexp.MustCompile(`(?i)^[\s"']*bearer\s`)
 
 // bareKey returns a key without what is easily pasted along with it.
@@ -120,103 +117,94 @@ type bound struct {
 	want string
 }
 
+// among requires one of a few words; an empty one is not listed in the error.
+func among(name, got string, words ...string) bound {
+	listed := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	last := len(listed) - 1
+	want := strings.Join(listed[:last], ", ") + " or " + listed[last]
+	return bound{name, slices.Contains(words, got), got, want}
+}
+
+// between requires a value from least to most.
+func between[T cmp.Ordered](name string, got, least, most T) bound {
+	return bound{name, got >= least && got <= most, got, strings.ReplaceAll(
+		fmt.Sprintf("%v to %v", least, most), "h0m0s", "h")}
+}
+
+func atLeast(name string, got, least int64) bound {
+	return bound{name, got >= least, got, fmt.Sprintf("%d or more", least)}
+}
+
+// upTo requires a positive duration up to a limit, which limit names.
+func upTo(name string, got, most time.Duration, limit string) bound {
+	return bound{name, got > 0 && got <= most, got, "more than 0 and at most " + limit}
+}
+
 // words returns the settings that take one of a few words.
 func (c Config) words() []bound {
 	return []bound{
-		{"upstream", oneOf(c.Upstream, Anthropic, Compatible, Offline), c.Upstream, "anthropic, compatible or offline"},
-		{
-			"effort", oneOf(c.Effort, "", "low", "medium", "high", "xhigh", "max"), c.Effort,
-			"low, medium, high, xhigh or max",
-		},
-		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
-		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
-		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
-		{"on_busy", oneOf(c.OnBusy, "reject", "enqueue", "interrupt"), c.OnBusy, "reject, enqueue or interrupt"},
-		{
-			"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect,
-			"cancel or continue",
-		},
+		among("upstream", c.Upstream, Anthropic, Compatible, Offline),
+		among("effort", c.Effort, "", "low", "medium", "high", "xhigh", "max"),
+		among("log_output", c.LogOutput, "stdout", "file", "both"),
+		among("log_level", c.LogLevel, "debug", "info", "warn", "error"),
+		among("on_disconnect", c.OnDisconnect, agent.Cancel, agent.Continue),
+		among("on_busy", c.OnBusy, "reject", "enqueue", "interrupt"),
+		among("stored_on_disconnect", c.StoredOnDisconnect, agent.Cancel, agent.Continue),
 	}
 }
 
-// run returns the bounds on the duration, cost and nesting of a run.
+// run returns the bounds on the duration, cost and nesting of a run, and on stored conversations.
 func (c Config) run() []bound {
 	return []bound{
-		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
-		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
+		between("input_max_chars", c.InputMaxChars, 1, 10_000_000),
+		between("max_turns", c.MaxTurns, 1, 1000),
 		{
 			"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD,
 			"more than 0 and at most 10000",
 		},
-		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},
-		{"max_tokens", c.MaxTokens >= 256 && c.MaxTokens <= 1_000_000, c.MaxTokens, "256 to 1000000"},
+		between("tokens_per_day", c.TokensPerDay, 0, 1e15),
+		between("max_tokens", c.MaxTokens, 256, 1_000_000),
 		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
-		{
-			"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout,
-			"more than 0 and at most run_timeout",
-		},
-		{
-			"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout,
-			"more than 0 and at most http_timeout",
-		},
-		{"park_timeout", c.ParkTimeout >= time.Second && c.ParkTimeout <= 24*time.Hour, c.ParkTimeout, "1s to 24h"},
+		upTo("tool_timeout", c.ToolTimeout, c.RunTimeout, "run_timeout"),
+		upTo("run_timeout", c.RunTimeout, c.HTTPTimeout, "http_timeout"),
+		between("park_timeout", c.ParkTimeout, time.Second, 24*time.Hour),
 		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
-	}
-}
-
-// conversations returns the bounds on stored conversations.
-func (c Config) conversations() []bound {
-	return []bound{
-		{"slow_response", c.SlowResponse >= 0 && c.SlowResponse <= 24*time.Hour, c.SlowResponse, "0s to 24h"},
-		{"traces.ratio", c.Traces.Ratio >= 0 && c.Traces.Ratio <= 1, c.Traces.Ratio, "0 to 1"},
+		between("slow_response", c.SlowResponse, 0, 24*time.Hour),
+		between("traces.ratio", c.Traces.Ratio, 0, 1),
 		{"traces.headers", c.Traces.Header() != nil, c.Traces.Headers, "name=value, separated by commas"},
 		{
 			"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory,
 			"0, or 4 to 10000",
 		},
-		{"conversation_cache_ttl", c.Recall >= 0 && c.Recall <= 24*time.Hour, c.Recall, "0s to 24h"},
-		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
+		between("conversation_cache_ttl", c.Recall, 0, 24*time.Hour),
+		atLeast("conversation_max_events", c.MaxEvents, 100),
 	}
 }
 
 // sizes returns the size limits of requests, queries and commands.
 func (c Config) sizes() []bound {
+	l := c.Limits
 	return []bound{
-		{"upload_limit", c.UploadLimit >= 0 && c.UploadLimit <= 2<<30, c.UploadLimit, "0 to 2147483648"},
-		{"body_limit", c.BodyLimit >= 1<<10 && c.BodyLimit <= 1<<30, c.BodyLimit, "1024 to 1073741824"},
+		between("upload_limit", c.UploadLimit, 0, 2<<30),
+		between("body_limit", c.BodyLimit, 1<<10, 1<<30),
+		upTo("limits.query_time", l.QueryTime, c.ToolTimeout, "tool_timeout"),
+		between("limits.query_rows", l.QueryRows, 1, 1_000_000),
+		between("limits.query_bytes", l.QueryBytes, 1<<10, 256<<20),
+		atLeast("limits.query_memory", l.QueryMemory, 64<<20),
+		atLeast("limits.load_memory", l.LoadMemory, 128<<20),
 		{
-			"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime,
-			"more than 0 and at most tool_timeout",
+			"limits.child_memory", l.ChildMemory == 0 || l.ChildMemory >= max(l.QueryMemory, l.LoadMemory)+128<<20,
+			l.ChildMemory, "0, or 134217728 more than limits.query_memory and limits.load_memory",
 		},
-		{
-			"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows,
-			"1 to 1000000",
-		},
-		{
-			"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes,
-			"1024 to 268435456",
-		},
-		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
-		{"limits.load_memory", c.Limits.LoadMemory >= 128<<20, c.Limits.LoadMemory, "134217728 or more"},
-		{"limits.child_memory",
-			c.Limits.ChildMemory == 0 || c.Limits.ChildMemory >= max(c.Limits.QueryMemory, c.Limits.LoadMemory)+128<<20,
-			c.Limits.ChildMemory,
-			"0, or 134217728 more than limits.query_memory and limits.load_memory"},
-		{"limits.streams", c.Limits.Streams >= 0 && c.Limits.Streams <= 1_000_000, c.Limits.Streams, "0 to 1000000"},
-		{
-			"limits.streams_per_user", c.Limits.StreamsPerUser >= 0 && c.Limits.StreamsPerUser <= 1_000_000,
-			c.Limits.StreamsPerUser, "0 to 1000000",
-		},
-		{"cache.ttl", c.Cache.TTL >= 0 && c.Cache.TTL <= longestTTL, c.Cache.TTL, "0s to 24h"},
-		{"cache.bytes", c.Cache.Bytes >= 1<<20 && c.Cache.Bytes <= 64<<30, c.Cache.Bytes, "1048576 to 68719476736"},
-		{"cache.entries", c.Cache.Entries > 0 && c.Cache.Entries <= 10_000_000, c.Cache.Entries, "1 to 10000000"},
-		{
-			"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime,
-			"more than 0 and at most 1h",
-		},
-		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
-		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
-		{"coder.history", c.Coder.History >= 1<<20, c.Coder.History, "1048576 or more"},
+		between("limits.streams", l.Streams, 0, 1_000_000),
+		between("limits.streams_per_user", l.StreamsPerUser, 0, 1_000_000),
+		between("cache.ttl", c.Cache.TTL, 0, longestTTL),
+		between("cache.bytes", c.Cache.Bytes, 1<<20, 64<<30),
+		between("cache.entries", c.Cache.Entries, 1, 10_000_000),
+		upTo("coder.command_time", c.Coder.CommandTime, time.Hour, "1h"),
+		atLeast("coder.command_memory", c.Coder.CommandMemory, 64<<20),
+		atLeast("coder.size", c.Coder.Size, 1<<20),
+		atLeast("coder.history", c.Coder.History, 1<<20),
 		{"coder.org_history", c.Coder.OrgHistory >= c.Coder.History, c.Coder.OrgHistory, "at least coder.history"},
 	}
 }
@@ -240,8 +228,8 @@ func (c Config) places() []bound {
 				"the password written as %XX",
 		},
 		{
-			"market.feed", oneOf(string(c.Market.Feed), "", Replay) || feedURL(string(c.Market.Feed)), c.Market.Feed,
-			"replay, or a URL with http, https, ws or wss",
+			"market.feed", c.Market.Feed == "" || c.Market.Feed == Replay || feedURL(string(c.Market.Feed)),
+			c.Market.Feed, "replay, or a URL with http, https, ws or wss",
 		},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
@@ -325,7 +313,7 @@ func (j JWT) check() error {
 			withoutUser(j.Issuer))
 	}
 	for _, a := range j.Algorithms {
-		if !oneOf(a, token.Algorithms...) {
+		if !slices.Contains(token.Algorithms, a) {
 			return fmt.Errorf("auth.jwt.algorithms has %q; it must be of %s", a, strings.Join(token.Algorithms, ", "))
 		}
 	}
@@ -383,17 +371,13 @@ func (c Config) checkOrigins() error {
 	return nil
 }
 
-func (c Config) checkTiers() error {
+func (c Config) tiers() (all []bound) {
 	for _, t := range c.Tiers.List() {
-		if !oneOf(t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max") {
-			return fmt.Errorf("tiers.%s_effort is %q; it must be off, low, medium, high, xhigh or max", t.Name,
-				t.Effort)
-		}
-		if t.Multiplier < 1 || t.Multiplier > 1000 {
-			return fmt.Errorf("tiers.%s_multiplier is \"%d\"; it must be 1 to 1000", t.Name, t.Multiplier)
-		}
+		all = append(all,
+			among("tiers."+t.Name+"_effort", t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max"),
+			between("tiers."+t.Name+"_multiplier", t.Multiplier, 1, 1000))
 	}
-	return nil
+	return all
 }
 
 func (c Cache) check() error {

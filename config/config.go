@@ -7,10 +7,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"reflect"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,7 +137,8 @@ type Auth struct {
 	JWT      JWT  `yaml:"jwt"`
 }
 
-// JWT configures which signed tokens are accepted, and which principals they stand for. Without an issuer none are.
+// JWT configures which signed tokens are accepted, and which principals they identify. Without an issuer, none are
+// accepted.
 type JWT struct {
 	Issuer          string   `yaml:"issuer"`
 	Audience        string   `yaml:"audience"`
@@ -318,7 +320,7 @@ type Coder struct {
 	OrgHistory    int64         `yaml:"org_history"` // of all workspaces of an organisation
 }
 
-// Key is an API key for callers and the principal it stands for.
+// Key is an API key for callers, and the principal that it identifies.
 type Key struct {
 	Key        Secret            `yaml:"key"`
 	Org        string            `yaml:"org"`
@@ -369,7 +371,7 @@ func Load(path string, environ []string, flags map[string]string) (Config, error
 	if err := c.readEnv(env); err != nil {
 		return c, err
 	}
-	for _, name := range sortedKeys(flags) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if err := c.Set(name, flags[name]); err != nil {
 			return c, err
 		}
@@ -392,7 +394,7 @@ func (c *Config) readEnv(env map[string]string) error {
 	if err := c.readForeign(env); err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		setting, ours := strings.CutPrefix(name, "FOOTNOTE_")
 		if !ours || name == "FOOTNOTE_CONFIG" {
@@ -417,7 +419,7 @@ func known(name string) bool {
 
 // Set parses a value and stores it in the setting with a name. Lists are separated by commas; sources are
 // name=url-or-path, api_keys are key[=org/user].
-func (c *Config) Set(name, value string) error {
+func (c *Config) Set(name, value string) (err error) {
 	switch name {
 	case "sources":
 		sources, err := ParseSources(value)
@@ -427,21 +429,16 @@ func (c *Config) Set(name, value string) error {
 		if c.Sources == nil {
 			c.Sources = map[string]string{}
 		}
-		for k, v := range sources {
-			c.Sources[k] = v
-		}
+		maps.Copy(c.Sources, sources)
 		return nil
 	case "access":
-		rules, err := parseRules(value)
-		c.Access = rules
+		c.Access, err = parseYAML[[]access.Rule](name, value, "a list of rules")
 		return err
 	case "filters":
-		filters, err := parseFilters(value)
-		c.Filters = filters
+		c.Filters, err = parseYAML[map[string]map[string]string](name, value, "sources with tables and conditions")
 		return err
 	case "api_keys":
-		keys, err := parseKeys(value)
-		c.APIKeys = keys
+		c.APIKeys, err = parseKeys(value)
 		return err
 	}
 	field, ok := find(reflect.ValueOf(c).Elem(), name)
@@ -561,28 +558,17 @@ func validName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// parseRules parses access rules in the file format, YAML or JSON.
-func parseRules(text string) (rules []access.Rule, err error) {
+// parseYAML parses a setting in the file format, YAML or JSON. shape describes the expected value in the error.
+func parseYAML[T any](name, text, shape string) (value T, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
-		return nil, errors.New("access is not a list of rules in YAML or JSON")
+		return value, fmt.Errorf("%s must be %s in YAML or JSON", name, shape)
 	}
-	if err := checkNode(doc.Content[0], reflect.TypeFor[[]access.Rule](), "access"); err != nil {
-		return nil, err
+	if err := checkNode(doc.Content[0], reflect.TypeFor[T](), name); err != nil {
+		return value, err
 	}
-	return rules, doc.Decode(&rules)
-}
-
-// parseFilters parses filters in the file format, YAML or JSON.
-func parseFilters(text string) (filters map[string]map[string]string, err error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
-		return nil, errors.New("filters are not sources with tables and conditions in YAML or JSON")
-	}
-	if err := checkNode(doc.Content[0], reflect.TypeFor[map[string]map[string]string](), "filters"); err != nil {
-		return nil, err
-	}
-	return filters, doc.Decode(&filters)
+	err = doc.Decode(&value)
+	return value, err
 }
 
 func parseKeys(list string) ([]Key, error) {
@@ -613,7 +599,7 @@ func parseKey(item string) (Key, error) {
 	return Key{Key: Secret(item[:at]), Org: org, User: user}, nil
 }
 
-// settle fills in the settings that follow from others.
+// settle sets the settings that follow from others.
 func (c *Config) settle() {
 	c.BaseURL = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1"), "/")
 	switch {
@@ -658,13 +644,16 @@ func (c *Config) settleTiers() {
 // PostgresURL reports whether s is a URL of a Postgres database. Stores are in Postgres or in a file.
 func PostgresURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && oneOf(u.Scheme, "postgres", "postgresql")
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
 }
 
 // redisURL reports whether s is a URL of a Redis server.
 func redisURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (oneOf(u.Scheme, "redis", "rediss") && u.Host != "" || u.Scheme == "unix" && u.Path != "")
+	if err != nil {
+		return false
+	}
+	return u.Scheme == "unix" && u.Path != "" || (u.Scheme == "redis" || u.Scheme == "rediss") && u.Host != ""
 }
 
 // Replay is the feed that replays stored prices.
@@ -673,7 +662,7 @@ const Replay = "replay"
 // feedURL reports whether s is an address of a price feed.
 func feedURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && oneOf(u.Scheme, "http", "https", "ws", "wss") && u.Hostname() != ""
+	return err == nil && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) && u.Hostname() != ""
 }
 
 // hostOf returns the host of a URL, without its port.
@@ -702,35 +691,17 @@ func (c Config) Principals() map[string]footnote.Principal {
 	return out
 }
 
-// principal returns the principal a key stands for.
+// principal returns the principal that a key identifies.
 func (k Key) principal() footnote.Principal {
 	return footnote.Principal{Org: k.Org, User: k.User, Roles: k.Roles, Attributes: k.Attributes}
 }
 
-func oneOf(s string, list ...string) bool {
-	for _, item := range list {
-		if s == item {
-			return true
-		}
-	}
-	return false
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-// DemoMarket is the name of the demo's market in the data folder. A file of this name that market.store names is
-// generated when it is missing.
+// DemoMarket is the name of the demo's market file in the data folder. If market.store names a missing file with this
+// name, the file is generated.
 const DemoMarket = "demo-market.db"
 
-// Invalid is an error that only another setting or argument helps against. Commands exit with the code for wrong
-// usage.
+// Invalid marks an error that the user must fix by another setting or argument. Commands then exit with the code for
+// wrong usage.
 type Invalid struct{ Err error }
 
 func (e *Invalid) Error() string { return e.Err.Error() }

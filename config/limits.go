@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Allowance is what users may consume. A zero field sets nothing; a negative one lifts the limit of a wider setting.
+// Allowance holds the limits of users. A zero field sets no limit; a negative one lifts the limit of a wider setting.
 // Days are UTC.
 type Allowance struct {
 	Requests        int64   `yaml:"requests_per_minute"` // per user
@@ -129,7 +129,8 @@ func (a Allowance) check(name string, refuse []string) error {
 		switch {
 		case n == 0:
 		case slices.Contains(refuse, tag):
-			return fmt.Errorf("%s.%s cannot be: it is no limit of its own for a part of those it counts", name, tag)
+			return fmt.Errorf("%s.%s cannot be set: the limit covers more users than this entry; "+
+				"set it in limits.default", name, tag)
 		case !(n >= -1e15 && n <= 1e15), n < 0 && tag == "usd_per_run":
 			return fmt.Errorf("%s.%s is %v; it must be a positive number, or negative for no limit", name, tag, n)
 		}

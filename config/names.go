@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func inUnits(name string, unit time.Duration, least int64) func(string) (string,
 }
 
 func level(value string) (string, error) {
-	if v := strings.ToLower(value); oneOf(v, "debug", "info", "warn", "error") {
+	if v := strings.ToLower(value); slices.Contains([]string{"debug", "info", "warn", "error"}, v) {
 		return v, nil
 	}
 	return "", errors.New("it must be debug, info, warn or error")

@@ -92,9 +92,9 @@ func printableValue(name, value string) string {
 
 // retired maps removed settings to the reason for their removal.
 var retired = map[string]string{
-	"api_key": "it was taken for the model's key, and is easily confused with the keys of those who call. " +
+	"api_key": "it was the model's key, and is easily confused with the keys of callers. " +
 		"Set model_key (FOOTNOTE_MODEL_KEY or ANTHROPIC_API_KEY) to connect a model, " +
-		"and api_keys (FOOTNOTE_API_KEYS) for the keys of those who call",
+		"and api_keys (FOOTNOTE_API_KEYS) for the keys of callers",
 }
 
 func noSetting(name, value string) error {

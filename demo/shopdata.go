@@ -67,6 +67,7 @@ type item struct {
 
 type shop struct {
 	rng
+	catalogue
 	customers []customer
 	products  []product
 	orders    []order
@@ -86,7 +87,7 @@ var (
 const customerCount = 140
 
 func newShop() *shop {
-	s := &shop{rng: rng{rand.NewPCG(0x5f00710e, 0x5409)}}
+	s := &shop{rng: rng{rand.NewPCG(0x5f00710e, 0x5409)}, catalogue: readCatalogue()}
 	s.addProducts()
 	s.addCustomers()
 	s.addOrders()
@@ -94,31 +95,31 @@ func newShop() *shop {
 }
 
 func (s *shop) addProducts() {
-	for c, cat := range catalogue {
-		for i, p := range cat.products {
+	for _, cat := range s.Categories {
+		for i, p := range cat.Products {
 			s.products = append(s.products, product{
-				sku:      fmt.Sprintf("%s-%03d", cat.code, 101+7*i),
-				name:     p.name,
-				category: cat.name,
-				cents:    p.cents,
-				cost:     p.cents*(cat.costShare-3+s.intn(7))/100 + 1,
-				weight:   p.weight * catalogue[c].weight,
+				sku:      fmt.Sprintf("%s-%03d", cat.Code, 101+7*i),
+				name:     p.Name,
+				category: cat.Name,
+				cents:    p.Cents,
+				cost:     p.Cents*(cat.Cost-3+s.intn(7))/100 + 1,
+				weight:   p.Weight * cat.Weight,
 			})
 		}
 	}
 }
 
 func (s *shop) addCustomers() {
-	weights := make([]int, len(places))
-	for i, p := range places {
-		weights[i] = p.weight
+	weights := make([]int, len(s.Places))
+	for i, p := range s.Places {
+		weights[i] = p.Weight
 	}
 	taken := map[string]bool{}
 	for i := range customerCount {
-		p := places[s.pick(weights)]
+		p := s.Places[s.pick(weights)]
 		var name, email string
 		for { // no two customers share a name
-			first, last := p.first[s.intn(len(p.first))], p.last[s.intn(len(p.last))]
+			first, last := p.First[s.intn(len(p.First))], p.Last[s.intn(len(p.Last))]
 			name = first + " " + last
 			email = address(first, last)
 			if !taken[email] {
@@ -126,7 +127,7 @@ func (s *shop) addCustomers() {
 			}
 		}
 		taken[email] = true
-		c := customer{name: name, email: email, country: p.country, city: p.cities[s.pick([]int{5, 3, 2})]}
+		c := customer{name: name, email: email, country: p.Country, city: p.Cities[s.pick([]int{5, 3, 2})]}
 		c.segment = []string{consumer, smallBusiness, enterprise}[s.pick([]int{72, 21, 7})]
 		// A third signed up before the first order; the others followed month by month.
 		if i < customerCount/3 {

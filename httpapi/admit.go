@@ -17,9 +17,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/httpapi/session"
+	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
 // keyring maps API keys to principals. It stores digests keyed with a per-process secret, so lookup time
@@ -53,7 +55,7 @@ func (s *Server) admit() error {
 			return fmt.Errorf("httpapi: the API key of user %q must be at least 8 printable ASCII characters", p.User)
 		}
 		if err := p.Check(); err != nil {
-			return fmt.Errorf("httpapi: an API key stands for nobody: %w", err)
+			return fmt.Errorf("httpapi: the principal of an API key is invalid: %w", err)
 		}
 		s.keys.byHash[s.keys.digest(key)] = p
 		s.keys.bySignIn[s.opts.Sessions.DigestOf(key)] = p
@@ -128,7 +130,7 @@ var onceOnly = []string{
 func single(r *http.Request) error {
 	for _, name := range onceOnly {
 		if len(r.Header[name]) > 1 {
-			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; it may have one.",
+			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; send only one.",
 				len(r.Header[name]), name)
 		}
 	}
@@ -153,7 +155,7 @@ func closing(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
-// grant is the principal that a credential stands for.
+// grant holds the principal that a credential identifies.
 type grant struct {
 	principal footnote.Principal
 	keyID     string         // for stored keys only
@@ -190,7 +192,7 @@ func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error
 		return grant{principal: p}, nil
 	}
 	if s.opts.StoredKeys == nil {
-		return grant{}, footnote.Errorf(footnote.Unauthorized, "The key of this session was taken away.")
+		return grant{}, footnote.Errorf(footnote.Unauthorized, "The key of this session was removed.")
 	}
 	p, err := s.opts.StoredKeys.Named(ctx, string(d[:]))
 	return grant{principal: p, keyID: string(d[:])}, err
@@ -259,20 +261,26 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool)
 	return true
 }
 
-// largerBody is the factor by which BodyLimit is raised for requests that carry client state, such as the rows of a
-// query.
-const largerBody = 8
+// Body reads the whole body of a request, within scale times the server's limit. It does not decode it. The media type
+// must be one of those listed; without a list, JSON.
+func (s *Server) Body(w http.ResponseWriter, r *http.Request, scale int64, media ...string) ([]byte, error) {
+	return s.body(w, r, scale*s.opts.BodyLimit, media...)
+}
 
-// Body reads the whole JSON body of a request, within scale times the server's limit. It does not decode it.
-func (s *Server) Body(w http.ResponseWriter, r *http.Request, scale int64) ([]byte, error) {
-	return s.body(w, r, scale*s.opts.BodyLimit)
+// Read decodes the JSON body of a request, within scale times the server's limit. It rejects unknown keys.
+func (s *Server) Read(w http.ResponseWriter, r *http.Request, scale int64, into any) error {
+	body, err := s.Body(w, r, scale)
+	if err != nil {
+		return err
+	}
+	return strictjson.Closed(body, into)
 }
 
 // body is Body with a limit in bytes.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The Content-Type must be application/json.")
+func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64, media ...string) ([]byte, error) {
+	text, err := accepts(r, media)
+	if err != nil {
+		return nil, err
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "Compressed bodies are not accepted.")
@@ -292,15 +300,36 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 			"The body did not arrive in time: each %d KB of it must come within %s.", paceBytes>>10, s.opts.BodyTimeout)
 	}
 	if err != nil {
-		return nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is incomplete.", Err: err}
+		return nil, footnote.Wrapf(footnote.InvalidRequest, err, "The body is incomplete.")
 	}
 	if err := rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, fmt.Errorf("lift the time limit of the body: %w", err)
+	}
+	if text && !utf8.Valid(body) {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The body is not UTF-8.")
 	}
 	if received := scopeOf(r.Context()).received; received != nil {
 		return body, received()
 	}
 	return body, nil
+}
+
+// accepts checks that the body of a request has one of the media types; none means JSON. It reports whether the body is
+// plain or marked-up text, which must be UTF-8.
+func accepts(r *http.Request, media []string) (text bool, err error) {
+	if len(media) == 0 {
+		media = []string{"application/json"}
+	}
+	sent, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || !slices.Contains(media, sent) {
+		return false, footnote.Errorf(footnote.InvalidRequest, "The Content-Type must be %s.",
+			strings.Join(media, " or "))
+	}
+	text = strings.HasPrefix(sent, "text/")
+	if charset := parameters["charset"]; text && charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return false, footnote.Errorf(footnote.InvalidRequest, "The charset of the body must be UTF-8.")
+	}
+	return text, nil
 }
 
 // readAll reads r to the end into a buffer of the announced size.

@@ -2,8 +2,6 @@ package httpapi_test
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,47 +10,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
-	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
-	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/model"
-	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
+	"github.com/footnotehq/footnote/protocol/protocoltest"
 	"github.com/footnotehq/footnote/tool"
 )
 
-// replicas returns two servers over one log, each with its own hub, as in separate processes. The first
-// drives the runs.
+// replicas returns two servers over one log, like two processes.
 func replicas(t *testing.T, model model.Model, tools ...tool.Tool) (first, second *httpapi.Server) {
 	t.Helper()
-	log := sqlitetest.New(t)
-	var apis []*httpapi.Server
-	for range 2 {
-		live := hub.New()
-		engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
-			Name: "analyst", Model: model, ModelName: "scripted", Tools: tools,
-			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), nil, nil
-			},
-		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ctx, cancel := context.WithCancel(context.Background())
-			cancel()
-			engine.Drain(ctx)
-		})
-		api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Protocols: allProtocols()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		apis = append(apis, api)
-	}
-	return apis[0], apis[1]
+	return protocoltest.Replicas(t, protocoltest.Options{Protocols: allProtocols(), Model: model, Tools: tools})
 }
 
 func chunksOf(t *testing.T, status int, body string) (kinds []string) {
@@ -64,18 +34,6 @@ func chunksOf(t *testing.T, status int, body string) (kinds []string) {
 		kinds = append(kinds, m[1])
 	}
 	return kinds
-}
-
-// until reads lines of a stream until one contains words, and returns everything read.
-func until(t *testing.T, stream *bufio.Reader, words string) (read string) {
-	t.Helper()
-	for !strings.Contains(read, words) {
-		line, err := stream.ReadString('\n')
-		if read += line; err != nil {
-			t.Fatalf("%v after %s", err, read)
-		}
-	}
-	return read
 }
 
 // TestAIStreamOfAnotherProcess checks that a stream shows a run that another process drives, from start to
@@ -152,7 +110,9 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 
 // TestAITwins checks that a message which is posted several times at once runs once, also when it is posted again after
 // a failure, or edited, and that each post gets the answer.
-func TestAITwins(t *testing.T) {
+func TestAITwins(t *testing.T) { synctest.Test(t, testAITwins) }
+
+func testAITwins(t *testing.T) {
 	second, third := agenttest.Say("Second."), agenttest.Say("Third.")
 	held := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	second.Wait, third.Wait = held[0], held[1]
@@ -174,11 +134,45 @@ func TestAITwins(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Second) // until all have been posted
+		synctest.Wait() // until all have been posted
 		close(held[i])
 		wg.Wait()
 	}
 	if n := len(llm.Requests()); n != 3 {
 		t.Errorf("the model was called %d times", n)
 	}
+}
+
+// TestAIRegenerateTwice checks that two requests for another answer, of which the second comes while the first is being
+// served, get the same one.
+func TestAIRegenerateTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := agenttest.Say("Second.")
+		release := make(chan struct{})
+		second.Wait = release
+		llm := agenttest.Script(agenttest.Say("First."), second)
+		api := newReal(t, llm)
+		const question = `{"id":"u1","role":"user","parts":[{"type":"text","text":"How many?"}]}`
+		w := do(api, request("POST", "/api/ai", `{"id":"c","messages":[`+question+`]}`))
+		id := regexp.MustCompile(`"messageId":"(msg_run_[A-Z0-9]+)"`).FindStringSubmatch(w.Body.String())
+		if len(id) != 2 {
+			t.Fatal(w.Body)
+		}
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				w := do(api, request("POST", "/api/ai", `{"id":"c","trigger":"regenerate-message","messageId":"`+id[1]+
+					`","messages":[`+question+`]}`))
+				if w.Code != 200 || !strings.Contains(w.Body.String(), "Second.") {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			})
+			synctest.Wait()
+		}
+		close(release)
+		wg.Wait()
+		if n := len(llm.Requests()); n != 2 {
+			t.Errorf("the model was called %d times", n)
+		}
+	})
 }

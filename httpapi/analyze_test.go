@@ -217,8 +217,8 @@ func TestAnalyzeTwins(t *testing.T) {
 	}
 }
 
-// TestAnalyzeStopsWhatItDoesNotKnow checks that a reconnecting reader never starts a new run.
-func TestAnalyzeStopsWhatItDoesNotKnow(t *testing.T) {
+// TestAnalyzeUnknownRunIsNotStarted checks that a reconnecting reader never starts a new run.
+func TestAnalyzeUnknownRunIsNotStarted(t *testing.T) {
 	model := agenttest.Script()
 	base := serve(t, newReal(t, model)).URL
 	for _, params := range []url.Values{

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) assistantRoutes() {
-	s.Handle("/api/assistants", Native, get(s.listAssistants))
+	s.Handle("/api/assistants", protocol.Native, get(s.listAssistants))
 }
 
 // listAssistants handles GET /api/assistants. The first one is the default.

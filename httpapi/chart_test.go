@@ -22,6 +22,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/endpoint"
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
@@ -37,10 +38,14 @@ func analyst(t *testing.T, log store.Store, model model.Model) *httptest.Server 
 	live := hub.New()
 	boards := board.New(board.Options{Log: log, Hub: live})
 	tools := append(drawing.New(drawing.Options{Boards: boards}), counting)
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Spec().Name)
+	}
 	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
 		Name: "chart", Model: model, ModelName: "claude-large", Tools: tools,
 		Tiers:   []agent.Tier{{Name: "fast", Model: "claude-haiku-9"}},
-		Policy:  agent.Policy{Approve: append(drawing.Names(), "query")},
+		Policy:  agent.Policy{Approve: names},
 		Setting: &drawing.Surroundings{Parts: drawing.Drawings(boards)},
 		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[{"type":"text","text":"You draw."}]`), nil, nil
@@ -49,8 +54,8 @@ func analyst(t *testing.T, log store.Store, model model.Model) *httptest.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards,
-		Protocols: allProtocols(),
+	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live,
+		Protocols: append(allProtocols(), endpoint.New(boards, nil)),
 		Keys: map[string]footnote.Principal{
 			adasKey: {Org: "acme", User: "ada"}, bobsKey: {Org: "acme", User: "bob"},
 			namesakesKey: {Org: "globex", User: "ada"},
@@ -94,9 +99,9 @@ func whole(t *testing.T, res *http.Response, want int) string {
 	return string(body)
 }
 
-// TestDrawingThroughTheChartsDoor runs a whole exchange over HTTP: the stream stays open while the client
+// TestDrawingThroughChartProtocol runs a whole exchange over HTTP: the stream stays open while the client
 // draws, the document contains the drawing with its cause, and the conversation records what was done.
-func TestDrawingThroughTheChartsDoor(t *testing.T) {
+func TestDrawingThroughChartProtocol(t *testing.T) {
 	log := sqlitetest.New(t)
 	model := agenttest.Script(
 		agenttest.Calls(agenttest.CallBlock("a", "query", `{}`),
@@ -181,9 +186,9 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 	}
 }
 
-// TestANamesakeSeesNothing checks that a user with the same name in another organisation sees neither the
+// TestNamesakeSeesNothing checks that a user with the same name in another organisation sees neither the
 // conversation nor its calls nor its drawings.
-func TestANamesakeSeesNothing(t *testing.T) {
+func TestNamesakeSeesNothing(t *testing.T) {
 	log := sqlitetest.New(t)
 	srv := analyst(t, log,
 		agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.095}`), agenttest.Say("Hello.")))
@@ -237,9 +242,9 @@ func (c *counted) List(ctx context.Context, p footnote.Page) ([]footnote.Stream,
 	return c.Store.List(ctx, p)
 }
 
-// TestAListOfChartsReadsALogOnce checks that a list rereads only logs that changed, and that one list request
+// TestChartListReadsChangedLogsOnly checks that a list rereads only logs that changed, and that one list request
 // skips only a limited number of other conversations.
-func TestAListOfChartsReadsALogOnce(t *testing.T) {
+func TestChartListReadsChangedLogsOnly(t *testing.T) {
 	log := &counted{Store: sqlitetest.New(t)}
 	srv := analyst(t, log, agenttest.Script(agenttest.Say("Hello."), agenttest.Say("Again.")))
 	list := func(query string) (out struct {
@@ -290,9 +295,12 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 	}
 }
 
-// TestTheChartsDoorReadsDrawings has a model list the drawings: through this protocol that is a server-side tool,
+const horizontalLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h",` +
+	`"price":1.095,"label":"Support","anchors":[]}}`
+
+// TestChartProtocolReadsDrawings has a model list the drawings: through this protocol that is a server-side tool,
 // so no client is asked to run it.
-func TestTheChartsDoorReadsDrawings(t *testing.T) {
+func TestChartProtocolReadsDrawings(t *testing.T) {
 	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`),
 		agenttest.Say("One line."))
 	srv := analyst(t, sqlitetest.New(t), model)
@@ -315,7 +323,7 @@ func TestTheChartsDoorReadsDrawings(t *testing.T) {
 
 func history0(m *agenttest.Model) string { return history(m, 0) }
 
-func TestTheChartsDoorRefuses(t *testing.T) {
+func TestChartProtocolRefusals(t *testing.T) {
 	srv := analyst(t, sqlitetest.New(t), agenttest.Script())
 	for body, want := range map[string]int{
 		`{"message":"Hi","symbol":"EURUSD","timeframe":"2h"}`:                                             400,
@@ -330,9 +338,26 @@ func TestTheChartsDoorRefuses(t *testing.T) {
 	}
 }
 
-// TestAModelIsNamedWhole checks that a fragment of a model's name, and a word that several names contain, are
+// TestChartMessageIsAnsweredOnce checks that a message that names no conversation gets the same answer when it is sent
+// again, and that another message with its id is refused.
+func TestChartMessageIsAnsweredOnce(t *testing.T) {
+	srv := analyst(t, sqlitetest.New(t), agenttest.Script(agenttest.Say("Once."), agenttest.Say("Twice.")))
+	ask := func(text string, want int) string {
+		t.Helper()
+		return whole(t, call(t, srv, "POST", "/api/chat",
+			fmt.Sprintf(`{"message":%q,"symbol":"EURUSD","timeframe":"1h","messageId":"m-1"}`, text), adasKey), want)
+	}
+	for range 2 {
+		if got := ask("Hi", 200); !strings.Contains(got, "Once.") {
+			t.Errorf("%s", got)
+		}
+	}
+	ask("Hello", 409)
+}
+
+// TestModelNamesMustBeComplete checks that a fragment of a model's name, and a word that several names contain, are
 // rejected with a list of the models.
-func TestAModelIsNamedWhole(t *testing.T) {
+func TestModelNamesMustBeComplete(t *testing.T) {
 	srv := analyst(t, sqlitetest.New(t),
 		agenttest.Script(agenttest.Say("1"), agenttest.Say("2"), agenttest.Say("3"), agenttest.Say("4")))
 	ask := func(model string, want int) string {
@@ -351,9 +376,9 @@ func TestAModelIsNamedWhole(t *testing.T) {
 	}
 }
 
-// TestTheChartInOtherDoors checks that the app's own conversations and the AI SDK's can name the chart, and
+// TestChartContextInOtherProtocols checks that the app's own conversations and the AI SDK's can name the chart, and
 // that other assistants ignore it.
-func TestTheChartInOtherDoors(t *testing.T) {
+func TestChartContextInOtherProtocols(t *testing.T) {
 	log := sqlitetest.New(t)
 	model := agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Drawn."),
 		agenttest.Call("b", "draw_horizontal_line", `{"price":1.2}`))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,16 +46,6 @@ func newAPI(t *testing.T, change func(*httpapi.Options)) (*httpapi.Server, *clie
 		t.Fatal(err)
 	}
 	return api, engine
-}
-
-func serve(t *testing.T, h http.Handler) *httptest.Server {
-	t.Helper()
-	srv := httptest.NewServer(h)
-	t.Cleanup(func() {
-		srv.CloseClientConnections() // a client that hangs must not hang the test
-		srv.Close()
-	})
-	return srv
 }
 
 // TestJavaScriptClient runs the official package, as published, against the server.

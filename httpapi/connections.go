@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// connections limits the connections of an http.Server, so that the process keeps file descriptors for itself. When
-// there are too many it closes one, chosen so that nobody can lock others out; see choose.
+// connections limits the connections of an http.Server, so that the process keeps file descriptors for other uses. If
+// there are too many, it closes one, chosen so that no client can lock others out; see choose.
 //
 // A connection belongs to the user of its request, and to its peer address until the request is authenticated.
 type connections struct {
@@ -31,7 +31,7 @@ type owner [2]string
 
 func ownerOf(p footnote.Principal) owner { return owner{p.Org, p.User} }
 
-// stage is what a connection is doing.
+// stage is one step in the life of a connection.
 type stage int
 
 const (
@@ -110,8 +110,8 @@ func (c *connections) belongs(conn net.Conn, p footnote.Principal) {
 	}
 }
 
-// choose returns the connection to close when there are too many. It goes by the harm done, unless one owner has more
-// than a quarter of all connections: then that owner pays first. c.mu must be held.
+// choose returns the connection to close when there are too many: the one whose loss does least harm, or one of an
+// owner who has more than a quarter of all connections. c.mu must be held.
 func (c *connections) choose(newest *link) *link {
 	most := c.most()
 	if most.n == newest.of.n {
@@ -144,7 +144,7 @@ func (h *holder) longest(in ...stage) *link {
 	return nil
 }
 
-// most returns the owner with most connections; of several, the one that has had as many for longest. c.mu must be
+// most returns the owner with most connections; of several, the one that has had that many for longest. c.mu must be
 // held.
 func (c *connections) most() *holder { return c.ranks[len(c.ranks)-1].Front().Value.(*holder) }
 
@@ -162,7 +162,7 @@ func (c *connections) add(conn net.Conn) *link {
 // forget removes a connection; l may be nil. c.mu must be held.
 func (c *connections) forget(l *link) {
 	if l != nil {
-		c.take(l)
+		c.unlink(l)
 		delete(c.all, l.conn)
 	}
 }
@@ -172,7 +172,7 @@ func (c *connections) move(l *link, to owner, at stage) {
 	if l == nil || l.of.owner == to && l.at == at {
 		return
 	}
-	c.take(l)
+	c.unlink(l)
 	c.put(l, to, at)
 }
 
@@ -193,8 +193,8 @@ func (c *connections) put(l *link, of owner, at stage) {
 	c.count(h, 1)
 }
 
-// take removes a connection from its lists. c.mu must be held.
-func (c *connections) take(l *link) {
+// unlink removes a connection from its lists. c.mu must be held.
+func (c *connections) unlink(l *link) {
 	l.of.links[l.at].Remove(l.place)
 	if l.queue != nil {
 		c.idle.Remove(l.queue) // does nothing for an element of another list
@@ -246,9 +246,8 @@ type connKey struct{}
 // withConn implements the ConnContext hook of an http.Server.
 //
 // It bounds what the kernel accepts before the client reads. Linux would let that grow to 4 MB and wake a blocked
-// writer
-// only when a third of it is free: a client that reads steadily, but takes more than answerWrite for that third, would
-// seem to read nothing.
+// writer only when a third of it is free: a client that reads steadily, but takes more than answerWrite for that third,
+// would seem to read nothing.
 func withConn(ctx context.Context, conn net.Conn) context.Context {
 	boundUnsent(conn)
 	return context.WithValue(ctx, connKey{}, conn)

@@ -4,33 +4,29 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
 func (s *Server) conversationRoutes() {
-	s.Handle("/api/conversations", Native, Methods{
+	s.Handle("/api/conversations", protocol.Native, Methods{
 		http.MethodGet:  s.listConversations,
 		http.MethodPost: s.openConversation,
 	})
-	s.Handle("/api/conversations/{id}", Native, Methods{
+	s.Handle("/api/conversations/{id}", protocol.Native, Methods{
 		http.MethodGet: s.getConversation, http.MethodPatch: s.renameConversation,
 		http.MethodDelete: s.deleteConversation,
 	})
-	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
-	s.Handle("/api/conversations/{id}/messages", Native, get(s.messages))
-	s.Handle("/api/conversations/{id}/export", Native, get(s.exportConversation))
-	s.Handle("/api/conversations/{id}/turns", Native, Methods{http.MethodPost: s.takeTurn})
-	s.Handle("/api/conversations/{id}/queries", Native, Methods{http.MethodPost: s.ranHere})
-	s.Handle("/api/conversations/{id}/stop", Native, Methods{http.MethodPost: s.stopConversation})
-	s.Handle("/api/feedback", Native, Methods{http.MethodPost: s.feedback})
+	s.Handle("/api/conversations/{id}/events", protocol.Native, Methods{http.MethodGet: s.events})
+	s.Handle("/api/conversations/{id}/messages", protocol.Native, get(s.messages))
+	s.Handle("/api/conversations/{id}/export", protocol.Native, get(s.exportConversation))
+	s.Handle("/api/conversations/{id}/turns", protocol.Native, Methods{http.MethodPost: s.takeTurn})
+	s.Handle("/api/conversations/{id}/queries", protocol.Native, Methods{http.MethodPost: s.ranHere})
+	s.Handle("/api/conversations/{id}/stop", protocol.Native, Methods{http.MethodPost: s.stopConversation})
+	s.Handle("/api/feedback", protocol.Native, Methods{http.MethodPost: s.feedback})
 }
 
 // conversation is the head of a conversation as clients see it.
@@ -53,30 +49,10 @@ func conversationOf(head footnote.Stream) conversation {
 
 func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// number reads an integer parameter from least to most. It returns def when the parameter is missing.
-func number(q url.Values, name string, def, least, most int64) (int64, error) {
-	text := q.Get(name)
-	if text == "" {
-		return def, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, least, most)
-	}
-	return n, nil
-}
-
-// paging reads which page of a list a request asks for: its size, and the cursor that the previous page
-// returned as next.
-func paging(q url.Values, def, most int64) (limit int, before string, err error) {
-	n, err := number(q, "limit", def, 1, most)
-	return int(n), q.Get("before"), err
-}
-
 // listConversations handles GET /api/conversations?q=&limit=&before=.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	limit, before, err := paging(q, 50, 200)
+	limit, before, err := protocol.Paging(q, 50, 200)
 	if err != nil {
 		return err
 	}
@@ -198,17 +174,13 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Title string `json:"title"`
 	}
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
-	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{
+	if _, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{
 		Title: in.Title,
 	}, nil); err != nil {
 		return err
@@ -254,6 +226,7 @@ func (s *Server) halt(ctx context.Context, head footnote.Stream) error {
 	defer cancel()
 	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
 	defer rd.Close()
+	defer s.watch(head.ID, head.Last)()
 	if err := s.opts.Engine.Stop(ctx, head.ID, "user"); err != nil {
 		return err
 	}
@@ -262,25 +235,9 @@ func (s *Server) halt(ctx context.Context, head footnote.Stream) error {
 		if err != nil || now.RunState == "" || now.Run != head.Run {
 			return err
 		}
-		if err := s.progress(ctx, rd); err != nil {
+		if _, err := rd.Next(ctx); err != nil {
 			return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Try again in a moment.")
 		}
-	}
-}
-
-// progress waits until something may have happened in a conversation.
-func (s *Server) progress(ctx context.Context, rd *hub.Reader) error {
-	if s.opts.Watch == nil {
-		_, err := rd.Next(ctx)
-		return err
-	}
-	wait := time.NewTimer(pollRemote / 4)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

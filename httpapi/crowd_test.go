@@ -54,9 +54,9 @@ func sending(t *testing.T, address, target, key string) int {
 	return status
 }
 
-// TestSlowBodiesLockNobodyOut checks that no number of bodies that never arrive keeps another user from asking or from
-// opening the page, whether one user sends them, several do, or callers without a key.
-func TestSlowBodiesLockNobodyOut(t *testing.T) {
+// TestSlowBodiesDoNotBlockOthers checks that no number of bodies that never arrive keeps another user from asking or
+// from opening the page, whether one user sends them, several do, or callers without a key.
+func TestSlowBodiesDoNotBlockOthers(t *testing.T) {
 	const connections = 280 // a user may have 65 requests: four users do not fill the connections
 	keys := map[string]footnote.Principal{bobsKey: {Org: "acme", User: "bob"}}
 	var attackers []string
@@ -165,8 +165,8 @@ func TestRefusalsClose(t *testing.T) {
 	}
 }
 
-// TestRefusalsWaitForNoBody checks that nobody waits for the body of a refused request.
-func TestRefusalsWaitForNoBody(t *testing.T) {
+// TestRefusalsDoNotWaitForBody checks that nobody waits for the body of a refused request.
+func TestRefusalsDoNotWaitForBody(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	for name, change := range map[string]func(*http.Request){
 		"no key":    func(r *http.Request) { r.Header.Del("Authorization") },
@@ -285,9 +285,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestUnreadResponse checks that little of a response is accepted while its client reads nothing. What the kernel
-// accepts
-// it need not take again until much of it was read, so that the pace of a slow client could not be seen.
+// TestUnreadResponse checks that little of a response is accepted while its client reads nothing. The kernel
+// does not ask for more until much of what it accepted was read, which would hide the pace of a slow client.
 func TestUnreadResponse(t *testing.T) {
 	const size, most = 64 << 20, 512 << 10 // most includes what the client's side accepts
 	api, _ := newAPI(t, nil)

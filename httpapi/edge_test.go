@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,24 +18,23 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/clienttest"
+	"github.com/footnotehq/footnote/protocol"
+	"github.com/footnotehq/footnote/protocol/protocoltest"
 )
 
-// request returns a request as a caller on this machine would send it, with ada's key.
+// request returns a request of a caller on this machine, with ada's key.
 func request(method, target, body string) *http.Request {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Host, r.RemoteAddr = "localhost:8080", "127.0.0.1:50000"
+	r := protocoltest.Request(method, target, body)
 	r.Header.Set("Authorization", "Bearer "+adasKey)
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/json")
-	}
 	return r
 }
 
-func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
+var (
+	do      = protocoltest.Do
+	serve   = protocoltest.Serve
+	until   = protocoltest.Until
+	history = protocoltest.Sent
+)
 
 func TestStatusTable(t *testing.T) {
 	for code, want := range map[footnote.Code]int{
@@ -334,11 +332,11 @@ func TestMetricsAndLog(t *testing.T) {
 	}
 }
 
-// TestDoor checks that a protocol added with Handle gets keys, an envelope and the error table like the built-in
-// ones.
-func TestDoor(t *testing.T) {
+// TestMountedProtocol checks that a protocol added with Handle gets keys, an envelope and the error table like the
+// built-in ones.
+func TestMountedProtocol(t *testing.T) {
 	api, _ := newAPI(t, nil)
-	api.Handle("/api/ask", httpapi.Native, httpapi.Methods{
+	api.Handle("/api/ask", protocol.Native, httpapi.Methods{
 		"POST": func(w http.ResponseWriter, r *http.Request) error {
 			body, err := api.Body(w, r, 1)
 			if err != nil {

@@ -1,19 +1,14 @@
 package httpapi_test
 
 import (
-	"context"
-	"encoding/json"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
-	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/protocol/protocoltest"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -25,41 +20,19 @@ func newReal(t *testing.T, model *agenttest.Model, tools ...tool.Tool) *httpapi.
 
 func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...tool.Tool) *httpapi.Server {
 	t.Helper()
-	return newOn(t, sqlitetest.New(t), name, model, nil, tools...)
+	return newOn(t, nil, name, model, nil, tools...)
 }
 
 // newOn is newNamed over the given log, with other options.
 func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, change func(*httpapi.Options),
 	tools ...tool.Tool) *httpapi.Server {
 	t.Helper()
-	live := hub.New()
-	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
-		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: name, Tools: tools,
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
-		},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		engine.Drain(ctx)
+	return protocoltest.New(t, protocoltest.Options{
+		Protocols: allProtocols(), Model: model, ModelName: name, Tools: tools, Log: log, Change: change,
 	})
-	o := httpapi.Options{Engine: engine, Log: log, Hub: live, Protocols: allProtocols()}
-	if change != nil {
-		change(&o)
-	}
-	api, err := httpapi.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api
 }
 
-var counting = agenttest.NewTool(tool.Spec{Name: "query", Side: tool.Server, ReadOnly: true},
-	func(context.Context, tool.Call) (tool.Output, error) { return tool.Output{Content: "42"}, nil })
+var counting = protocoltest.Counting("query")
 
 // TestRealEngine checks that a conversation through this protocol uses the real loop and log: tools, history by
 // id, imported history.
@@ -102,12 +75,6 @@ func TestRealEngine(t *testing.T) {
 	if sent := history(model, 3); !strings.Contains(sent, "Hello.") || !strings.Contains(sent, "Be kind.") {
 		t.Errorf("without a record, the client's history counts; sent was %s", sent)
 	}
-}
-
-// history returns what the model received in its n-th call, counting from 0.
-func history(m *agenttest.Model, n int) string {
-	b, _ := json.Marshal(m.Requests()[n].Messages)
-	return string(b)
 }
 
 // TestRealEngineNeverParks checks that a run that would need the client's answer goes on without it: the

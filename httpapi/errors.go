@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -47,22 +45,6 @@ type Envelope = protocol.Envelope
 
 // Failure carries what an envelope may need besides the error.
 type Failure = protocol.Failure
-
-// Native is the error envelope of this project's own endpoints.
-func Native(err error, f Failure) (contentType string, body []byte) {
-	body = append(body, `{"error":{"code":`...)
-	body = strictjson.AppendString(body, string(footnote.CodeOf(err)))
-	body = append(body, `,"message":`...)
-	body = strictjson.AppendString(body, footnote.MessageOf(err))
-	body = append(body, `,"request_id":`...)
-	body = strictjson.AppendString(body, f.RequestID)
-	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
-		if limit, jerr := json.Marshal(limitOf(*e.Limit)); jerr == nil { // NaN and infinity cannot be encoded
-			body = append(append(body, `,"limit":`...), limit...)
-		}
-	}
-	return "application/json", append(body, `}}`...)
-}
 
 // fail writes an error as the response, unless the response has begun.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,7 +10,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/sse"
@@ -28,20 +26,24 @@ import (
 // When nothing is running and nothing is new, it responds 204, which makes an EventSource stop. With
 // follow=true the stream also waits for later runs; with follow=false it ends after the stored events. A
 // client that is ahead of the log, because the log was restored from a backup, gets a reset frame and
-// continues from the end of the log; see reset.
+// continues from the end of the log; see protocol.Reset.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	head, err := s.conversation(r, id)
 	if err != nil {
 		return err
 	}
-	after, follow, err := position(r)
+	after, err := protocol.After(r)
+	if err != nil {
+		return err
+	}
+	follow, err := followOf(r)
 	if err != nil {
 		return err
 	}
 	var preface []byte
 	if after > head.Last {
-		preface = reset(head.Last, after)
+		preface = protocol.Reset(head.Last, after)
 		w.Header().Set(protocol.ResetHeader, strconv.FormatInt(head.Last, 10))
 		after = head.Last
 	}
@@ -66,26 +68,21 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if head, err = s.opts.Log.Get(r.Context(), id); err != nil {
 		return err
 	}
-	if follow != never && s.opts.Watch != nil {
-		defer s.opts.Watch(id, head.Last)()
-	}
 	running := head.RunState != "" && follow != never
 	if follow != always && !running && head.Last <= after && preface == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	s.opts.Metrics.StreamOpened("native")
-	defer s.opts.Metrics.StreamClosed("native")
-	v := &viewer{
-		s: s, w: w, r: r, id: id, rd: rd, buf: preface, last: after, follow: follow, running: running, runID: head.Run,
+	if follow != never {
+		defer s.watch(id, head.Last)()
 	}
-	return v.run()
-}
-
-// reset returns the frame for a client that is ahead of the log: events after last no longer exist, because
-// the log was restored from a backup. The id of the frame moves an EventSource back to the end of the log.
-func reset(last, asked int64) []byte {
-	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", last, last, asked)
+	p := &pump{s: s, w: w, r: r, limit: s.opts.StreamTimeout, rd: rd, last: after, Stream: protocol.Stream{
+		Name: "native", Ticket: agent.Ticket{Conversation: id}, Preface: preface,
+		Encoder: &nativeEncoder{
+			requestID: RequestIDOf(r.Context()), follow: follow, running: running, run: head.Run,
+		},
+	}}
+	return p.serve(func(ctx context.Context) error { return p.catchUp(ctx, -1) })
 }
 
 // conversation returns the head of one of the caller's conversations. It returns NotFound for somebody
@@ -106,30 +103,20 @@ const (
 	never                    // after the stored events
 )
 
-// position reads the client's position. Last-Event-ID, which a browser sends when it reconnects, is newer
-// than the address and takes precedence. A value that is not a number did not come from this server and is
-// ignored.
-func position(r *http.Request) (after int64, follow following, err error) {
-	q := r.URL.Query()
-	if v := q.Get("after"); v != "" {
-		after, err = strconv.ParseInt(v, 10, 64)
-		if err != nil || after < 0 {
-			return 0, follow, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
-		}
+// followOf reads which events a client waits for.
+func followOf(r *http.Request) (following, error) {
+	v := r.URL.Query().Get("follow")
+	if v == "" {
+		return thisRun, nil
 	}
-	if v := q.Get("follow"); v != "" {
-		yes, err := strconv.ParseBool(v)
-		if err != nil {
-			return 0, follow, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
-		}
-		if follow = never; yes {
-			follow = always
-		}
+	yes, err := strconv.ParseBool(v)
+	switch {
+	case err != nil:
+		return thisRun, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
+	case yes:
+		return always, nil
 	}
-	if n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && n >= 0 {
-		after = n
-	}
-	return after, follow, nil
+	return never, nil
 }
 
 // wantsLines reports whether the client wants JSON lines: always with format=jsonl, and whenever it does not
@@ -189,152 +176,62 @@ func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, a
 	return nil
 }
 
-// viewer is one native stream being served. It belongs to its handler's goroutine.
-type viewer struct {
-	s       *Server
-	w       http.ResponseWriter
-	r       *http.Request
-	id      string
-	rd      *hub.Reader
-	out     *sse.Writer
-	buf     []byte
-	last    int64 // newest event sent
-	follow  following
-	running bool // the stream waits for a running run
-	runID   string
-	step    int // newest complete message of that run
+// nativeEncoder writes all events of a conversation, and the deltas of the run in progress.
+type nativeEncoder struct {
+	requestID string
+	follow    following
+	running   bool   // a run is in progress
+	run       string // that run
+	step      int    // newest complete message of that run
+	err       error
 }
 
-func (v *viewer) run() error {
-	limit, cancel := context.WithTimeoutCause(v.r.Context(), v.s.opts.StreamTimeout, errStreamTime)
-	defer cancel()
-	tick := alarm{parent: limit}
-	defer tick.stop()
-	tick.set(sse.Heartbeat)
-	var err error
-	if len(v.buf) > 0 {
-		err = v.flush()
-	}
-	if err == nil {
-		err = v.catchUp(limit)
-	}
-	for err == nil && v.follow != never && (v.running || v.follow == always) {
-		var batch hub.Batch
-		batch, err = v.rd.Next(tick.ctx)
-		switch err {
-		case nil:
-			if first := batch.First(); first > v.last+1 {
-				err = v.catchUp(limit) // another process wrote the events before
-			}
-			if err == nil {
-				err = v.show(batch)
-			}
-		case errTick:
-			err = v.catchUp(limit) // another process may have written events that this hub does not see
-			if footnote.CodeOf(err) == footnote.StorageUnavailable {
-				err = v.flush() // we know of nothing new; the next poll catches up
-			}
-			if err == nil && v.out.Idle() >= sse.Heartbeat {
-				err = v.out.Ping()
-			}
-			tick.set(sse.Heartbeat)
-		}
-	}
-	return v.s.endStream(v.r, v.out, err)
+// Open does nothing: the comment that starts every stream is enough.
+func (e *nativeEncoder) Open(dst []byte) []byte { return dst }
+
+// Done reports whether nothing more is to come.
+func (e *nativeEncoder) Done() bool {
+	return e.err != nil || e.follow == never || e.follow == thisRun && !e.running
 }
 
-// catchUp sends the events in the log that have not been sent yet.
-func (v *viewer) catchUp(ctx context.Context) error {
-	v.buf = v.buf[:0]
-	for ev, err := range v.s.opts.Log.Events(ctx, v.id, v.last) {
-		if err == nil {
-			err = v.event(ev)
-		}
-		if err != nil {
-			return err
-		}
-		if len(v.buf) >= bufferKept {
-			if err := v.flush(); err != nil {
-				return err
-			}
-		}
+// Err returns why the stream ended early, or nil.
+func (e *nativeEncoder) Err() error { return e.err }
+
+// Delta appends the frame of a delta. The hub may still hold deltas of a message that already came complete from the
+// log.
+func (e *nativeEncoder) Delta(dst []byte, d footnote.Delta) []byte {
+	if d.Run != e.run || d.Step <= e.step {
+		return dst
 	}
-	v.rd.Skip(v.last)
-	return v.flush()
+	return sseDelta(dst, d)
 }
 
-// show sends a batch from the hub.
-func (v *viewer) show(batch hub.Batch) error {
-	v.buf = v.buf[:0]
-	for i := range batch {
-		if e := &batch[i]; e.Event == nil {
-			// The hub may still hold deltas of a message that already came complete from the log.
-			if e.Delta.Run == v.runID && e.Delta.Step > v.step {
-				v.buf = sseDelta(v.buf, e.Delta)
-			}
-		} else if err := v.event(*e.Event); err != nil {
-			return err
-		}
-	}
-	return v.flush()
-}
-
-// event appends the frame of an event unless it was already sent.
-func (v *viewer) event(ev footnote.Event) error {
-	if ev.Seq <= v.last {
-		return nil
-	}
+// Event appends the frame of an event.
+func (e *nativeEncoder) Event(dst []byte, ev footnote.Event) []byte {
 	data, err := appendEvent(nil, ev)
 	if err != nil {
-		return err
+		return e.Fail(dst, err)
 	}
-	v.buf = sse.AppendEvent(v.buf, footnote.KindOf(ev.Body), ev.Seq, data)
-	v.last = ev.Seq
 	switch b := ev.Body.(type) {
 	case footnote.RunStarted:
-		v.running, v.runID, v.step = true, ev.Run, 0
+		e.running, e.run, e.step = true, ev.Run, 0
 	case footnote.AssistantMessage:
-		v.step = b.Step
+		e.step = b.Step
 	default:
-		if footnote.Terminal(b) {
-			v.running = false
-		}
+		e.running = e.running && !footnote.Terminal(b)
 	}
-	return nil
+	return sse.AppendEvent(dst, footnote.KindOf(ev.Body), ev.Seq, data)
 }
 
-// flush sends the frames, with the headers before the first.
-func (v *viewer) flush() (err error) {
-	switch {
-	case v.out != nil && len(v.buf) == 0:
-		return nil
-	case v.out != nil:
-		return v.out.Write(v.buf)
+// Fail appends the reason why the stream ends. When its time is up there is none: an EventSource reconnects and
+// continues.
+func (e *nativeEncoder) Fail(dst []byte, err error) []byte {
+	if footnote.CodeOf(err) == footnote.AgentTimeout {
+		return dst
 	}
-	v.out, err = sse.Start(v.w, http.StatusOK, v.buf)
-	return err
-}
-
-// endStream writes the reason why a stream ends, unless the client knows it. Out is nil if nothing has been
-// sent.
-func (s *Server) endStream(r *http.Request, out *sse.Writer, err error) error {
-	sc := scopeOf(r.Context())
-	switch {
-	case err == nil || errors.Is(err, errStreamTime):
-		sc.outcome = "complete" // an EventSource reconnects and continues
-		return nil
-	case r.Context().Err() != nil && withdrawn(r.Context()) == nil:
-		sc.outcome = "client left"
-		return nil
-	case out == nil:
-		return err
-	}
-	sc.outcome, sc.err = "failed", s.interrupted(r, err)
-	_, data := Native(sc.err, Failure{RequestID: sc.id})
-	if werr := out.Write(sse.AppendEvent(nil, "error", 0, data)); werr != nil {
-		sc.outcome, sc.aborted = "client too slow", true
-	}
-	return nil
+	e.err = err
+	_, data := protocol.Native(err, Failure{RequestID: e.requestID})
+	return sse.AppendEvent(dst, "error", 0, data)
 }
 
 // appendEvent appends the JSON of an event.

@@ -4,22 +4,17 @@ import (
 	"net/http"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
 // feedback handles POST /api/feedback: a person's rating of an answer.
 func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Conversation string `json:"conversation"`
 		Seq          int64  `json:"seq"` // sequence number of the answered event
 		Good         *bool  `json:"good"`
 		Words        string `json:"words"`
 	}
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
 	if in.Good == nil {
@@ -28,7 +23,7 @@ func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.conversation(r, in.Conversation); err != nil {
 		return err
 	}
-	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), in.Conversation,
+	if _, _, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), in.Conversation,
 		footnote.Feedback{Seq: in.Seq, Good: *in.Good, Words: in.Words}, nil); err != nil {
 		return err
 	}

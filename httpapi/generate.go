@@ -8,7 +8,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/localschema"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -28,18 +27,14 @@ type Generate struct {
 
 func (s *Server) generateRoutes() {
 	if s.opts.Generator != nil {
-		s.Handle("/api/generate-sql", Native, Methods{http.MethodPost: s.withSlot(s.generateSQL)})
+		s.Handle("/api/generate-sql", protocol.Native, Methods{http.MethodPost: s.withSlot(s.generateSQL)})
 	}
 }
 
 // generateSQL handles POST /api/generate-sql.
 func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var g Generate
-	if err := strictjson.Closed(body, &g); err != nil {
+	if err := s.Read(w, r, 1, &g); err != nil {
 		return err
 	}
 	if err := g.check(s.opts.InputMaxChars); err != nil {
@@ -63,11 +58,11 @@ func (g Generate) check(longest int) error {
 		return footnote.Errorf(footnote.InputTooLong, "The question has %d characters; at most %d are allowed.", n,
 			longest)
 	case g.Schema != nil && g.Source != "":
-		return footnote.Errorf(footnote.InvalidRequest, "A question is about a schema or a source, not both.")
+		return footnote.Errorf(footnote.InvalidRequest, "Set schema or source, not both.")
 	case g.Schema == nil:
 		return nil
 	case g.Dialect != "" && g.Dialect != localschema.Dialect:
-		return footnote.Errorf(footnote.InvalidRequest, "For a schema the dialect is duckdb.")
+		return footnote.Errorf(footnote.InvalidRequest, "The dialect of a schema must be duckdb.")
 	}
 	return g.Schema.Check()
 }

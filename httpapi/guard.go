@@ -39,14 +39,14 @@ func (s *Server) guarded(r *http.Request) (_ *http.Request, release func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.watch(ctx, cancel, id)
+		s.recheck(ctx, cancel, id)
 	}()
 	return r.WithContext(ctx), func() { cancel(nil); <-done }
 }
 
-// watch checks periodically whether a key is still valid, until ctx ends. A store that does not answer proves
+// recheck checks periodically whether a key is still valid, until ctx ends. A store that does not answer proves
 // nothing about the key.
-func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc, id string) {
+func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, id string) {
 	tick := time.NewTicker(s.opts.Recheck)
 	defer tick.Stop()
 	for {

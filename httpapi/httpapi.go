@@ -1,6 +1,5 @@
-// Package httpapi is the HTTP layer: routes, API keys, limits, the error table, and the pump that turns the
-// events of a run into a response. It mounts the protocols of Options.Protocols and serves what they share, and the
-// endpoints of the app.
+// Package httpapi is the HTTP layer: routes, API keys, limits, the error table, and the pump that turns the events of a
+// run into a response. It mounts the protocols of Options.Protocols, and serves the endpoints of the app.
 //
 // A handler returns its error. One wrapper writes it in the envelope of the route and logs the request once.
 package httpapi
@@ -26,7 +25,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -35,7 +33,7 @@ type Engine interface {
 	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
 	Subscribe(t agent.Ticket) *hub.Reader
 	Stop(ctx context.Context, conversation, by string) error
-	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
+	Append(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body,
 		rows *footnote.Result) (int64, footnote.Body, error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
@@ -82,22 +80,18 @@ type Options struct {
 	Usage Usage
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
-	// Queried is told about each statement of a person that the log does not hold: it failed, or it named no
-	// conversation. Nil: nobody is told.
+	// Queried, if not nil, is called for each statement of a user that is not in the log, because it failed or named no
+	// conversation.
 	Queried func(ctx context.Context, q OwnQuery)
 	// Ledger reports what is left of each limit; nil: no limits.
 	Ledger Ledger
 	// Workspaces holds the files of conversations; nil: none.
 	Workspaces Workspaces
-	// Drawings holds the drawings on charts; nil: no charts.
-	Drawings Drawings
-	// Market supplies the data that charts show; nil: none.
-	Market market.Market
 	// Sessions keeps users signed in; nil: until the process ends.
 	Sessions Sessions
 	About    About
 
-	// Access decides who may use what; nil: everybody may use everything. The engine must use the same one.
+	// Access decides what each principal may use; nil: everything. The engine must use the same one.
 	Access agent.Access
 
 	// Keys maps the configured API keys to principals.
@@ -125,13 +119,13 @@ type Options struct {
 	AnswerTimeout time.Duration // of a non-streamed answer; default 300 s
 	StreamTimeout time.Duration // of a stream; default 10 min
 	Hold          time.Duration // how long a stream delays its headers for the first word; default 5 s
-	// StoredOnDisconnect is the policy for a run when its client leaves, of the protocols that can show a stored
+	// StoredOnDisconnect selects whether a run continues when its client leaves, for protocols that can show a stored
 	// conversation again; default agent.Continue.
 	StoredOnDisconnect string
 
-	// Watch delivers what other processes write to a conversation to its readers here, until leave is called.
-	// Readers subscribe first and then read last, the newest event at that time. Nil: no other process shares
-	// the log.
+	// Watch delivers events that other processes append to a conversation to its readers in this process, until leave
+	// is called. Readers subscribe first and then read last, the newest event at that time. Nil: no other process
+	// shares the log.
 	Watch func(conversation string, last int64) (leave func())
 
 	// Streams limits the answers and event streams that this process keeps open at once; default 2,000.
@@ -236,10 +230,10 @@ type Methods map[string]Handler
 type Handler = protocol.Handler
 
 func (s *Server) routes() {
-	s.open("/healthz", Native, get(s.health))
-	s.open("/readyz", Native, get(s.ready))
+	s.open("/healthz", protocol.Native, get(s.health))
+	s.open("/readyz", protocol.Native, get(s.ready))
 	if s.opts.Scrape != nil {
-		s.Handle("/metrics", Native, get(func(w http.ResponseWriter, r *http.Request) error {
+		s.Handle("/metrics", protocol.Native, get(func(w http.ResponseWriter, r *http.Request) error {
 			s.opts.Scrape.ServeHTTP(w, r)
 			return nil
 		}))
@@ -252,11 +246,9 @@ func (s *Server) routes() {
 	s.conversationRoutes()
 	s.assistantRoutes()
 	s.workspaceRoutes()
-	s.drawingRoutes()
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
-	s.marketRoutes()
 	s.descriptionRoutes()
 }
 
@@ -338,7 +330,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Request: sc.id,
 		Trace:   r.Header.Get("Traceparent"),
 	}))
-	defer s.leaveBody(rec, r) // last: what the handler held is free by then
+	defer s.leaveBody(rec, r) // last, after the handler has released everything
 	defer s.logged(rec, r, sc)
 	defer s.recovered(rec, r)
 
@@ -376,13 +368,16 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !s.hosts[hostname(r.Host)] {
-		return footnote.Errorf(footnote.Forbidden, "This server is not known under the name in the Host header.")
+		return footnote.Errorf(footnote.Forbidden, "This server does not serve the name in the Host header.")
 	}
+	return s.ownSite(r)
+}
+
+// ownSite refuses a request that a page of another web site makes.
+func (s *Server) ownSite(r *http.Request) error {
 	if err := s.foreign.Check(r); err != nil {
 		return &footnote.Error{
-			Code:    footnote.Forbidden,
-			Message: "Requests from other web sites are not accepted.",
-			Err:     err,
+			Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err,
 		}
 	}
 	return nil
@@ -399,7 +394,7 @@ func cleanPath(p string) bool {
 	return p == clean || p == clean+"/"
 }
 
-// clientID reports whether a URL ends in an id of the client's own, which merely looks like a path.
+// clientID reports whether a URL ends in a client's own id, which may look like a path.
 func (s *Server) clientID(u *url.URL) bool {
 	p := u.EscapedPath()
 	return cleanPath(p) && slices.ContainsFunc(s.mounted, func(m protocol.Routes) bool {
@@ -475,8 +470,8 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 	}
 }
 
-// Drain makes the server report that it is not ready, so that it receives no new requests. It goes on
-// serving.
+// Drain makes the server report that it is not ready, so that it receives no new requests. It still serves those that
+// arrive.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
@@ -522,7 +517,7 @@ type scopeKey struct{}
 func scopeOf(ctx context.Context) *scope {
 	sc, _ := ctx.Value(scopeKey{}).(*scope)
 	if sc == nil {
-		return &scope{envelope: Native} // the handler was called without the server
+		return &scope{envelope: protocol.Native} // the handler was called without the server
 	}
 	return sc
 }
@@ -620,5 +615,5 @@ func (s *Server) envelopeOf(p string) Envelope {
 			return m.Errors
 		}
 	}
-	return Native
+	return protocol.Native
 }

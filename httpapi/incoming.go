@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// A body, and a response, must go on at this pace: so many bytes in each window. The window of a body is
-	// Options.BodyTimeout or uploadWindow, that of a response answerWrite.
+	// paceBytes must arrive, or be written, within each window. The window of a body is Options.BodyTimeout or
+	// uploadWindow, that of a response is answerWrite.
 	paceBytes = 64 << 10
 	// restTime is how long the client of a successful request may take to send a body that no handler read.
 	restTime = 5 * time.Second
@@ -76,7 +76,7 @@ func closeSoon(w http.ResponseWriter) {
 	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 }
 
-// paced gives a body a deadline for each paceBytes: it may take long as long as it makes progress.
+// paced gives a body a deadline for each paceBytes, so that a body may take long if it makes progress.
 type paced struct {
 	io.ReadCloser
 	rc     *http.ResponseController

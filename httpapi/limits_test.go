@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
+	"github.com/footnotehq/footnote/market/endpoint"
 )
 
 // TestTooManyStreams checks that a user who has as many streams as allowed gets no more from any route that streams.
@@ -22,8 +23,8 @@ func TestTooManyStreams(t *testing.T) {
 	few := func(o *httpapi.Options) {
 		o.StreamsPerUser = 2
 		// Refused requests reach neither of these.
-		o.Drawings = board.New(board.Options{Log: struct{ board.Log }{}, Hub: o.Hub})
-		o.Market = struct{ market.Market }{}
+		boards := board.New(board.Options{Log: struct{ board.Log }{}, Hub: o.Hub})
+		o.Protocols = append(o.Protocols, endpoint.New(boards, struct{ market.Market }{}))
 	}
 	inBubble(t, few, func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
@@ -97,7 +98,7 @@ func streamRoutes(t *testing.T, api *httpapi.Server) (streams []string) {
 			}
 			w := askForStream(api, method, pattern, "none")
 			if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
-				t.Errorf("%s streams, and httpapi/openapi.yaml does not say so", route)
+				t.Errorf("%s streams, and its openapi.yaml does not say so", route)
 			}
 		}
 	}

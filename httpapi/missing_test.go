@@ -35,8 +35,8 @@ func (l *lossy) Events(ctx context.Context, id string, after int64) iter.Seq2[fo
 	}
 }
 
-// TestMissingEnd loses the end of a run, as the last event and in the middle of the log. Who asks for its answer again
-// is told so at once.
+// TestMissingEnd loses the end of a run, as the last event and in the middle of the log. A client that asks
+// for its answer again gets an error at once.
 func TestMissingEnd(t *testing.T) {
 	for name, more := range map[string]bool{"last": false, "middle": true} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestMissingEnd(t *testing.T) {
 				log.lost.Store(head.Last)
 				again := `{"question":"How many?","request_id":"q","sessionId":"` + head.ID + `"}`
 				w := do(api, request("POST", "/api/analyze", again)) // synctest would report a reader that waits
-				if body := w.Body.String(); !strings.Contains(body, "How this answer ended is not known") {
+				if body := w.Body.String(); !strings.Contains(body, "The end of this answer is unknown") {
 					t.Errorf("%d %s", w.Code, body)
 				}
 			})

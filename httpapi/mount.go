@@ -16,7 +16,7 @@ import (
 func (s *Server) mount(p protocol.Protocol) {
 	m := p.Routes(s)
 	if m.Errors == nil {
-		m.Errors = Native
+		m.Errors = protocol.Native
 	}
 	s.mounted = append(s.mounted, m)
 	var patterns []string
@@ -30,6 +30,9 @@ func (s *Server) mount(p protocol.Protocol) {
 		if route.Held {
 			h = s.holding(h)
 		}
+		if route.Queries {
+			h = s.withSlot(h)
+		}
 		methods[route.Pattern][route.Method] = h
 		if route.Method == http.MethodGet && !route.Held {
 			methods[route.Pattern][http.MethodHead] = h
@@ -40,7 +43,7 @@ func (s *Server) mount(p protocol.Protocol) {
 	}
 }
 
-// The rest of this file is what protocols use of the server; see protocol.Server.
+// The rest of this file implements protocol.Server.
 
 func (s *Server) Caller(r *http.Request) footnote.Principal { return PrincipalOf(r.Context()) }
 
@@ -112,10 +115,6 @@ func (s *Server) List(r *http.Request, assistant, before string, limit int) ([]f
 	return heads, next, nil
 }
 
-func (s *Server) Paging(r *http.Request, def, most int64) (limit int, before string, err error) {
-	return paging(r.URL.Query(), def, most)
-}
-
 func (s *Server) Events(r *http.Request, conversation string, after int64) iter.Seq2[footnote.Event, error] {
 	return s.opts.Log.Events(r.Context(), conversation, after)
 }
@@ -132,7 +131,7 @@ func (s *Server) Stop(r *http.Request, conversation string) error {
 }
 
 func (s *Server) AnswerTime(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, s.explained(errAnswerTime))
+	return limited(r.Context(), s.opts.AnswerTimeout)
 }
 
 func (s *Server) Now() time.Time { return s.opts.Now() }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestOneHeaderOfEach checks that a request with a repeated header is rejected: a proxy in front of the
+// TestRepeatedHeadersAreRejected checks that a request with a repeated header is rejected: a proxy in front of the
 // server might act on the other value.
-func TestOneHeaderOfEach(t *testing.T) {
+func TestRepeatedHeadersAreRejected(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	for name, values := range map[string][]string{
 		"Authorization":    {"Bearer " + adasKey, "Bearer " + bobsKey},
@@ -47,9 +47,9 @@ func TestOneHeaderOfEach(t *testing.T) {
 	}
 }
 
-// TestWhereARequestEnds checks that this server never answers bytes as a request if another reader could take
+// TestRequestBoundaries checks that this server never answers bytes as a request if another reader could take
 // them for part of a body.
-func TestWhereARequestEnds(t *testing.T) {
+func TestRequestBoundaries(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)
 	const next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"

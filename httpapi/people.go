@@ -96,7 +96,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	if format != "json" && format != "csv" {
 		return footnote.Errorf(footnote.InvalidRequest, "format is %.40q; it must be json or csv.", format)
 	}
-	if format == "csv" { // people keep files, so a file must be complete
+	if format == "csv" { // a file is kept, so it must be complete
 		if err := s.opts.Usage.Settle(r.Context()); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	if before := q.Get("before"); before != "" {
 		at := slices.IndexFunc(runs, func(u usage.Run) bool { return u.Run == before })
 		if at < 0 {
-			return footnote.Errorf(footnote.InvalidRequest, "before is no run that is still listed.")
+			return footnote.Errorf(footnote.InvalidRequest, "before must be a run that is still listed.")
 		}
 		runs = runs[at+1:]
 	}
@@ -220,7 +220,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	return protocol.WriteValue(w, http.StatusOK, out)
 }
 
-// words returns the question of a run, if the log still has it.
+// words returns the question of a run, if it is still in the log.
 func (s *Server) words(ctx context.Context, u usage.Run) (string, error) {
 	if u.Question == 0 {
 		return "", nil

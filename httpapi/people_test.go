@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPeopleAreNoFormulas checks that a spreadsheet treats a user's name, which may come from a token, as
+// TestUserNamesAreNotFormulas checks that a spreadsheet treats a user's name, which may come from a token, as
 // text.
-func TestPeopleAreNoFormulas(t *testing.T) {
+func TestUserNamesAreNotFormulas(t *testing.T) {
 	for _, name := range []string{"=1+1", "@sum", " =1+1", "＝1+1", "\n=1+1"} {
 		text := string(peopleCSV([]personDay{{Day: "2026-11-21", User: name}}))
 		if !strings.Contains(text, "'"+name) {

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/footnotehq/footnote"
@@ -15,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 )
 
-// plain is a protocol that takes a message as a JSON string and streams the words of the answer as plain text.
+// plain is a protocol that takes a message as text or as a JSON string, and streams the words of the answer as text.
 type plain struct{ server protocol.Server }
 
 func (p plain) Routes(s protocol.Server) protocol.Routes {
@@ -27,12 +28,14 @@ func (p plain) Routes(s protocol.Server) protocol.Routes {
 }
 
 func (p plain) post(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.server.Body(w, r, 1)
+	body, err := p.server.Body(w, r, 1, "text/plain", "application/json")
 	if err != nil {
 		return err
 	}
 	turn := agent.Turn{Protocol: "plain", Unattended: true}
-	if err := json.Unmarshal(body, &turn.Text); err != nil {
+	if r.Header.Get("Content-Type") != "application/json" {
+		turn.Text = string(body)
+	} else if err := json.Unmarshal(body, &turn.Text); err != nil {
 		return footnote.Errorf(footnote.InvalidRequest, "This is no string.")
 	}
 	ticket, err := p.server.Submit(w, r, turn)
@@ -80,17 +83,28 @@ func (e *words) Done() bool { return e.done }
 
 func (e *words) Err() error { return e.err }
 
-// TestPlainText checks that a protocol can stream something other than server-sent events, and has its own errors.
+// TestPlainText checks that a protocol can take and stream something other than JSON and server-sent events, and has
+// its own errors.
 func TestPlainText(t *testing.T) {
-	api := newOn(t, sqlitetest.New(t), "scripted", agenttest.Script(agenttest.Say("There are \"42\".\n")),
-		func(o *httpapi.Options) { o.Protocols = []protocol.Protocol{plain{}} })
-	for body, want := range map[string]string{
-		`"How many?"`: "There are \"42\".\n",
-		`42`:          "This is no string.",
+	model := agenttest.Script(agenttest.Say("There are \"42\".\n"), agenttest.Say("As said."), agenttest.Say("Yes."))
+	api := newOn(t, sqlitetest.New(t), "scripted", model,
+		func(o *httpapi.Options) { o.Protocols, o.BodyLimit = []protocol.Protocol{plain{}}, 100 })
+	for _, c := range []struct{ contentType, body, want string }{
+		{"application/json", `"How many?"`, "There are \"42\".\n"},
+		{"application/json", `42`, "This is no string."},
+		{"text/plain", "And \"now\"?", "As said."},
+		{"Text/Plain; charset=UTF-8", "Grün?", "Yes."},
+		{"text/plain", "gr\xfcn", "The body is not UTF-8."},
+		{"text/plain", strings.Repeat("x", 101), "The body may have at most 100 bytes."},
+		{"text/plain; charset=latin1", "a", "The charset of the body must be UTF-8."},
+		{"text/html", "a", "The Content-Type must be text/plain or application/json."},
+		{"", "a", "The Content-Type must be text/plain or application/json."},
 	} {
-		w := do(api, request("POST", "/api/plain", body))
-		if kind := w.Header().Get("Content-Type"); kind != "text/plain; charset=utf-8" || w.Body.String() != want {
-			t.Errorf("%s: %d %s %q, want %q", body, w.Code, kind, w.Body, want)
+		r := request("POST", "/api/plain", c.body)
+		r.Header.Set("Content-Type", c.contentType)
+		w := do(api, r)
+		if kind := w.Header().Get("Content-Type"); kind != "text/plain; charset=utf-8" || w.Body.String() != c.want {
+			t.Errorf("%s %q: %d %s %q, want %q", c.contentType, c.body, w.Code, kind, w.Body, c.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,191 +14,222 @@ import (
 	"github.com/footnotehq/footnote/protocol/sse"
 )
 
-// Causes that end the wait for the next batch.
-var (
-	errTick       = errors.New("it is time for a heartbeat")
-	errStreamTime = errors.New("the time for the stream is over")
-)
+// errTick ends the wait for the next batch when a heartbeat is due.
+var errTick = errors.New("it is time for a heartbeat")
 
-// bufferKept is the largest buffer to reuse for the next batch.
+// bufferKept is the largest buffer to reuse for the next batch, and the size at which catchUp sends its frames.
 const bufferKept = 64 << 10
 
-// Show shows a run to its client until the run is over, the client leaves or reads too slowly, or the
-// stream's time is up. It delays the headers until the first word, so that a run that fails earlier gets the
-// status of its error; Show then returns that error, marked with AfterWork.
-func (s *Server) Show(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
-	if st.Ticket.Duplicate {
-		return s.follow(w, r, st)
-	}
-	st.OnDisconnect = cmp.Or(st.OnDisconnect, s.opts.StoredOnDisconnect)
-	p := &pump{s: s, w: w, r: r, Stream: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
-	defer p.rd.Close()
-	if st.Parks && s.opts.Watch != nil { // another process may drive the run
-		defer s.opts.Watch(st.Ticket.Conversation, p.last)()
-	}
-	s.opts.Metrics.StreamOpened(st.Name)
-	defer s.opts.Metrics.StreamClosed(st.Name)
-	return p.run()
-}
-
-// pump is one stream being served. It belongs to the handler's goroutine, which is the only writer.
+// pump delivers a conversation to an encoder: first the stored events that its client has not seen, then the batches of
+// the hub, until the encoder is done. It belongs to the handler's goroutine, which is the only writer.
 type pump struct {
-	protocol.Stream
-	s   *Server
-	w   http.ResponseWriter
-	r   *http.Request
-	rd  *hub.Reader
-	out *sse.Writer // nil until the response begins
-	buf []byte      // frames of one batch
+	protocol.Stream // shows all runs of the conversation if the ticket names none
+	s               *Server
+	w               http.ResponseWriter // nil: the encoder writes nothing
+	r               *http.Request
+	limit           time.Duration // for the whole stream
+	hold            time.Duration // how long the headers wait for the first word
 
-	enough bool      // the run was stopped because its client needs no more
-	due    time.Time // when the next heartbeat is due
-	last   int64     // newest event shown
-	// missing is true once an event could not be read that may have been the run's end.
-	missing bool
-	// remote is true until the hub delivers something to a stream that starts from the log: another process
-	// may drive the run. See follow.
-	remote bool
+	rd     *hub.Reader
+	out    *sse.Writer // nil until the response begins
+	buf    []byte      // frames of one batch
+	due    time.Time   // when the next heartbeat is due
+	last   int64       // newest event shown
+	enough bool        // the run was stopped because its client needs no more text
+	stuck  bool        // the response cannot be written
 }
 
-// follow shows a run that began earlier, from the ticket's After on: past events from the log, then live
-// ones, until the encoder is done. The run goes on when the client leaves, because another reader waits for it.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
-	after := st.Ticket.After
-	st.OnDisconnect = agent.Continue
-	rd, replay := s.opts.Hub.Subscribe(st.Ticket.Conversation, after)
-	p := &pump{s: s, w: w, r: r, Stream: st, rd: rd, last: after, remote: replay < 0 && s.opts.Watch == nil}
-	defer p.rd.Close()
-	if s.opts.Watch != nil {
-		head, err := s.opts.Log.Get(r.Context(), st.Ticket.Conversation)
-		if err != nil {
-			return err
-		}
-		defer s.opts.Watch(head.ID, head.Last)()
-		if replay >= 0 { // the hub may still hold events from before another process's run
-			replay = max(replay, head.Last)
-		}
-	}
-	s.opts.Metrics.StreamOpened(st.Name)
-	defer s.opts.Metrics.StreamClosed(st.Name)
-	if err := p.write(st.Preface); err != nil {
-		return p.lost(err)
-	}
-	if replay < 0 || replay > after {
-		if err := p.catchUp(r.Context(), replay); err != nil {
-			return err
-		}
-	}
-	if !p.Encoder.Done() {
-		if err := p.settle(r.Context()); err != nil {
-			return err
-		}
-	}
+// Show shows a run to its client until the run is over, the client leaves or reads too slowly, or the stream's time is
+// up. It delays the headers until the first word, so that a run that fails earlier gets the status of its error; Show
+// then returns that error, marked with AfterWork.
+func (s *Server) Show(w http.ResponseWriter, r *http.Request, st protocol.Stream) error {
+	p := &pump{s: s, w: w, r: r, Stream: st, limit: s.opts.StreamTimeout, hold: s.opts.Hold}
 	return p.run()
 }
 
-// settle ends the answer of a run that is over although its end is not in the log: otherwise the reader would wait
-// forever.
-func (p *pump) settle(ctx context.Context) error {
-	head, err := p.s.opts.Log.Get(ctx, p.Ticket.Conversation)
-	if err != nil || p.Ticket.Run == "" || head.Run == p.Ticket.Run {
+// Collect reads a run until its answer is complete, and returns the answer. It returns an error if there is none.
+func (s *Server) Collect(r *http.Request, t agent.Ticket, c protocol.Collector) ([]byte, error) {
+	col := &collecting{Collector: c}
+	p := &pump{s: s, r: r, limit: s.opts.AnswerTimeout, hold: s.opts.AnswerTimeout, Stream: protocol.Stream{
+		Ticket: t, Encoder: col,
+	}}
+	err := p.run()
+	return col.body, err
+}
+
+// collecting turns a Collector into an Encoder that writes nothing.
+type collecting struct {
+	protocol.Collector
+	body []byte
+	done bool
+	err  error
+}
+
+func (c *collecting) Open(dst []byte) []byte { return dst }
+
+func (c *collecting) Event(dst []byte, ev footnote.Event) []byte {
+	c.Collector.Event(ev)
+	c.body, c.done, c.err = c.Completion()
+	return dst
+}
+
+func (c *collecting) Delta(dst []byte, d footnote.Delta) []byte {
+	c.Collector.Delta(d)
+	return dst
+}
+
+func (c *collecting) Fail(dst []byte, err error) []byte {
+	c.err = err
+	return dst
+}
+
+func (c *collecting) Done() bool { return c.done }
+func (c *collecting) Err() error { return c.err }
+
+// run delivers one run.
+func (p *pump) run() error {
+	p.last = p.Ticket.After
+	if p.Ticket.Duplicate {
+		p.Ticket.OnDisconnect = agent.Continue // another reader may wait for it
+		return p.follow()
+	}
+	p.rd = p.s.opts.Engine.Subscribe(p.Ticket)
+	defer p.rd.Close()
+	if p.Parks { // another process may drive the run
+		defer p.s.watch(p.Ticket.Conversation, p.last)()
+	}
+	return p.serve(func(context.Context) error { return nil })
+}
+
+// follow delivers a run that began earlier.
+func (p *pump) follow() error {
+	rd, replay := p.s.opts.Hub.Subscribe(p.Ticket.Conversation, p.last)
+	p.rd = rd
+	defer rd.Close()
+	head, err := p.s.opts.Log.Get(p.r.Context(), p.Ticket.Conversation)
+	if err != nil {
 		return err
 	}
-	// The run was over when the head was read, so the log up to there shows its end, if anything does.
+	defer p.s.watch(head.ID, head.Last)()
+	if p.s.opts.Watch != nil && replay >= 0 { // the hub may still hold events from before another process's run
+		replay = max(replay, head.Last)
+	}
+	return p.serve(func(ctx context.Context) error {
+		if replay < 0 || replay > p.last {
+			if err := p.catchUp(ctx, replay); err != nil || p.Encoder.Done() {
+				return err
+			}
+		}
+		if p.Ticket.Run == "" || head.Run == p.Ticket.Run {
+			return nil
+		}
+		return p.missedEnd(ctx, head)
+	})
+}
+
+// missedEnd ends the answer of a run that is over, but whose end is missing from the log. Otherwise the reader would
+// wait forever.
+func (p *pump) missedEnd(ctx context.Context, head footnote.Stream) error {
 	if err := p.catchUp(ctx, head.Last); err != nil || p.Encoder.Done() {
 		return err
 	}
-	p.missing = false
 	p.buf = p.buf[:0]
 	p.event(footnote.Event{Stream: head.ID, Seq: max(head.Last, p.last), Run: p.Ticket.Run, Body: footnote.RunFailed{
 		Code:    footnote.StorageDamaged,
-		Message: "How this answer ended is not known: a part of the conversation is missing.",
+		Message: "The end of this answer is unknown: a part of the conversation is missing.",
 	}})
 	return p.write(p.buf)
 }
 
-// pollRemote is how often a stream checks for events that another process wrote.
-const pollRemote = time.Second
+// watch lets the hub deliver what other processes write to a conversation, until leave is called.
+func (s *Server) watch(conversation string, last int64) (leave func()) {
+	if s.opts.Watch == nil {
+		return func() {}
+	}
+	return s.opts.Watch(conversation, last)
+}
 
-// catchUp shows the events in the log that have not been shown, up to event upTo, or all of them if upTo is
-// negative. In that case it stops where the hub takes over, because the hub also has the deltas.
+// serve writes the preface, calls past to write stored events, then writes the batches of the hub, and ends the
+// response.
+func (p *pump) serve(past func(ctx context.Context) error) error {
+	if p.w != nil {
+		p.s.opts.Metrics.StreamOpened(p.Name)
+		defer p.s.opts.Metrics.StreamClosed(p.Name)
+	}
+	ctx, cancel := limited(p.r.Context(), p.limit)
+	defer cancel()
+	p.due = time.Now().Add(p.hold)
+	err := p.write(p.Preface)
+	if err == nil {
+		err = past(ctx)
+	}
+	if err == nil && p.hold <= 0 && p.out == nil {
+		err = p.beat()
+	}
+	if err == nil {
+		err = p.live(ctx)
+	}
+	return p.end(err)
+}
+
+// limited returns a context that ends after d with an error for the client.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	over := footnote.Errorf(footnote.AgentTimeout, "The answer took longer than %s.", d)
+	return context.WithTimeoutCause(ctx, d, over)
+}
+
+// live delivers the batches of the hub until the encoder is done.
+func (p *pump) live(ctx context.Context) error {
+	tick := alarm{parent: ctx}
+	defer tick.stop()
+	tick.set(time.Until(p.due))
+	for !p.Encoder.Done() {
+		batch, err := p.rd.Next(tick.ctx)
+		switch {
+		case err == nil:
+			if first := batch.First(); first > p.last+1 { // another process wrote the events before
+				err = p.catchUp(ctx, first-1)
+			}
+			if err == nil && !p.over() {
+				err = p.show(batch)
+			}
+		case err == errTick: //nolint:errorlint // the cause itself
+			err = p.beat()
+			tick.set(time.Until(p.due))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp shows the events in the log that have not been shown, up to event upTo, or all of them if upTo is negative.
 func (p *pump) catchUp(ctx context.Context, upTo int64) error {
 	p.buf = p.buf[:0]
 	for ev, err := range p.s.opts.Log.Events(ctx, p.Ticket.Conversation, p.last) {
 		if err != nil {
 			return err
 		}
-		if upTo >= 0 && ev.Seq > upTo || upTo < 0 && len(p.rd.Wake()) > 0 {
+		if upTo >= 0 && ev.Seq > upTo {
 			break
 		}
-		if p.event(ev); p.Encoder.Done() {
+		if p.event(ev); p.over() {
 			break
+		}
+		if len(p.buf) >= bufferKept {
+			if err := p.write(p.buf); err != nil {
+				return err
+			}
+			p.buf = p.buf[:0]
 		}
 	}
 	p.rd.Skip(p.last)
 	return p.write(p.buf)
 }
 
-func (p *pump) run() error {
-	limit, cancel := context.WithTimeoutCause(p.r.Context(), p.s.opts.StreamTimeout, errStreamTime)
-	defer cancel()
-	tick := alarm{parent: limit}
-	defer tick.stop()
-	p.due = time.Now().Add(p.s.opts.Hold)
-	tick.set(p.wait())
-	for !p.Encoder.Done() {
-		batch, err := p.rd.Next(tick.ctx)
-		switch {
-		case err == nil:
-			p.remote = false
-			if err = p.bridge(limit, batch); err == nil && !p.Encoder.Done() {
-				err = p.show(batch)
-			}
-		case err == errTick: //nolint:errorlint // the cause itself
-			err = nil
-			if time.Until(p.due) <= 0 {
-				err = p.beat()
-			}
-			if err == nil && p.remote {
-				err = p.catchUp(limit, -1)
-				if err == nil && p.missing && !p.Encoder.Done() {
-					err = p.settle(limit)
-				}
-				if footnote.CodeOf(err) == footnote.StorageUnavailable {
-					err = nil // we know of nothing new; the next poll catches up
-				}
-			}
-			tick.set(p.wait())
-		default:
-			return p.broken(err)
-		}
-		if err != nil {
-			return p.lost(err)
-		}
-	}
-	return p.ended()
-}
-
-// wait returns the longest time to wait for the next batch.
-func (p *pump) wait() time.Duration {
-	d := max(0, time.Until(p.due))
-	if p.remote {
-		return min(d, pollRemote)
-	}
-	return d
-}
-
-// bridge shows, from the log, the events before a batch of the hub. Another process wrote them before this
-// one took over the run.
-func (p *pump) bridge(ctx context.Context, batch hub.Batch) error {
-	if first := batch.First(); first > p.last+1 {
-		return p.catchUp(ctx, first-1)
-	}
-	return nil
-}
-
-// alarm interrupts the wait for batches with errTick. All batches share one context until it fires: setting a
-// timer for each would cost more than the batch.
+// alarm interrupts the wait for batches with errTick. All batches share one context until it fires: setting a timer
+// for each would cost more than the batch.
 type alarm struct {
 	parent context.Context
 	ctx    context.Context
@@ -229,45 +259,48 @@ func (p *pump) show(batch hub.Batch) error {
 			p.buf = p.Encoder.Delta(p.buf, e.Delta)
 			continue
 		}
-		if p.event(*e.Event); p.Encoder.Done() {
-			if p.Encoder.Err() != nil {
-				p.s.unparked(p.r, p.Ticket, e.Event.Body)
-			}
-			break
+		if p.event(*e.Event); !p.over() {
+			continue
 		}
+		if _, parked := e.Event.Body.(footnote.RunParked); parked && p.Encoder.Err() != nil {
+			p.stop("disconnect") // its client cannot answer the open calls
+		}
+		break
 	}
 	if err := p.write(p.buf); err != nil {
 		return err
 	}
-	if e, ok := p.Encoder.(interface{ Enough() bool }); ok && !p.enough && e.Enough() {
+	if e, ok := p.Encoder.(interface{ Enough() bool }); ok && !p.enough && !p.Ticket.Duplicate && e.Enough() {
 		p.enough = true
-		p.s.stop(p.r, p.Ticket, agent.ByStopString)
+		p.stop(agent.ByStopString)
 	}
 	return nil
 }
 
-// event adds the frames of an event. If a run fails before it said anything, its error gets an HTTP status
-// and no frames. It makes no difference whether the text before a failure came in an earlier batch or in the
-// same one.
+// over reports whether no frame may follow. A stream of all runs is over only after a whole batch.
+func (p *pump) over() bool { return p.Ticket.Run != "" && p.Encoder.Done() }
+
+// event adds the frames of an event. If a run fails before any text, its error gets an HTTP status and no frames. Text
+// counts whether it came in an earlier batch or in the same one.
 func (p *pump) event(ev footnote.Event) {
 	p.last = ev.Seq
-	if u, ok := ev.Body.(footnote.Unreadable); ok && u.Kind == "" {
-		p.missing = true
-	}
 	said := p.out != nil || len(p.buf) > 0
-	p.buf = p.Encoder.Event(p.buf, ended(ev))
-	if !said && p.Encoder.Done() && p.Encoder.Err() != nil {
+	if p.Ticket.Run != "" {
+		ev = readable(ev)
+	}
+	p.buf = p.Encoder.Event(p.buf, ev)
+	if !said && p.over() && p.Encoder.Err() != nil {
 		p.buf = p.buf[:0]
 	}
 }
 
-// ended returns an event as the protocols see it: an unreadable event that ends a run counts as a failure, so
-// that no reader waits forever.
-func ended(ev footnote.Event) footnote.Event {
+// readable returns an event as the protocols see it: an unreadable event that ends a run counts as a failure, so that
+// no reader waits forever.
+func readable(ev footnote.Event) footnote.Event {
 	if u, ok := ev.Body.(footnote.Unreadable); ok && footnote.Terminal(u) {
 		ev.Body = footnote.RunFailed{
 			Code: footnote.StorageDamaged,
-			Message: fmt.Sprintf("How this answer ended is not known: event %d of the conversation cannot be read.",
+			Message: fmt.Sprintf("The end of this answer is unknown: event %d of the conversation cannot be read.",
 				ev.Seq),
 		}
 	}
@@ -279,10 +312,12 @@ func (p *pump) write(frames []byte) (err error) {
 	switch {
 	case len(frames) == 0:
 		return nil
-	case p.out != nil:
-		return p.out.Write(frames)
+	case p.out == nil:
+		return p.start(frames)
 	}
-	return p.start(frames)
+	err = p.out.Write(frames)
+	p.stuck = err != nil
+	return err
 }
 
 // start sends the headers and the first frames.
@@ -292,109 +327,108 @@ func (p *pump) start(frames []byte) (err error) {
 	} else {
 		p.out, err = sse.StartAs(p.w, http.StatusOK, p.ContentType, frames)
 	}
+	p.stuck = err != nil && !errors.Is(err, sse.ErrUnsupported)
 	return err
 }
 
-// beat sends a heartbeat.
+// beat sends a heartbeat if nothing was written for long enough, or starts the response.
 func (p *pump) beat() (err error) {
 	next := sse.Heartbeat
-	if p.out == nil {
+	switch {
+	case p.w == nil:
+	case p.out == nil:
 		p.buf = p.Encoder.Open(p.buf[:0])
 		err = p.start(p.buf)
-	} else if left := sse.Heartbeat - p.out.Idle(); left > 0 {
-		next = left
-	} else {
+	default:
+		if left := sse.Heartbeat - p.out.Idle(); left > 0 {
+			next = left
+			break
+		}
 		err = p.out.Ping()
+		p.stuck = err != nil
 	}
 	p.due = time.Now().Add(next)
 	return err
 }
 
-// ended finishes a stream whose encoder is done.
-func (p *pump) ended() error {
-	err := p.Encoder.Err()
+// end finishes the response. err is the reason why nothing more can be delivered, or nil if the encoder is done.
+func (p *pump) end(err error) error {
 	sc := scopeOf(p.r.Context())
+	gone := withdrawn(p.r.Context())
 	switch {
 	case err == nil:
-		sc.outcome = "complete"
-	case p.out == nil:
-		return protocol.AfterWork(err)
-	default:
-		sc.outcome, sc.err = "failed", err
-	}
-	return nil
-}
-
-// broken ends a stream that can deliver nothing more.
-func (p *pump) broken(err error) error {
-	if gone := withdrawn(p.r.Context()); gone != nil {
-		p.s.leave(p.r, p.Ticket, agent.Cancel) // whoever revoked the key wants the work to stop
-	} else if p.r.Context().Err() != nil {
-		return p.lost(context.Canceled)
-	}
-	if errors.Is(err, errStreamTime) {
-		p.s.leave(p.r, p.Ticket, p.OnDisconnect)
-	}
-	err = p.s.interrupted(p.r, err)
-	if p.out == nil {
-		return protocol.AfterWork(err)
-	}
-	sc := scopeOf(p.r.Context())
-	sc.outcome, sc.err = "failed", err
-	return p.out.Write(p.Encoder.Fail(p.buf[:0], err))
-}
-
-// lost ends a stream that cannot be written: its client left or reads too slowly. Its policy decides whether
-// the run goes on.
-func (p *pump) lost(err error) error {
-	if errors.Is(err, sse.ErrUnsupported) {
+		err = p.Encoder.Err()
+	case errors.Is(err, sse.ErrUnsupported):
 		return err
-	}
-	p.s.leave(p.r, p.Ticket, p.OnDisconnect)
-	sc := scopeOf(p.r.Context())
-	if p.r.Context().Err() != nil || errors.Is(err, context.Canceled) {
+	case gone != nil:
+		p.leave(agent.Cancel) // work under a revoked key must stop
+		err = p.fail(gone)
+	case p.r.Context().Err() != nil:
+		p.leave(p.Ticket.OnDisconnect)
+		if p.out == nil {
+			return context.Canceled
+		}
 		sc.outcome = "client left"
 		return nil
+	case p.stuck:
+		p.leave(p.Ticket.OnDisconnect)
+		sc.outcome, sc.aborted = "client too slow", true
+		return nil
+	default:
+		if footnote.CodeOf(err) == footnote.AgentTimeout { // the time is up
+			p.leave(p.Ticket.OnDisconnect)
+		}
+		err = p.fail(explained(err))
 	}
-	sc.outcome = "client too slow"
-	sc.aborted = true
+	switch {
+	case err != nil && p.out != nil:
+		sc.outcome, sc.err = "failed", err
+	case err != nil && p.Ticket.Run != "":
+		return protocol.AfterWork(err)
+	case err == nil && p.w != nil:
+		sc.outcome = "complete"
+	}
+	if p.out == nil {
+		return err
+	}
 	return nil
 }
 
-// interrupted classifies why waiting for events ended.
-func (s *Server) interrupted(r *http.Request, err error) error {
-	gone := withdrawn(r.Context())
-	switch {
-	case gone != nil:
-		return gone
-	case r.Context().Err() != nil:
-		return context.Canceled
-	default:
-		return s.explained(err)
+// fail returns err if the response has not begun. Otherwise it sends err to the client, and returns the error of the
+// answer.
+func (p *pump) fail(err error) error {
+	if p.out == nil {
+		return err
+	}
+	if p.write(p.Encoder.Fail(p.buf[:0], err)) != nil {
+		scopeOf(p.r.Context()).aborted = true
+	}
+	return p.Encoder.Err()
+}
+
+// leave stops a run when its client leaves, if onDisconnect says so.
+func (p *pump) leave(onDisconnect string) {
+	if onDisconnect == agent.Cancel && p.Ticket.Run != "" {
+		p.stop("disconnect")
+	}
+}
+
+func (p *pump) stop(by string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.r.Context()), 5*time.Second)
+	defer cancel()
+	if err := p.s.opts.Engine.Stop(ctx, p.Ticket.Conversation, by); err != nil {
+		p.s.opts.Logger.WarnContext(ctx, "cannot stop a run",
+			"conversation", p.Ticket.Conversation, "run", p.Ticket.Run, "err", err)
 	}
 }
 
 // explained returns the error that tells a client why waiting for events ended.
-func (s *Server) explained(err error) error {
-	switch {
-	case errors.Is(err, hub.ErrClosed):
+func explained(err error) error {
+	if errors.Is(err, hub.ErrClosed) {
 		return &footnote.Error{
 			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",
 			RetryAfter: 5 * time.Second, Err: err,
 		}
-	case errors.Is(err, errAnswerTime):
-		return &footnote.Error{
-			Code:    footnote.AgentTimeout,
-			Message: fmt.Sprintf("The answer took longer than %s.", s.opts.AnswerTimeout),
-			Err:     err,
-		}
-	case errors.Is(err, errStreamTime):
-		return &footnote.Error{
-			Code:    footnote.AgentTimeout,
-			Message: fmt.Sprintf("The answer took longer than %s.", s.opts.StreamTimeout),
-			Err:     err,
-		}
-	default:
-		return err
 	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/protocol/openai"
@@ -31,6 +32,7 @@ func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
 	reader, _ := h.Subscribe("conv_1", 0)
 	p := &pump{
 		Stream: protocol.Stream{
+			Ticket:  agent.Ticket{Run: "run_1"},
 			Encoder: openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: "run_1", Model: "analyst"}),
 		},
 		w: discard{http.Header{}}, r: httptest.NewRequest("POST", "/", nil), rd: reader,
@@ -74,9 +76,9 @@ type written struct {
 
 func (w written) Write(b []byte) (int, error) { return w.text.Write(b) }
 
-// TestAFailureTakesNoWordsBack checks that text in the same batch as a failure is sent before the error;
+// TestFailureKeepsSentText checks that text in the same batch as a failure is sent before the error;
 // without text, the error gets an HTTP status of its own.
-func TestAFailureTakesNoWordsBack(t *testing.T) {
+func TestFailureKeepsSentText(t *testing.T) {
 	for words, want := range map[string]string{"May": `"content":"May"`, "": ""} {
 		p, topic, block := newPump(t)
 		var text strings.Builder

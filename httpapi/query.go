@@ -9,19 +9,14 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
 // querySource handles POST /api/sources/{name}/query: it runs a user's own statement. With a conversation,
 // the statement and its result are added to the log, and the result has an id.
 func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in ownQuery
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
 	switch {
@@ -29,7 +24,7 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 		return footnote.Errorf(footnote.InvalidRequest, "The sql is empty.")
 	case in.Replaces != "" && in.Conversation == "":
 		return footnote.Errorf(footnote.InvalidRequest,
-			"replaces names a result of a conversation; name the conversation, too.")
+			"replaces names a result of a conversation; also set conversation.")
 	}
 	q := OwnQuery{Statement: footnote.Statement{SQL: in.SQL, Source: r.PathValue("name")}}
 	return s.reported(r.Context(), &q, func() error { return s.runOwn(w, r, in, &q) })
@@ -61,7 +56,7 @@ func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *
 		table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds(),
 	}
 	if in.Conversation != "" {
-		seq, noted, err := s.opts.Engine.Note(r.Context(), p, in.Conversation, footnote.QueryRun{
+		seq, noted, err := s.opts.Engine.Append(r.Context(), p, in.Conversation, footnote.QueryRun{
 			Result:   footnote.StoredResult{Source: name, SQL: in.SQL},
 			Replaces: in.Replaces, Millis: out.Millis, Tables: q.statement().Tables,
 		}, &res)
@@ -76,15 +71,15 @@ func (s *Server) runOwn(w http.ResponseWriter, r *http.Request, in ownQuery, q *
 	return protocol.WriteValue(w, http.StatusOK, map[string]any{"result": out})
 }
 
-// OwnQuery describes a person's own statement that the log does not hold.
+// OwnQuery describes a user's own statement that is not in the log.
 type OwnQuery struct {
-	Conversation string // empty: none, or not the person's
+	Conversation string // empty: none, or not the user's
 	Statement    footnote.Statement
 	Took         time.Duration
-	Err          error // why the person got no result; nil: there is one
+	Err          error // why the user got no result; nil: the user got one
 
-	ran    *footnote.Statements // what the source noted; nil if the statement has not reached it
-	stored bool                 // the log holds it
+	ran    *footnote.Statements // recorded by the source; nil if the statement has not reached it
+	stored bool                 // the statement is in the log
 }
 
 // statement returns the statement with its outcome.
@@ -100,9 +95,9 @@ func (q *OwnQuery) statement() footnote.Statement {
 	return st
 }
 
-var errBroke = errors.New("the request broke")
+var errBroke = errors.New("the handler panicked")
 
-// reported calls do and reports the person's statement, unless the log holds it. It also does so when do panics.
+// reported calls do, and then reports the user's statement unless it is in the log, even if do panics.
 func (s *Server) reported(ctx context.Context, q *OwnQuery, do func() error) error {
 	if s.opts.Queried == nil {
 		return do()

@@ -5,18 +5,12 @@ import (
 	"strings"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
-// ranHere handles POST /api/conversations/{id}/queries: a user's statement that ran in the browser, over
-// files that only the browser has. The rows stay there; the log records the statement, the columns and the
-// number of rows.
+// ranHere handles POST /api/conversations/{id}/queries: a user's statement that ran in the browser, on files that only
+// the browser has. The rows stay in the browser. The log records the statement, the columns and the number of rows.
 func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		SQL      string            `json:"sql"`
 		Replaces string            `json:"replaces"`
@@ -24,15 +18,15 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 		RowCount int               `json:"row_count"`
 		Millis   int64             `json:"ms"`
 	}
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
 	switch {
 	case strings.TrimSpace(in.SQL) == "" || in.Replaces == "":
 		return footnote.Errorf(footnote.InvalidRequest,
-			"A query that ran in the browser has sql, and replaces names the result whose statement was edited.")
+			"A query that ran in the browser needs sql, and replaces: the id of the result whose statement was edited.")
 	case in.RowCount < 0 || in.Millis < 0:
-		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms are not negative.")
+		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms must not be negative.")
 	case len(in.Columns) > maxColumns:
 		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", maxColumns)
 	}
@@ -48,7 +42,7 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		q.Conversation = id
-		seq, noted, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
+		seq, noted, err := s.opts.Engine.Append(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
 			Result:   footnote.StoredResult{Source: "client", SQL: in.SQL, RowCount: in.RowCount},
 			Replaces: in.Replaces, Millis: in.Millis,
 		}, &footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})

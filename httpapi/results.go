@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Server) resultRoutes() {
-	s.Handle("/api/results/{id}", Native, get(s.getResult))
+	s.Handle("/api/results/{id}", protocol.Native, get(s.getResult))
 }
 
 // maxPageRows is the largest number of rows on one page.
@@ -34,11 +34,11 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	if name := q.Get("format"); name != "" {
 		return s.download(w, r, name, stream, res)
 	}
-	offset, err := number(q, "offset", 0, 0, 1<<40)
+	offset, err := protocol.Number(q, "offset", 0, 0, 1<<40)
 	if err != nil {
 		return err
 	}
-	limit, err := number(q, "limit", 1000, 1, maxPageRows)
+	limit, err := protocol.Number(q, "limit", 1000, 1, maxPageRows)
 	if err != nil {
 		return err
 	}

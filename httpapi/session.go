@@ -25,10 +25,10 @@ type Features struct {
 	DuckDB  bool `json:"duckdb"`
 	Coder   bool `json:"coder"`
 	Uploads bool `json:"uploads"`
-	Charts  bool `json:"charts"` // whether there is a market; set by the server
+	Charts  bool `json:"charts"` // whether there is market data
 }
 
-// Sessions keeps users signed in: a token stands for the key it was made for, until it expires or is ended.
+// Sessions keeps users signed in: a token represents the key for which it was made, until it expires or is ended.
 // DigestOf returns the digest that represents a key.
 type Sessions interface {
 	DigestOf(key string) session.Digest
@@ -38,7 +38,7 @@ type Sessions interface {
 }
 
 func (s *Server) sessionRoutes() {
-	s.open("/api/session", Native, Methods{
+	s.open("/api/session", protocol.Native, Methods{
 		http.MethodGet: s.getSession, http.MethodPost: s.signIn, http.MethodDelete: s.signOut,
 	})
 }
@@ -65,12 +65,8 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := s.foreign.Check(r); err != nil {
-		return false, &footnote.Error{
-			Code:    footnote.Forbidden,
-			Message: "Requests from other web sites are not accepted.",
-			Err:     err,
-		}
+	if err := s.ownSite(r); err != nil {
+		return false, err
 	}
 	sc := scopeOf(r.Context())
 	sc.principal, sc.keyID = g.principal, g.keyID
@@ -84,8 +80,6 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := PrincipalOf(r.Context())
-	about := s.opts.About
-	about.Features.Charts = s.opts.Market != nil
 	roles := p.Roles
 	if roles == nil {
 		roles = []string{}
@@ -97,7 +91,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		SignedIn bool     `json:"signed_in"`
 		NeedsKey bool     `json:"needs_key"`
 		About
-	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, about})
+	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, s.opts.About})
 }
 
 // maxSignIn is the limit of a body that starts a session, in bytes. It is small because callers without a key can send
@@ -106,12 +100,8 @@ const maxSignIn = 16 << 10
 
 // signIn handles POST /api/session: it exchanges an API key for a cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	if err := s.foreign.Check(r); err != nil { // another site must not sign anybody in
-		return &footnote.Error{
-			Code:    footnote.Forbidden,
-			Message: "Requests from other web sites are not accepted.",
-			Err:     err,
-		}
+	if err := s.ownSite(r); err != nil { // another site must not sign anybody in
+		return err
 	}
 	body, err := s.body(w, r, min(maxSignIn, s.opts.BodyLimit))
 	if err != nil {
@@ -129,7 +119,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	if g.once {
 		return footnote.Errorf(footnote.InvalidRequest,
-			"A token begins no session: it would outlive the token. Send the token with each request.")
+			"A token cannot start a session, which would outlive the token. Send the token with each request.")
 	}
 	scopeOf(r.Context()).principal = g.principal
 	token, err := s.opts.Sessions.New(r.Context(), g.signIn)
@@ -142,12 +132,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 
 // signOut handles DELETE /api/session.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
-	if err := s.foreign.Check(r); err != nil {
-		return &footnote.Error{
-			Code:    footnote.Forbidden,
-			Message: "Requests from other web sites are not accepted.",
-			Err:     err,
-		}
+	if err := s.ownSite(r); err != nil {
+		return err
 	}
 	if c, err := r.Cookie(cookieName); err == nil {
 		if err := s.opts.Sessions.End(r.Context(), c.Value); err != nil {

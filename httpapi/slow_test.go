@@ -26,9 +26,9 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestASlowReaderSlowsNoRun checks that a run completes while the writes to all its readers are blocked, in
+// TestSlowReaderDoesNotSlowRun checks that a run completes while the writes to all its readers are blocked, in
 // the app's protocol and in that of pages with their own stream.
-func TestASlowReaderSlowsNoRun(t *testing.T) {
+func TestSlowReaderDoesNotSlowRun(t *testing.T) {
 	for name, open := range map[string]string{
 		"events":  `/api/conversations/ID/events?follow=true`,
 		"analyze": `/api/analyze`,

@@ -46,9 +46,10 @@ type SourceInfo struct {
 
 // SourceSchema lists the tables of a source that can be read.
 type SourceSchema struct {
-	Name   string        `json:"name"`
-	Engine string        `json:"engine"`
-	Tables []SourceTable `json:"tables"`
+	Name          string        `json:"name"`
+	Engine        string        `json:"engine"`
+	EditorDialect string        `json:"editor_dialect,omitempty"` // dialect that an editor highlights; see source.Dialect
+	Tables        []SourceTable `json:"tables"`
 }
 
 // SourceTable is a table or view.
@@ -101,13 +102,13 @@ type DistributionValue struct {
 func (s *Server) sourceRoutes() {
 	sources := get(s.listSources)
 	sources[http.MethodPost] = s.withSlot(s.upload)
-	s.Handle("/api/sources", Native, sources)
-	s.Handle("/api/sources/{name}", Native, Methods{http.MethodDelete: s.removeSource})
-	s.Handle("/api/sources/{name}/schema", Native, get(s.sourceSchema))
-	s.Handle("/api/sources/{name}/samples", Native, get(s.withSlot(s.sourceSamples)))
-	s.Handle("/api/sources/{name}/distribution", Native, get(s.withSlot(s.sourceDistribution)))
-	s.Handle("/api/sources/{name}/query", Native, Methods{http.MethodPost: s.withSlot(s.querySource)})
-	s.Handle("/api/suggestions", Native, get(s.withSlot(s.suggestions)))
+	s.Handle("/api/sources", protocol.Native, sources)
+	s.Handle("/api/sources/{name}", protocol.Native, Methods{http.MethodDelete: s.removeSource})
+	s.Handle("/api/sources/{name}/schema", protocol.Native, get(s.sourceSchema))
+	s.Handle("/api/sources/{name}/samples", protocol.Native, get(s.withSlot(s.sourceSamples)))
+	s.Handle("/api/sources/{name}/distribution", protocol.Native, get(s.withSlot(s.sourceDistribution)))
+	s.Handle("/api/sources/{name}/query", protocol.Native, Methods{http.MethodPost: s.withSlot(s.querySource)})
+	s.Handle("/api/suggestions", protocol.Native, get(s.withSlot(s.suggestions)))
 }
 
 // listSources handles GET /api/sources.
@@ -134,7 +135,7 @@ func (s *Server) sourceSchema(w http.ResponseWriter, r *http.Request) error {
 // sourceSamples handles GET /api/sources/{name}/samples?table=T&limit=20.
 func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	limit, err := number(q, "limit", 20, 1, 1000)
+	limit, err := protocol.Number(q, "limit", 20, 1, 1000)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func rowsOf(res footnote.Result) table {
 // sourceDistribution handles GET /api/sources/{name}/distribution?table=T&column=C&limit=10.
 func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	limit, err := number(q, "limit", 10, 1, 100)
+	limit, err := protocol.Number(q, "limit", 10, 1, 100)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ const (
 	retryTooMany  = 5 * time.Second
 )
 
-// tally counts the open requests and streams of each user, and all streams. Nothing else decides whether a user has too
-// many requests, or the server too many streams. The requests of all users have no limit but that of the connections:
-// with another one, a few users whose bodies never arrive would lock out everybody else.
+// tally counts the open requests and streams of each user, and all streams. It alone decides whether a user has too
+// many requests, or the server too many streams. The requests of all users together are limited only by the
+// connections: with a further limit, a few users whose bodies never arrive would lock out all others.
 type tally struct {
 	perUser, total int // limits on streams
 

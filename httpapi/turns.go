@@ -7,7 +7,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -28,8 +27,8 @@ type accepted struct {
 	Duplicate    bool   `json:"duplicate,omitempty"`
 }
 
-// take submits a turn of the app and responds once its first event is stored.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
+// submit submits a turn of the app and responds once its first event is stored.
+func (s *Server) submit(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
 	t.Protocol, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
 	ticket, err := s.Submit(w, r, t)
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) erro
 	defer rd.Close()
 	if !ticket.Duplicate {
 		if _, err := rd.Next(r.Context()); err != nil {
-			return s.interrupted(r, err)
+			return explained(err)
 		}
 	}
 	return protocol.WriteValue(w, http.StatusAccepted, accepted{
@@ -49,10 +48,6 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) erro
 
 // openConversation handles POST /api/conversations: the first question creates the conversation.
 func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Text      string       `json:"text"`
 		Assistant string       `json:"assistant"`
@@ -61,13 +56,13 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		Context   givenContext `json:"context"`
 		ClientID  string       `json:"client_id"`
 	}
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
 	if len(in.Sources) > maxSources {
 		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", maxSources)
 	}
-	return s.take(w, r, agent.Turn{
+	return s.submit(w, r, agent.Turn{
 		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text,
 		Where: in.Context.where, ClientID: in.ClientID,
 	})
@@ -106,7 +101,7 @@ type givenAnswer struct {
 	Statements []givenStatement `json:"statements"`
 }
 
-// givenStatement reports what became of a statement in the browser.
+// givenStatement reports the outcome of a statement in the browser.
 type givenStatement struct {
 	SQL      string `json:"sql"`
 	Outcome  string `json:"outcome"`
@@ -142,12 +137,8 @@ func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(w, r, largerBody)
-	if err != nil {
-		return err
-	}
 	var in givenTurn
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, protocol.LargerBody, &in); err != nil {
 		return err
 	}
 	t, err := in.turn()
@@ -155,7 +146,7 @@ func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	t.Conversation = head.ID
-	return s.take(w, r, t)
+	return s.submit(w, r, t)
 }
 
 // turn converts the request to a turn for the engine. Exactly one kind must be set.
@@ -172,10 +163,10 @@ func (g givenTurn) turn() (agent.Turn, error) {
 			footnote.Errorf(footnote.InvalidRequest,
 				"A turn has exactly one of text, answers, approvals, edit and regenerate.")
 	case !g.Context.absent() && g.Text == "":
-		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a text has a context.")
+		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a turn with text may have a context.")
 	case g.Edit != nil && (g.Edit.Seq < 1 || g.Edit.Text == ""):
 		return agent.Turn{},
-			footnote.Errorf(footnote.InvalidRequest, "An edit has the seq of a message and its new text.")
+			footnote.Errorf(footnote.InvalidRequest, "An edit needs the seq of a message and its new text.")
 	case g.Edit != nil:
 		return agent.Turn{Edit: g.Edit.Seq, Text: g.Edit.Text}, nil
 	case g.Regenerate:
@@ -190,7 +181,7 @@ func (g givenTurn) turn() (agent.Turn, error) {
 // answered converts answers or approvals to a turn.
 func (g givenTurn) answered() (t agent.Turn, err error) {
 	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > maxAnswers {
-		return t, footnote.Errorf(footnote.InvalidRequest, "A turn brings 1 to %d answers or approvals.", maxAnswers)
+		return t, footnote.Errorf(footnote.InvalidRequest, "A turn has 1 to %d answers or approvals.", maxAnswers)
 	}
 	for _, a := range g.Answers {
 		answer, err := a.answer()
@@ -202,7 +193,7 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 	for _, a := range g.Approvals {
 		if a.CallID == "" || len(a.Reason) > 2000 {
 			return t, footnote.Errorf(footnote.InvalidRequest,
-				"An approval has a call_id, and a reason of at most 2000 bytes.")
+				"An approval needs a call_id, and its reason has at most 2000 bytes.")
 		}
 		t.Approvals = append(t.Approvals, agent.Approval{
 			CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always,
@@ -214,19 +205,19 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 // answer converts the result to the engine's type.
 func (g givenAnswer) answer() (tool.Answer, error) {
 	if g.CallID == "" {
-		return tool.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
+		return tool.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer needs a call_id.")
 	}
 	a := tool.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
 	a.Statements = g.statements()
 	if g.Columns == nil {
 		if g.Rows != nil || g.RowCount != 0 || g.Content == "" {
-			return a, footnote.Errorf(footnote.InvalidRequest, "An answer has content, or columns and rows.")
+			return a, footnote.Errorf(footnote.InvalidRequest, "An answer needs content, or columns and rows.")
 		}
 		return a, nil
 	}
 	if g.RowCount < 0 || g.IsError {
 		return a, footnote.Errorf(footnote.InvalidRequest,
-			"An answer with rows is no error, and its row_count is not negative.")
+			"An answer with rows must not be an error, and its row_count must not be negative.")
 	}
 	rows, err := g.rows()
 	if err != nil {
@@ -263,7 +254,7 @@ func (g givenAnswer) rows() ([][]any, error) {
 		for _, cell := range row {
 			if c := bytes.TrimSpace(cell); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
 				return nil, footnote.Errorf(footnote.InvalidRequest,
-					"Row %d has a cell that is no plain value; send JSON as text.", i)
+					"Row %d has a cell that is an array or object; send JSON as text.", i)
 			}
 		}
 		if i > 0 {

@@ -14,7 +14,7 @@ const (
 	slotWait     = 30 * time.Second // longest wait for a free slot
 )
 
-// turnstile limits how many requests of each user work at once; the others wait.
+// turnstile limits the concurrent data requests of each user; further ones wait.
 type turnstile struct {
 	mu    sync.Mutex // guards below
 	users map[[2]string]*places
@@ -58,13 +58,13 @@ func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func
 		}
 		return nil, &footnote.Error{
 			Code:       footnote.RateLimited,
-			Message:    "Too many of your queries are running. Wait for them, or stop them.",
+			Message:    "Too many of your queries are running. Wait for them, or stop some.",
 			RetryAfter: time.Second,
 		}
 	}
 }
 
-// withSlot wraps the handler of a route that makes a database work.
+// withSlot wraps the handler of a route that queries a database.
 func (s *Server) withSlot(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leave, err := s.work.enter(r.Context(), PrincipalOf(r.Context()))

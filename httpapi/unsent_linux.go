@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnsent limits what the kernel keeps of a connection and has not sent. It does so without SetWriteBuffer, which
-// would also limit what is under way to a distant client, and so how fast that can read.
+// boundUnsent limits the bytes of a connection that the kernel has accepted and not sent. It does not use
+// SetWriteBuffer, which would also limit the bytes in flight to a distant client, and so its speed.
 func boundUnsent(conn net.Conn) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

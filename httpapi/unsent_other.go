@@ -4,7 +4,7 @@ package httpapi
 
 import "net"
 
-// boundUnsent limits what the kernel keeps of a connection and has not sent, together with what is under way.
+// boundUnsent limits the bytes of a connection that the kernel has accepted, both unsent and in flight.
 func boundUnsent(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(paceBytes) // fails only on a closed connection

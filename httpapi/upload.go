@@ -100,7 +100,7 @@ func uploadError(err error, tooLarge error) error {
 			"The file came too slowly: each %d KB of it must come within %s, and all of it within %s.",
 			paceBytes>>10, uploadWindow, uploadTime)}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form is incomplete.", Err: err}
+		return footnote.Wrapf(footnote.InvalidRequest, err, "The form is incomplete.")
 	case form:
 		return &footnote.Error{
 			Code:    footnote.InvalidRequest,

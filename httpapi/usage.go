@@ -43,9 +43,9 @@ type Ledger interface {
 }
 
 func (s *Server) usageRoutes() {
-	s.Handle("/api/usage", Native, get(s.getUsage))
-	s.Handle("/api/usage/people", Native, get(s.forAdmins(s.getPeople)))
-	s.Handle("/api/usage/questions", Native, get(s.forAdmins(s.getQuestions)))
+	s.Handle("/api/usage", protocol.Native, get(s.getUsage))
+	s.Handle("/api/usage/people", protocol.Native, get(s.forAdmins(s.getPeople)))
+	s.Handle("/api/usage/questions", protocol.Native, get(s.forAdmins(s.getQuestions)))
 }
 
 // daysShown is the number of days with usage that the response lists.
@@ -65,23 +65,6 @@ type usedTier struct {
 	CostUSD    float64 `json:"cost_usd"`
 }
 
-// limitLeft is a limit and what is left of it.
-type limitLeft struct {
-	Name   string     `json:"name"`
-	Unit   string     `json:"unit"` // requests, runs, tokens or usd
-	Limit  float64    `json:"limit"`
-	Left   float64    `json:"left"`
-	Resets *time.Time `json:"resets,omitempty"`
-}
-
-func limitOf(o footnote.OverLimit) limitLeft {
-	out := limitLeft{Name: o.Name, Unit: o.Unit, Limit: o.Limit, Left: o.Left}
-	if !o.Resets.IsZero() {
-		out.Resets = new(o.Resets.UTC().Truncate(time.Second))
-	}
-	return out
-}
-
 // getUsage handles GET /api/usage: the caller's usage, in total and by day. Tokens are multiplied by the
 // multiplier of their tier.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
@@ -99,12 +82,12 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Unpriced bool                `json:"cost_is_upper_bound,omitempty"`
 		Tiers    map[string]usedTier `json:"tiers"`
 		Days     []usedDay           `json:"days"`
-		Limits   []limitLeft         `json:"limits"`
+		Limits   []protocol.Limit    `json:"limits"`
 		Partial  bool                `json:"incomplete,omitempty"` // a long log is still being added up
 		// Unreadable counts events of the caller's log that cannot be read; they may have had a cost that is
 		// not included.
 		Unreadable int64 `json:"unreadable_events,omitempty"`
-	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}, Partial: !whole}
+	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []protocol.Limit{}, Partial: !whole}
 	var cost footnote.Cost
 	for _, d := range days {
 		out.Unreadable += d.Unreadable
@@ -134,7 +117,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		for _, o := range limits {
-			out.Limits = append(out.Limits, limitOf(o))
+			out.Limits = append(out.Limits, protocol.LimitOf(o))
 			if o.Name == "tokens_per_day" {
 				out.Limit, out.Today, out.Left, out.Resets = int64(o.Limit), new(int64(o.Limit-o.Left)),
 					new(int64(o.Left)), new(o.Resets)

@@ -23,8 +23,8 @@ func owns(p footnote.Principal, head footnote.Stream) bool {
 	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
 }
 
-// mine returns the head of a conversation of p by its id. It returns NotFound for somebody else's
-// conversation, and for one about data that p may no longer use, as for one that does not exist.
+// mine returns the head of a conversation of p by its id. It returns NotFound if the conversation does not exist,
+// belongs to another user, or is about data that p may no longer use.
 func (s *Server) mine(ctx context.Context, p footnote.Principal, id string) (footnote.Stream, error) {
 	head, err := s.opts.Log.Get(ctx, id)
 	return s.only(ctx, p, head, err)
@@ -49,7 +49,7 @@ func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.S
 	return head, nil
 }
 
-// owned returns the head of a conversation that was looked up, or NotFound for one that is missing or somebody else's.
+// owned returns the head of a conversation that was looked up, or NotFound if it is missing or belongs to another user.
 func owned(p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:

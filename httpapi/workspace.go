@@ -4,12 +4,10 @@ import (
 	"context"
 	"net/http"
 	"path"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/protocol"
 )
 
@@ -20,8 +18,8 @@ type Workspaces interface {
 	Files(ctx context.Context, conversation string) ([]WorkspaceFile, error)
 	// Changes returns its newest changes, at most limit, oldest first.
 	Changes(ctx context.Context, conversation string, limit int) ([]footnote.Event, error)
-	// File returns a file as it is now, or as a change left it when a digest is given. It returns NotFound,
-	// InvalidRequest or TooLarge.
+	// File returns the current content of a file, or the content with a digest, which a change left. It returns
+	// NotFound, InvalidRequest or TooLarge.
 	File(ctx context.Context, conversation, path, digest string) ([]byte, error)
 	// Revert restores the content of a file with a digest from its history; without a digest it removes the
 	// file. It returns NotFound or InvalidRequest.
@@ -36,16 +34,16 @@ type WorkspaceFile struct {
 }
 
 func (s *Server) workspaceRoutes() {
-	s.Handle("/api/conversations/{id}/workspace", Native, get(s.workspace))
-	s.Handle("/api/conversations/{id}/workspace/file", Native, get(s.workspaceFile))
-	s.Handle("/api/conversations/{id}/workspace/revert", Native, Methods{http.MethodPost: s.revertFile})
+	s.Handle("/api/conversations/{id}/workspace", protocol.Native, get(s.workspace))
+	s.Handle("/api/conversations/{id}/workspace/file", protocol.Native, get(s.workspaceFile))
+	s.Handle("/api/conversations/{id}/workspace/revert", protocol.Native, Methods{http.MethodPost: s.revertFile})
 }
 
 // workspaceOf returns the conversation of a request for its workspace.
 func (s *Server) workspaceOf(r *http.Request) (footnote.Stream, error) {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err == nil && s.opts.Workspaces == nil {
-		err = footnote.Errorf(footnote.NotFound, "There are no workspaces here.")
+		err = footnote.Errorf(footnote.NotFound, "This server has no workspaces.")
 	}
 	return head, err
 }
@@ -97,7 +95,7 @@ func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Disposition", `attachment; filename="`+plainName(path.Base(name))+`"`)
+	h.Set("Content-Disposition", `attachment; filename="`+protocol.FileName(path.Base(name))+`"`)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	if utf8.Valid(data) {
 		return writeBody(w, "text/plain; charset=utf-8", data)
@@ -111,15 +109,11 @@ func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.Body(w, r, 1)
-	if err != nil {
-		return err
-	}
 	var in struct {
 		Path   string `json:"path"`
 		Digest string `json:"digest"`
 	}
-	if err := strictjson.Closed(body, &in); err != nil {
+	if err := s.Read(w, r, 1, &in); err != nil {
 		return err
 	}
 	if in.Path == "" {
@@ -129,14 +123,4 @@ func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return done(w)
-}
-
-// plainName replaces the characters of a name that cannot be in a header.
-func plainName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || r == '"' || r == '\\' {
-			return '_'
-		}
-		return r
-	}, s)
 }

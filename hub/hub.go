@@ -2,8 +2,8 @@
 // blocks of the current run, and a reader is a position in it. A reader that falls behind therefore costs no
 // memory and slows nobody down: when it comes back it gets everything it missed as one batch.
 //
-// An event becomes visible only when it has been committed, and nothing after it is visible before that. So a
-// run can go on while its events are being written, and clients still never see anything that could be lost.
+// An event becomes visible only when it has been committed, and nothing after it is visible before that. So a run can
+// continue while its events are being written, and clients never see anything that could be lost.
 package hub
 
 import (
@@ -119,7 +119,7 @@ func (h *Hub) Close() {
 // Close ends the writer's use of the topic. Readers can still read the rest.
 func (t *Topic) Close() { t.hub.release(t) }
 
-// Trim drops the items of a finished run, except those that a reader still needs.
+// Trim drops the items of a finished run that no reader needs any more.
 func (t *Topic) Trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,7 +306,7 @@ func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
 	return r, t.last
 }
 
-// seen returns how many items a client has seen that knows the events up to seq. t.mu must be held.
+// seen returns the number of items that a client with the events up to seq has seen. t.mu must be held.
 func (t *Topic) seen(seq int64) int {
 	for n := t.visible; n > 0; n-- {
 		if ev := t.items[n-1].event; ev != nil && ev.Seq <= seq {
@@ -377,7 +377,7 @@ func (r *Reader) Take() (Batch, error) {
 	return r.batch, t.end()
 }
 
-// end returns why the topic delivers nothing more, or nil. t.mu must be held.
+// end returns the error after which the topic delivers nothing more, or nil. t.mu must be held.
 func (t *Topic) end() error {
 	if t.failed == nil && t.closed {
 		return ErrClosed

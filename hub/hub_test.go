@@ -71,7 +71,7 @@ func subscribe(t *testing.T, h *hub.Hub, after, replay int64) *hub.Reader {
 	return r
 }
 
-func TestAReaderGetsWhatItMissedAsOnePiece(t *testing.T) {
+func TestReaderGetsMissedTextAsOnePiece(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 4)
 	r := subscribe(t, h, 4, 4)
@@ -89,7 +89,7 @@ func TestAReaderGetsWhatItMissedAsOnePiece(t *testing.T) {
 	take(t, r, "0:d ]0 5")
 }
 
-func TestNothingBehindAnUncommittedEventIsShown(t *testing.T) {
+func TestUncommittedEventHidesLaterItems(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
 	r := subscribe(t, h, 0, 0)
@@ -107,7 +107,7 @@ func TestNothingBehindAnUncommittedEventIsShown(t *testing.T) {
 	take(t, r, "3 note")
 }
 
-func TestBlocksThatGrowTogetherAreShownInTheirOrder(t *testing.T) {
+func TestConcurrentBlocksKeepOrder(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
 	r := subscribe(t, h, 0, 0)
@@ -125,7 +125,7 @@ func TestBlocksThatGrowTogetherAreShownInTheirOrder(t *testing.T) {
 	take(t, r, "0:b ]0 1[ 1:x ]1")
 }
 
-func TestFailShowsWhatIsVisibleAndThenTheReason(t *testing.T) {
+func TestFailDeliversVisibleItemsThenError(t *testing.T) {
 	h := hub.New()
 	reason := errors.New("the disk is full")
 	topic := h.Open("s", 0)
@@ -150,9 +150,9 @@ func TestFailShowsWhatIsVisibleAndThenTheReason(t *testing.T) {
 	take(t, fresh, "2")
 }
 
-// TestSubscribeSaysWhatTheLogMustBring checks the arithmetic of Last-Event-ID: what is in the log, what is in
+// TestSubscribeReplayRange checks the arithmetic of Last-Event-ID: what is in the log, what is in
 // the topic, and what the client has seen.
-func TestSubscribeSaysWhatTheLogMustBring(t *testing.T) {
+func TestSubscribeReplayRange(t *testing.T) {
 	h := hub.New()
 	if _, replay := h.Subscribe("nothing live", 7); replay != -1 {
 		t.Errorf("replay = %d, want -1", replay)
@@ -185,7 +185,7 @@ func TestSubscribeSaysWhatTheLogMustBring(t *testing.T) {
 	take(t, r, "0[ 0:step one ]0 13 1[ 1:step two")
 }
 
-func TestTrimKeepsWhatASlowReaderNeeds(t *testing.T) {
+func TestTrimKeepsItemsOfSlowReaders(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
 	slow, fast := subscribe(t, h, 0, 0), subscribe(t, h, 0, 0)
@@ -206,7 +206,7 @@ func TestTrimKeepsWhatASlowReaderNeeds(t *testing.T) {
 	subscribe(t, h, 0, 4) // by now everything is in the log
 }
 
-func TestTheNextRunDoesNotRepeatTheLast(t *testing.T) {
+func TestNextRunDoesNotRepeatLast(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
 	slow := subscribe(t, h, 0, 0)
@@ -332,7 +332,7 @@ func run(topic *hub.Topic, steps int) record {
 	return want
 }
 
-func TestEveryReaderSeesTheLogAndNothingTwice(t *testing.T) {
+func TestReadersSeeEachEventOnce(t *testing.T) {
 	const readers = 500
 	h := hub.New()
 	topic := h.Open("s", 0)
@@ -371,9 +371,9 @@ func TestEveryReaderSeesTheLogAndNothingTwice(t *testing.T) {
 	subscribe(t, h, 0, -1) // the topic is gone with its last user
 }
 
-// TestReadersThatReconnectMissNothing checks that clients that leave and come back with the number of their
+// TestReconnectingReadersMissNothing checks that clients that leave and come back with the number of their
 // last event see each event once.
-func TestReadersThatReconnectMissNothing(t *testing.T) {
+func TestReconnectingReadersMissNothing(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
 	var wg sync.WaitGroup
@@ -425,7 +425,7 @@ func stream(h *hub.Hub, readers int) (topic *hub.Topic, b hub.Block, rs []*hub.R
 	return topic, b, rs
 }
 
-func TestADeltaCostsNoAllocation(t *testing.T) {
+func TestDeltaDoesNotAllocate(t *testing.T) {
 	topic, b, rs := stream(hub.New(), 3)
 	piece := []byte("some words ")
 	allocs := testing.AllocsPerRun(5000, func() {

@@ -1,9 +1,8 @@
-// Package ledger keeps people within what they may use: requests, runs at once,
-// tokens and money. A token counts as often as the multiplier of its tier says.
+// Package ledger enforces the limits of users and organisations: requests per minute, concurrent runs, tokens and
+// money. Tokens are weighted by the multiplier of their tier.
 //
-// What was spent and what is reserved are rows of the store, where a reservation is
-// checked against all limits at once; here is only which limits hold for whom, and
-// in which words they refuse.
+// The store holds what was spent and reserved, and checks each reservation against all limits at once. The ledger
+// decides which limits apply to a user, and writes the messages of refusals.
 package ledger
 
 import (
@@ -19,7 +18,7 @@ import (
 	money "github.com/footnotehq/footnote/internal/usd"
 )
 
-// Store is what the ledger needs of a store; its contract is store.Store's.
+// Store is the part of a store.Store that the ledger uses.
 type Store interface {
 	Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error)
 	Unreserve(ctx context.Context, id string) error
@@ -27,34 +26,33 @@ type Store interface {
 	Running(ctx context.Context, org, user string) (int, error)
 }
 
-// Allowance is what somebody may use. Money is in millionths of a US dollar; days are
-// those of UTC. A field that is 0 is no limit.
+// Allowance holds the limits of a user. Money is in millionths of a US dollar; days are in UTC. 0 is no limit.
 type Allowance struct {
-	Requests    int64 // of a user in a minute
+	Requests    int64 // per user and minute
 	OrgRequests int64
-	Runs        int64 // of a user at once
+	Runs        int64 // per user, concurrent
 	OrgRuns     int64
 
-	TokensPerDay    int64 // of a user, each as often as its tier counts
+	TokensPerDay    int64 // per user, weighted by tier
 	OrgTokensPerDay int64
 
-	PerRun          int64 // 0: that of the assistant
+	PerRun          int64 // 0: the limit of the assistant
 	PerConversation int64
 	PerUser         int64
 	PerUserDay      int64
 	PerOrg          int64
 	PerOrgDay       int64
-	PerDay          int64 // of everybody
+	PerDay          int64 // of all users together
 }
 
-// Options of a ledger. Store is required.
+// Options configures a ledger. Store is required.
 type Options struct {
 	Store       Store
-	Allow       func(footnote.Principal) Allowance // nil: there are no limits
+	Allow       func(footnote.Principal) Allowance // nil: no limits
 	Multipliers map[string]int64                   // by tier; a tier without one counts once
 	ToolPrices  map[string]int64                   // of one call, in millionths of a US dollar, by the tool's name
 	Counter     Counter                            // of requests; nil: one in memory
-	// how long a question waits for money that others have reserved; 0: not at all
+	// Wait is how long a question waits for others to free reserved money; 0: not at all.
 	Wait   time.Duration
 	Logger *slog.Logger
 }
@@ -64,17 +62,17 @@ type Ledger struct {
 	opts Options
 
 	mu      sync.Mutex     // guards below
-	runs    map[person]int // that go on in this process
+	runs    map[person]int // active in this process
 	lines   map[string][]*waiter
-	waiting int // in all lines
+	waiting int // waiters in all queues
 }
 
-// person is a user, or a whole org when its name is empty.
+// person identifies a user, or a whole organisation if user is empty.
 type person struct{ org, user string }
 
 var _ agent.Budget = (*Ledger)(nil)
 
-// New makes a ledger.
+// New returns a ledger.
 func New(o Options) *Ledger {
 	if o.Allow == nil {
 		o.Allow = func(footnote.Principal) Allowance { return Allowance{} }
@@ -88,29 +86,29 @@ func New(o Options) *Ledger {
 	return &Ledger{opts: o, runs: map[person]int{}, lines: map[string][]*waiter{}}
 }
 
-// ceilings are the limits of a call that belongs to a conversation, or to none.
-func (a Allowance) ceilings(conversation string) (out []footnote.Ceiling) {
-	for _, c := range []footnote.Ceiling{
-		{Scope: footnote.PerConversation, Most: footnote.Amount{MicroUSD: a.PerConversation}},
-		{Scope: footnote.PerUserDay, Most: footnote.Amount{MicroUSD: a.PerUserDay, Tokens: a.TokensPerDay}},
-		{Scope: footnote.PerUser, Most: footnote.Amount{MicroUSD: a.PerUser}},
-		{Scope: footnote.PerOrgDay, Most: footnote.Amount{MicroUSD: a.PerOrgDay, Tokens: a.OrgTokensPerDay}},
-		{Scope: footnote.PerOrg, Most: footnote.Amount{MicroUSD: a.PerOrg}},
-		{Scope: footnote.PerDay, Most: footnote.Amount{MicroUSD: a.PerDay}},
+// limits returns the limits of a call; conversation may be empty.
+func (a Allowance) limits(conversation string) (out []footnote.SpendingLimit) {
+	for _, c := range []footnote.SpendingLimit{
+		{Scope: footnote.PerConversation, Max: footnote.Amount{MicroUSD: a.PerConversation}},
+		{Scope: footnote.PerUserDay, Max: footnote.Amount{MicroUSD: a.PerUserDay, Tokens: a.TokensPerDay}},
+		{Scope: footnote.PerUser, Max: footnote.Amount{MicroUSD: a.PerUser}},
+		{Scope: footnote.PerOrgDay, Max: footnote.Amount{MicroUSD: a.PerOrgDay, Tokens: a.OrgTokensPerDay}},
+		{Scope: footnote.PerOrg, Max: footnote.Amount{MicroUSD: a.PerOrg}},
+		{Scope: footnote.PerDay, Max: footnote.Amount{MicroUSD: a.PerDay}},
 	} {
-		if c.Most != (footnote.Amount{}) && (c.Scope != footnote.PerConversation || conversation != "") {
+		if c.Max != (footnote.Amount{}) && (c.Scope != footnote.PerConversation || conversation != "") {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// Admit implements agent.Budget. It refuses when all is spent: what is only reserved may
-// be free again before the first call.
+// Admit implements agent.Budget. It refuses a run if a limit is used up. It ignores reservations, which may be freed
+// before the first call.
 func (l *Ledger) Admit(ctx context.Context, p footnote.Principal, conversation string) (done func(), err error) {
 	a := l.opts.Allow(p)
-	if ceilings := a.ceilings(conversation); len(ceilings) > 0 {
-		left, err := l.left(ctx, p, conversation, ceilings, false)
+	if limits := a.limits(conversation); len(limits) > 0 {
+		left, err := l.left(ctx, p, conversation, limits, false)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +121,7 @@ func (l *Ledger) Admit(ctx context.Context, p footnote.Principal, conversation s
 	return l.enter(ctx, p, a)
 }
 
-// enter counts a run that begins, unless there are as many as there may be.
+// enter counts a new run, or refuses it if too many are active.
 func (l *Ledger) enter(ctx context.Context, p footnote.Principal, a Allowance) (done func(), err error) {
 	entered := []person{{p.Org, p.User}, {org: p.Org}}
 	var once sync.Once
@@ -163,8 +161,8 @@ func (l *Ledger) enter(ctx context.Context, p footnote.Principal, a Allowance) (
 	return done, nil
 }
 
-// running is how many runs go on with one that has just entered: here, and in the
-// store, which also has those of other servers.
+// running counts the active runs, including one that has just entered. It takes the larger count of this process and of
+// the store, which also knows the runs of other servers.
 func (l *Ledger) running(ctx context.Context, who person) (int64, error) {
 	stored, err := l.opts.Store.Running(ctx, who.org, who.user)
 	l.mu.Lock()
@@ -172,20 +170,19 @@ func (l *Ledger) running(ctx context.Context, who person) (int64, error) {
 	return int64(max(l.runs[who], stored+1)), err
 }
 
-// Reserve implements agent.Budget. Without a limit nothing is reserved: what is spent
-// is counted all the same.
+// Reserve implements agent.Budget. Without a limit it reserves nothing; spending is counted anyway.
 func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	h := &reservation{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Max}
-	ceilings := l.opts.Allow(p).ceilings(c.Conversation)
-	if len(ceilings) == 0 || c.Max.MicroUSD <= 0 && c.Max.Tokens <= 0 {
+	limits := l.opts.Allow(p).limits(c.Conversation)
+	if len(limits) == 0 || c.Max.MicroUSD <= 0 && c.Max.Tokens <= 0 {
 		return h, nil
 	}
 	weighted := func(a footnote.Amount) footnote.Amount {
 		return footnote.Amount{MicroUSD: max(0, a.MicroUSD), Tokens: max(0, a.Tokens) * h.weight}
 	}
 	wish := footnote.Reserve{
-		ID: c.ID, Org: p.Org, User: p.User, Stream: c.Conversation, Run: c.Run, Ceilings: ceilings, TTL: c.TTL,
-		Most: weighted(c.Max), Enough: weighted(c.Enough), Lost: weighted(c.Lost),
+		ID: c.ID, Org: p.Org, User: p.User, Stream: c.Conversation, Run: c.Run, Limits: limits, TTL: c.TTL,
+		Max: weighted(c.Max), Enough: weighted(c.Enough), Lost: weighted(c.Lost),
 	}
 	try := func() (footnote.Reservation, error) { return l.opts.Store.Reserve(ctx, wish) }
 	var r footnote.Reservation
@@ -196,11 +193,11 @@ func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spen
 		r, err = try()
 	}
 	if err != nil {
-		if c.Run == "" && ctx.Err() != nil { // it may have been made all the same
+		if c.Run == "" && ctx.Err() != nil { // the reservation may exist anyway
 			h.id = c.ID
 			h.Drop()
 		}
-		return nil, l.worded(ctx, p, err)
+		return nil, l.withMessage(ctx, p, err)
 	}
 	h.id, h.amount = r.ID, footnote.Amount{MicroUSD: r.Amount.MicroUSD, Tokens: r.Amount.Tokens / h.weight}
 	return h, nil
@@ -215,38 +212,38 @@ func (l *Ledger) ToolPrice(tool string) int64 { return l.opts.ToolPrices[tool] }
 // Weight implements agent.Budget.
 func (l *Ledger) Weight(tier string) int64 { return max(1, l.opts.Multipliers[tier]) }
 
-// Left is what somebody may use and what is left of it, of every limit that holds.
+// Left returns each limit that applies to a user, with the unspent amount.
 func (l *Ledger) Left(ctx context.Context, p footnote.Principal) ([]footnote.OverLimit, error) {
-	return l.left(ctx, p, "", l.opts.Allow(p).ceilings(""), true)
+	return l.left(ctx, p, "", l.opts.Allow(p).limits(""), true)
 }
 
-// left is what is left of ceilings, and of that what is not reserved.
-func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, ceilings []footnote.Ceiling,
+// left returns the unspent amount of each limit. With free, it leaves out reserved amounts.
+func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, limits []footnote.SpendingLimit,
 	free bool) (
 	out []footnote.OverLimit, err error,
 ) {
-	if len(ceilings) == 0 {
+	if len(limits) == 0 {
 		return nil, nil
 	}
 	balances, now, err := l.opts.Store.Balances(ctx, p.Org, p.User, conversation)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range ceilings {
+	for _, c := range limits {
 		used := balances[c.Scope].Spent
 		if free {
 			used = used.Add(balances[c.Scope].Reserved)
 		}
-		if c.Most.MicroUSD > 0 {
+		if c.Max.MicroUSD > 0 {
 			out = append(out, named(footnote.OverLimit{
-				Name: string(c.Scope), Unit: "usd", Limit: usd(c.Most.MicroUSD),
-				Left: usd(max(0, c.Most.MicroUSD-used.MicroUSD)),
+				Name: string(c.Scope), Unit: "usd", Limit: usd(c.Max.MicroUSD),
+				Left: usd(max(0, c.Max.MicroUSD-used.MicroUSD)),
 			}, now))
 		}
-		if c.Most.Tokens > 0 {
+		if c.Max.Tokens > 0 {
 			out = append(out, named(footnote.OverLimit{
-				Name: string(c.Scope), Unit: "tokens", Limit: float64(c.Most.Tokens),
-				Left: float64(max(0, c.Most.Tokens-used.Tokens)),
+				Name: string(c.Scope), Unit: "tokens", Limit: float64(c.Max.Tokens),
+				Left: float64(max(0, c.Max.Tokens-used.Tokens)),
 			}, now))
 		}
 	}
@@ -255,7 +252,7 @@ func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation st
 
 func usd(micro int64) float64 { return float64(micro) / 1e6 }
 
-// names are the limits as they are configured, by their scope and unit.
+// names maps a scope and unit to the name of the setting.
 var names = map[string]string{
 	"conversation usd": "usd_per_conversation", "user usd": "usd_per_user", "user_day usd": "usd_per_user_day",
 	"user_day tokens": "tokens_per_day",
@@ -263,7 +260,7 @@ var names = map[string]string{
 	"day usd": "usd_per_day",
 }
 
-// named is a limit of a scope under its own name, with the time when it begins anew.
+// named returns a limit of a scope with the name of its setting and the time at which it resets.
 func named(o footnote.OverLimit, now time.Time) footnote.OverLimit {
 	switch footnote.Scope(o.Name) {
 	case footnote.PerUserDay, footnote.PerOrgDay, footnote.PerDay:
@@ -273,13 +270,13 @@ func named(o footnote.OverLimit, now time.Time) footnote.OverLimit {
 	return o
 }
 
-// worded is a refusal of the store in words for people.
-func (l *Ledger) worded(ctx context.Context, p footnote.Principal, err error) error {
+// withMessage returns a refusal of the store with a message for users.
+func (l *Ledger) withMessage(ctx context.Context, p footnote.Principal, err error) error {
 	e, ok := errors.AsType[*footnote.Error](err)
 	if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil {
 		return err
 	}
-	_, now, nerr := l.opts.Store.Balances(ctx, p.Org, p.User, "") // the clock that says which day it is
+	_, now, nerr := l.opts.Store.Balances(ctx, p.Org, p.User, "") // the clock that defines the day
 	if nerr != nil {
 		now = time.Now()
 	}
@@ -287,13 +284,14 @@ func (l *Ledger) worded(ctx context.Context, p footnote.Principal, err error) er
 	return refuse(&o)
 }
 
-// runsRetry is when another run may be tried, and reservedRetry when money may be free again.
+// runsRetry and reservedRetry are the delays after which a client may retry: when too many runs are active, and when
+// money is reserved.
 const (
 	runsRetry     = 5 * time.Second
 	reservedRetry = 10 * time.Second
 )
 
-// refuse is the error of a limit that is reached.
+// refuse returns the error for a limit that is reached.
 func refuse(o *footnote.OverLimit) error {
 	e := &footnote.Error{Code: footnote.BudgetExceeded, Limit: o}
 	switch {
@@ -332,7 +330,7 @@ func refuse(o *footnote.OverLimit) error {
 	return e
 }
 
-// limitName is a limit in words, such as "0.05 USD a day for you".
+// limitName returns a limit in words, such as "0.05 USD a day for you".
 func limitName(o *footnote.OverLimit) string {
 	if o.Name == "tokens_per_day" {
 		return fmt.Sprintf("%.0f tokens a day", o.Limit)
@@ -340,7 +338,7 @@ func limitName(o *footnote.OverLimit) string {
 	return amount(o) + " " + whose[o.Name]
 }
 
-// quantity is a part of a limit in words.
+// quantity returns a part of a limit in words.
 func quantity(o *footnote.OverLimit, n float64) string {
 	if o.Unit == "usd" {
 		return fmt.Sprintf("%.4f USD", n)
@@ -365,11 +363,11 @@ var whose = map[string]string{
 // reservation implements agent.Reservation.
 type reservation struct {
 	l      *Ledger
-	id     string // of the reservation; empty: there is none
+	id     string // of the reservation; empty: none
 	p      footnote.Principal
 	stream string
 	weight int64
-	amount footnote.Amount // tokens each counted once
+	amount footnote.Amount // with unweighted tokens
 }
 
 func (h *reservation) Amount() footnote.Amount { return h.amount }
@@ -392,7 +390,7 @@ func (h *reservation) Freed() {
 	}
 }
 
-// dropTime bounds giving back a reservation.
+// dropTime limits the time to free a reservation.
 const dropTime = 5 * time.Second
 
 func (h *reservation) Drop() {
@@ -404,7 +402,7 @@ func (h *reservation) Drop() {
 	defer h.l.wakeFirst()
 	if err := h.l.opts.Store.Unreserve(ctx, h.id); err != nil {
 		h.l.opts.Logger.Warn(
-			"a reservation was not given back; it stays reserved until it expires, and its estimate counts then",
+			"cannot free a reservation; it expires later, and its estimate then counts as spent",
 			"reservation", h.id, "err", err)
 	}
 }

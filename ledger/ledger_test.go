@@ -221,8 +221,8 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// TestShare: without a common counter each of three servers lets a third through.
-func TestShare(t *testing.T) {
+// TestCounterShare: without a common counter each of three servers lets a third through.
+func TestCounterShare(t *testing.T) {
 	m := ledger.NewShare(3)
 	n := 0
 	for range 20 {

@@ -9,25 +9,24 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Money that others have only reserved may be free in a moment, so a question waits for it in
-// a line. Each account whose ceiling has refused a reservation has one. The first in a line
-// retries when this process frees a reservation, and at short intervals, because other servers
-// free theirs, too. A later question that counts in the same account joins the line, so nobody
-// is overtaken; only a run that has already paid for a step goes to the front.
+// Reserved money may be freed soon, so a question waits for it in a line. There is one line for each account whose
+// limit has refused a reservation. The first waiter retries when this process frees a reservation, and at short
+// intervals, because other servers also free reservations. Later questions of the same account join the end of the
+// line. Only a run that has already paid for a step goes to the front.
 
 const (
 	maxWaiting    = 1_000
 	retryInterval = 250 * time.Millisecond
 )
 
-// waiter is a reservation that waits in a line.
+// waiter is a reservation in a line.
 type waiter struct {
 	line string
 	wake chan struct{} // has room for one
 }
 
-// reserveInLine calls try, and retries in a line while the money is only reserved by others.
-// With first, it goes to the front of that line.
+// reserveInLine calls try, and retries in a line while others have reserved the money. With first, it goes to the front
+// of that line.
 func (l *Ledger) reserveInLine(
 	ctx context.Context, wish *footnote.Reserve, first bool, try func() (footnote.Reservation, error),
 ) (footnote.Reservation, error) {
@@ -48,7 +47,7 @@ func (l *Ledger) reserveInLine(
 		return footnote.Reservation{}, tooManyWait(refusal)
 	}
 	defer l.leave(w)
-	wish.Most = afterWaiting(*wish)
+	wish.Max = afterWaiting(*wish)
 	timeout := time.NewTimer(l.opts.Wait)
 	defer timeout.Stop()
 	tick := time.NewTicker(retryInterval)
@@ -58,7 +57,7 @@ func (l *Ledger) reserveInLine(
 		case <-ctx.Done():
 			return footnote.Reservation{}, context.Cause(ctx)
 		case <-timeout.C:
-			return try() // its error tells what is left
+			return try() // its error reports the remaining amount
 		case <-w.wake:
 		case <-tick.C:
 		}
@@ -76,21 +75,21 @@ func (l *Ledger) reserveInLine(
 	}
 }
 
-// afterWaiting is the most that a reservation may take after it has waited: several times what
-// is enough, but not all that the longest answer could use, so that the line moves on.
+// afterWaiting returns the largest amount that a reservation may take after it has waited: several times Enough, but
+// less than the longest answer could use, so that the line moves on.
 func afterWaiting(wish footnote.Reserve) footnote.Amount {
 	const times = 4
-	most := wish.Most
+	limit := wish.Max
 	if wish.Enough.MicroUSD > 0 {
-		most.MicroUSD = min(most.MicroUSD, times*wish.Enough.MicroUSD)
+		limit.MicroUSD = min(limit.MicroUSD, times*wish.Enough.MicroUSD)
 	}
 	if wish.Enough.Tokens > 0 {
-		most.Tokens = min(most.Tokens, times*wish.Enough.Tokens)
+		limit.Tokens = min(limit.Tokens, times*wish.Enough.Tokens)
 	}
-	return most
+	return limit
 }
 
-// lineAfter is the line to wait in after an error, or empty when waiting does not help.
+// lineAfter returns the line to wait in after an error, or "" if waiting does not help.
 func lineAfter(wish footnote.Reserve, err error) string {
 	e, ok := errors.AsType[*footnote.Error](err)
 	if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil || !e.Limit.Passing {
@@ -99,7 +98,7 @@ func lineAfter(wish footnote.Reserve, err error) string {
 	return lineOf(wish, footnote.Scope(e.Limit.Name))
 }
 
-// lineOf names the line of the account in which a reservation counts.
+// lineOf returns the name of the line of an account.
 func lineOf(wish footnote.Reserve, scope footnote.Scope) string {
 	name := string(scope)
 	switch scope {
@@ -113,11 +112,11 @@ func lineOf(wish footnote.Reserve, scope footnote.Scope) string {
 	return name
 }
 
-// occupiedLine is a line of the reservation's accounts in which others wait, or empty.
+// occupiedLine returns a line of the reservation's accounts in which others wait, or "".
 func (l *Ledger) occupiedLine(wish footnote.Reserve) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range wish.Ceilings {
+	for _, c := range wish.Limits {
 		if line := lineOf(wish, c.Scope); len(l.lines[line]) > 0 {
 			return line
 		}
@@ -146,7 +145,7 @@ func (l *Ledger) add(w *waiter, line string, first bool) {
 	} else {
 		l.lines[line] = append(l.lines[line], w)
 	}
-	w.signal() // money may have become free since it was refused
+	w.signal() // money may have been freed since the refusal
 }
 
 // leave takes a waiter out of its line, and lets the next one try.
@@ -198,14 +197,14 @@ func (w *waiter) signal() {
 	}
 }
 
-// tooManyWait is the error when the lines are full.
+// tooManyWait returns the error for full lines.
 func tooManyWait(refusal error) error {
 	if refusal != nil {
 		return refusal
 	}
 	return &footnote.Error{
 		Code:       footnote.BudgetExceeded,
-		Message:    "Too many questions wait for money that others have reserved. Try again in a moment.",
+		Message:    "Too many questions are waiting for reserved money. Try again in a moment.",
 		RetryAfter: reservedRetry,
 	}
 }

@@ -152,9 +152,9 @@ func withinLimits(t *testing.T, log store.Store, a ledger.Allowance) {
 	}
 }
 
-// TestAPageThatIsGone: what a run has reserved while a page is asked is free after two minutes,
+// TestReservationWhilePageIsGone: what a run has reserved while a page is asked is free after two minutes,
 // and nothing is counted as spent for it; while a person is asked it is free at once.
-func TestAPageThatIsGone(t *testing.T) {
+func TestReservationWhilePageIsGone(t *testing.T) {
 	for family, wait := range map[string]time.Duration{"": 2 * time.Minute, tool.Question: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			log, a := sqlitetest.New(t), ledger.Allowance{PerUserDay: 50_000}

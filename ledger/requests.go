@@ -12,13 +12,12 @@ import (
 
 // Counter counts requests. Its methods may be called from several goroutines.
 type Counter interface {
-	// Take counts one request under a key, of which most may come in a minute. It
-	// gives how many may follow at once, or, when this one is refused, how long to
-	// wait for the next.
+	// Take counts one request under a key that allows up to most requests per minute. It returns how many more are
+	// allowed now, or, if it refuses this one, how long to wait before the next.
 	Take(ctx context.Context, key string, most int64) (left int64, wait time.Duration, err error)
 }
 
-// Request counts a request of somebody. It refuses with RateLimited.
+// Request counts a request of a user. It returns RateLimited if there were too many.
 func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 	a := l.opts.Allow(p)
 	for _, limit := range []struct {
@@ -38,7 +37,7 @@ func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 		if wait > 0 {
 			return &footnote.Error{
 				Code: footnote.RateLimited, RetryAfter: wait,
-				Message: fmt.Sprintf("At most %d %s are answered.", limit.most, limit.words),
+				Message: fmt.Sprintf("At most %d %s are allowed.", limit.most, limit.words),
 				Limit: &footnote.OverLimit{
 					Name: limit.name, Unit: "requests", Limit: float64(limit.most), Resets: time.Now().Add(wait),
 				},
@@ -48,37 +47,36 @@ func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 	return nil
 }
 
-// memory is a Counter of this process.
+// memory is a Counter in memory.
 type memory struct {
 	now   func() time.Time
-	share int64 // of a limit: one part of so many
+	share int64 // the number of servers that divide a limit
 
 	mu   sync.Mutex // guards below
 	next map[string]time.Time
-	full int // size at which what is over is thrown out
+	full int // size at which expired keys are removed
 }
 
-// newMemory makes a counter.
+// newMemory returns a counter for a single server.
 func newMemory() *memory { return NewShare(1) }
 
-// NewShare makes the counter of one of several servers, which each let through their
-// part of a limit.
+// NewShare returns the counter of one of several servers, each of which allows its part of a limit.
 func NewShare(servers int) *memory {
 	return &memory{now: time.Now, share: int64(max(1, servers)), next: map[string]time.Time{}}
 }
 
-// sweepAt is the smallest number of keys that is swept.
+// sweepAt is the smallest number of keys at which expired ones are removed.
 const sweepAt = 10_000
 
-// Take implements Counter, by the cell rate algorithm: what may come in a minute may
-// come at once, and then one after the other.
+// Take implements Counter with the generic cell rate algorithm: a minute's requests may come at once, and then at an
+// even rate.
 func (m *memory) Take(_ context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
 	most = max(1, int64(math.Ceil(float64(most)/float64(m.share))))
 	each := time.Minute / time.Duration(most)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	at := m.next[key] // when a whole minute's requests may come again
+	at := m.next[key] // the time at which a full minute's requests are allowed again
 	if at.Before(now) {
 		at = now
 	}
@@ -90,8 +88,7 @@ func (m *memory) Take(_ context.Context, key string, most int64) (left int64, wa
 	return int64(now.Add(time.Minute).Sub(m.next[key]) / each), 0, nil
 }
 
-// sweep throws out the keys that nobody has used for a minute, each time there are
-// twice as many. m.mu must be held.
+// sweep removes the keys that were not used for a minute, each time their number has doubled. m.mu must be held.
 func (m *memory) sweep(now time.Time) {
 	if len(m.next) < max(m.full, sweepAt) {
 		return

@@ -394,9 +394,9 @@ func TestToolPrice(t *testing.T) {
 	})
 }
 
-// TestToolPriceSideBySide: when one of two calls with a price has ended, the price of the
+// TestConcurrentToolPrices: when one of two calls with a price has ended, the price of the
 // other still counts if the process dies, and of the one that ended nothing more.
-func TestToolPriceSideBySide(t *testing.T) {
+func TestConcurrentToolPrices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = 50_000
 		log := sqlitetest.New(t)

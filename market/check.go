@@ -14,8 +14,8 @@ var (
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// MostNumber is the largest price, volume or result. Sums of larger numbers would overflow to infinity.
-const MostNumber = 1e15
+// MaxNumber is the largest price, volume or result. Sums of larger numbers would overflow to infinity.
+const MaxNumber = 1e15
 
 var symbolName = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
 
@@ -39,8 +39,8 @@ func (s Symbol) Check() error {
 // Check returns an error if a candle of a time frame is invalid.
 func (c Candle) Check(f Timeframe) error {
 	for _, p := range []float64{c.Open, c.High, c.Low, c.Close, c.Volume} {
-		if math.IsNaN(p) || math.Abs(p) > MostNumber {
-			return bad("it has a price or volume that is no number, or beyond all")
+		if math.IsNaN(p) || math.Abs(p) > MaxNumber {
+			return bad("a price or the volume is not a number, or too large")
 		}
 	}
 	switch {
@@ -55,7 +55,7 @@ func (c Candle) Check(f Timeframe) error {
 		return err
 	}
 	if start := f.Start(c.Time); !start.Equal(c.Time) {
-		return bad("%s is no beginning of a bar of %s; %s is", c.Time.UTC().Format(time.RFC3339), f,
+		return bad("%s is not the start of a bar of %s; %s is", c.Time.UTC().Format(time.RFC3339), f,
 			start.Format(time.RFC3339))
 	}
 	return nil

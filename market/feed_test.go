@@ -27,9 +27,9 @@ func (b *broken) Symbols(ctx context.Context) ([]market.Symbol, error) {
 	return []market.Symbol{{Symbol: "EURUSD", To: utc("2026-11-19 10:00")}}, nil
 }
 
-// TestNowOfAReplay checks that callers asking for the time do not all read unavailable data. The time is the last
+// TestReplayNow checks that callers asking for the time do not all read unavailable data. The time is the last
 // known one, and an error if none was known.
-func TestNowOfAReplay(t *testing.T) {
+func TestReplayNow(t *testing.T) {
 	clock := utc("2026-11-21 12:00")
 	data := &broken{away: true}
 	r := &market.Replay{Data: data, Clock: func() time.Time { return clock }}
@@ -38,7 +38,7 @@ func TestNowOfAReplay(t *testing.T) {
 		got, err := r.Now(t.Context())
 		if unknown := footnote.CodeOf(err) == footnote.MarketUnavailable; err != nil && !unknown ||
 			unknown != (want == "") || want != "" && !got.Equal(utc(want)) || data.asked != asked {
-			t.Errorf("it is %s, %v, after %d questions; want %q after %d", got, err, data.asked, want, asked)
+			t.Errorf("Now() = %s, %v after %d reads; want %q after %d", got, err, data.asked, want, asked)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -78,9 +78,9 @@ func (ended) Symbols(context.Context) ([]market.Symbol, error) {
 	}, nil
 }
 
-// TestReplayOfTheNewest plays a day that continues after the minutes. Its price is older than the market's time,
+// TestReplayUsesNewestCandle plays a day that continues after the minutes. Its price is older than the market's time,
 // because the data of another symbol continues.
-func TestReplayOfTheNewest(t *testing.T) {
+func TestReplayUsesNewestCandle(t *testing.T) {
 	c := func(when string, price float64, partial bool) market.Candle {
 		return market.Candle{Time: utc(when), Open: price, High: price, Low: price, Close: price, Partial: partial}
 	}

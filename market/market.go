@@ -1,8 +1,8 @@
 // Package market defines the market data that a chart assistant can read: candles, a price, the calendar, headlines,
 // positions of large traders, and a person's own trades.
 //
-// It is read-only: nothing here places an order, and no implementation of Market can be asked to. Only a Load adds
-// data; the command footnote market import uses one, and no tool gets one.
+// The interface Market is read-only: it has no method that places an order. Only a Load adds data; the command
+// `footnote market import` uses one, and tools have no access to it.
 package market
 
 import (
@@ -128,7 +128,7 @@ func (q CandleQuery) Check() error {
 func plain(texts ...string) error {
 	for _, s := range texts {
 		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-			return footnote.Errorf(footnote.InvalidRequest, "What is asked for is no text: %q.", clip(s))
+			return footnote.Errorf(footnote.InvalidRequest, "The query is not valid text: %q.", clip(s))
 		}
 	}
 	return nil
@@ -268,7 +268,7 @@ const MaxTrades = 100_000
 // Check rejects a query that could return another user's trades.
 func (q TradeQuery) Check() (limit int, err error) {
 	if q.Org == "" || q.User == "" {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "It is not known whose trades are meant.")
+		return 0, footnote.Errorf(footnote.InvalidRequest, "The owner of the trades is missing.")
 	}
 	if err := plain(q.Org, q.User, q.Symbol); err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -84,9 +85,7 @@ func reactions(ctx context.Context, m Market, q ReactionQuery) ([]Reaction, erro
 			return nil, err
 		}
 	}
-	if find.Limit == 0 {
-		find.Limit = 24
-	}
+	find.Limit = cmp.Or(find.Limit, 24)
 	events, err := m.Events(ctx, find)
 	if err != nil {
 		return nil, err

@@ -40,9 +40,9 @@ func (h hours) Candles(_ context.Context, q market.CandleQuery) (list []market.C
 	return list, nil
 }
 
-// TestReactionsAtAWeekend checks that reactions are omitted if they span the weekend, whatever the length of the
+// TestReactionsAroundWeekend checks that reactions are omitted if they span the weekend, whatever the length of the
 // candles, if they directly follow it, or if they have not ended yet.
-func TestReactionsAtAWeekend(t *testing.T) {
+func TestReactionsAroundWeekend(t *testing.T) {
 	end := utc("2026-11-23 10:00")
 	for _, c := range []struct {
 		release string
@@ -50,15 +50,13 @@ func TestReactionsAtAWeekend(t *testing.T) {
 		to      time.Time
 		move    float64 // 0: not measured
 	}{
-		{
-			"2026-11-20 13:30", time.Hour, end, 1,
-		}, {"2026-11-20 13:30", 8 * time.Hour, end, 8}, {"2026-11-20 21:00", time.Hour, end, 1},
+		{"2026-11-20 13:30", time.Hour, end, 1},
+		{"2026-11-20 13:30", 8 * time.Hour, end, 8}, {"2026-11-20 21:00", time.Hour, end, 1},
 		{"2026-11-20 13:30", 10 * time.Hour, end, 0}, // 90 minutes after the last candle
 		{"2026-11-20 13:30", 17 * time.Hour, end, 0}, {"2026-11-20 21:30", time.Hour, end, 0},
 		{"2026-11-22 22:00", time.Hour, end, 0}, {"2026-11-22 22:30", time.Hour, end, 1}, // no price before the opening
-		{
-			"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:30"), 1,
-		}, {"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:25"), 0},
+		{"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:30"), 1},
+		{"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:25"), 0},
 	} {
 		h := hours{release: utc(c.release), to: c.to}
 		got, err := market.New(h, h).EventReactions(t.Context(), market.ReactionQuery{

@@ -65,13 +65,8 @@ func places(trades []Trade) int {
 	return min(most, 8)
 }
 
-// Stats summarises the closed trades of a list, in the order in which they were closed. It does not modify the list.
-func Stats(trades []Trade) TradeStats {
-	all, _ := StatsBy(context.Background(), trades, func(Trade) []bool { return []bool{true} }) // never cancelled
-	return all[true]
-}
-
-// StatsBy returns Stats for groups of trades; each trade may belong to several groups.
+// StatsBy summarises the closed trades of each group, in the order in which they were closed. A trade may belong to
+// several groups. StatsBy does not modify the list.
 func StatsBy[K comparable](ctx context.Context, trades []Trade, parts func(Trade) []K) (map[K]TradeStats, error) {
 	list := closed(trades)
 	digits := places(list)
@@ -154,9 +149,8 @@ var cities = sync.OnceValue(func() []city {
 		return loc
 	}
 	return []city{
-		{
-			Tokyo, place("Asia/Tokyo"), 9, 18,
-		}, {London, place("Europe/London"), 8, 17}, {NewYork, place("America/New_York"), 8, 17},
+		{Tokyo, place("Asia/Tokyo"), 9, 18},
+		{London, place("Europe/London"), 8, 17}, {NewYork, place("America/New_York"), 8, 17},
 	}
 })
 

@@ -22,6 +22,12 @@ func utc(text string) time.Time {
 	return t
 }
 
+// stats summarises all trades of a list as one group.
+func stats(trades []market.Trade) market.TradeStats {
+	all, _ := market.StatsBy(context.Background(), trades, func(market.Trade) []bool { return []bool{true} })
+	return all[true]
+}
+
 // TestStats summarises eight trades with results calculated by hand: 10, 20, -5.5, 0, -30.1, -4.4, 50 and 0.01, in
 // the order in which they were closed.
 func TestStats(t *testing.T) {
@@ -32,7 +38,7 @@ func TestStats(t *testing.T) {
 	}
 	list = append(list, market.Trade{PnL: 1000, Opened: utc("2026-11-01 10:00")}) // still open
 	list[0], list[6] = list[6], list[0]                                           // the order of the list is irrelevant
-	s := market.Stats(list)
+	s := stats(list)
 	f, ok := s.ProfitFactor()
 	if s.Trades != 8 || s.Wins != 4 || s.Losses != 3 || s.WinRate() != 0.5 || s.Net != 40.01 || s.Profit != 80.01 ||
 		s.Loss != -40 || math.Abs(f-2.00025) > 1e-12 || !ok {
@@ -46,8 +52,8 @@ func TestStats(t *testing.T) {
 		!s.DrawdownTo.Equal(utc("2026-11-07 10:00")) {
 		t.Errorf("the drawdown is %v from %v to %v", s.MaxDrawdown, s.DrawdownFrom, s.DrawdownTo)
 	}
-	if _, ok := market.Stats(nil).ProfitFactor(); ok {
-		t.Error("nothing lost, and a profit factor")
+	if _, ok := stats(nil).ProfitFactor(); ok {
+		t.Error("a profit factor without losses")
 	}
 }
 
@@ -106,8 +112,8 @@ func TestTimeframes(t *testing.T) {
 	}
 }
 
-// TestStatsOfAny compares sums of random trades with exact ones.
-func TestStatsOfAny(t *testing.T) {
+// TestRandomStats compares sums of random trades with exact ones.
+func TestRandomStats(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		digits := rapid.IntRange(0, 8).Draw(r, "digits")
 		unit := new(big.Rat).SetFrac64(1, int64(math.Pow10(digits)))
@@ -124,7 +130,7 @@ func TestStatsOfAny(t *testing.T) {
 			list = append(list, market.Trade{PnL: f, Opened: at, Closed: at.Add(time.Hour)})
 		}
 		want := exact(pnl)
-		got := market.Stats(rapid.Permutation(list).Draw(r, "order"))
+		got := stats(rapid.Permutation(list).Draw(r, "order"))
 		names := []string{"net", "profit", "loss", "drawdown"}
 		for i, v := range []float64{got.Net, got.Profit, got.Loss, got.MaxDrawdown} {
 			if f, _ := want.sums[i].Float64(); v != f {
@@ -182,8 +188,8 @@ func exact(pnl []*big.Rat) sums {
 	return s
 }
 
-// TestSummaryOfAny compares the summary of random reactions with a simple count.
-func TestSummaryOfAny(t *testing.T) {
+// TestRandomSummaries compares the summary of random reactions with a simple count.
+func TestRandomSummaries(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		moves := rapid.SliceOfN(rapid.IntRange(-20, 20), 1, 40).Draw(r, "moves")
 		surprises := rapid.SliceOfN(rapid.IntRange(-2, 2), len(moves), len(moves)).Draw(r, "surprises")
@@ -225,8 +231,8 @@ func TestSummaryOfAny(t *testing.T) {
 	})
 }
 
-// TestStatsEnd checks that a cancelled call stops adding up.
-func TestStatsEnd(t *testing.T) {
+// TestStatsStopWhenCancelled checks that a cancelled call stops adding up.
+func TestStatsStopWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the caller left")
 	list := make([]market.Trade, 50_000)

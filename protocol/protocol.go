@@ -1,15 +1,17 @@
-// Package protocol defines what a protocol is: how one kind of client talks to Footnote. Each protocol is a folder that
-// holds its decoding, its encoding and its handlers. The server that mounts it does the rest: callers and their limits,
-// the engine, and the pump that writes the events of a run as frames.
+// Package protocol defines the interface of protocols. A protocol is how one kind of client talks to Footnote. Each has
+// a package with its decoding, its encoding and its handlers. The server that mounts it provides the rest: callers and
+// their limits, the engine, and the pump that writes the events of a run as frames.
 package protocol
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -25,19 +28,22 @@ type Protocol interface {
 	Routes(s Server) Routes
 }
 
-// Routes are the addresses of a protocol, and what holds for all of them.
+// Routes holds the addresses of a protocol, and the options that apply to all of them.
 type Routes struct {
 	List   []Route
-	Errors Envelope // how an error is written; nil: as the server writes its own
-	// Prefix makes unknown addresses that begin with it answer with Errors, too. Empty: none.
+	Errors Envelope // format of errors; nil: the server's own
+	// Prefix is the beginning of unknown addresses whose errors also have the format Errors; empty: none.
 	Prefix string
 	// ClientIDs is the beginning of addresses that end in an id of the client's own, which may look like a path.
 	ClientIDs string
 	// Views are formats for GET /api/conversations/{id}/events?view=…, by their names.
 	Views map[string]View
+	// OpenAPI describes these addresses, in YAML: the part of the document at /api/openapi.yaml with their paths and
+	// with the components that only they use. Nil: they are not described.
+	OpenAPI []byte
 }
 
-// View returns the events after one of a log, as a value that is sent as JSON.
+// View returns the events of a log after a sequence, as a value to send as JSON.
 type View func(log []footnote.Event, after int64) any
 
 // Route is a method at an address. A route for GET also takes HEAD, unless it is held.
@@ -47,9 +53,11 @@ type Route struct {
 	Handler Handler
 	// Held is for requests that stay open, to stream or to wait for an answer: they count as streams of their user.
 	Held bool
+	// Queries is for requests that query a database: each user may have only a few at a time, and further ones wait.
+	Queries bool
 }
 
-// Handler serves a request or returns an error, which is written as Errors says. If it returns an error after the
+// Handler serves a request or returns an error, which is sent in the format Errors. If it returns an error after the
 // response has begun, the server aborts the connection.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
@@ -59,63 +67,70 @@ type Envelope func(err error, f Failure) (contentType string, body []byte)
 
 // Failure carries what an envelope may need besides the error.
 type Failure struct {
-	RequestID  string
-	UnknownURL bool // no route matches
+	RequestID  string // X-Request-Id of the response, which is also in the log
+	UnknownURL bool   // no route matches
 }
 
-// Server is what the handlers of a protocol may use.
+// Server has the methods that the handlers of a protocol may call.
 type Server interface {
-	// Body returns the JSON body of a request, which may be as large as the setting body_limit times scale.
-	Body(w http.ResponseWriter, r *http.Request, scale int64) ([]byte, error)
-	// Caller returns who sent the request.
+	// Body returns the body of a request, which may be as large as the setting body_limit times scale. It accepts the
+	// media types listed, such as "text/plain"; without any, JSON. Text must be UTF-8. Handlers must not read r.Body
+	// themselves: Body also limits how slowly a body may arrive, and counts a POST to a Held route as a stream.
+	Body(w http.ResponseWriter, r *http.Request, scale int64, media ...string) ([]byte, error)
+	// Read decodes a JSON body. It rejects unknown keys.
+	Read(w http.ResponseWriter, r *http.Request, scale int64, into any) error
+	// Caller returns the principal of the request.
 	Caller(r *http.Request) footnote.Principal
 	// MayStart reports whether a GET may start a run. Any page can make a browser send a GET, and the run would cost
 	// the user money; so it takes a key, or a page of this server or of an allowed origin.
 	MayStart(r *http.Request) bool
-	// Assistants lists what the caller may use, the default assistant first.
+	// Assistants lists the assistants that the caller may use, the default one first.
 	Assistants(r *http.Request) []agent.AssistantInfo
 
-	// Submit submits a turn on behalf of the caller; see agent.Engine.Submit. An empty OnDisconnect takes the setting
-	// stored_on_disconnect. The ticket must go to Show, Collect or Discard.
+	// Submit submits a turn on behalf of the caller; see agent.Engine.Submit. The ticket must go to Show, Collect or
+	// Discard. If the client leaves Show or Collect early, the run does what OnDisconnect of the turn says; the default
+	// is the setting stored_on_disconnect. Leave it empty if a client can get the answer later, by its MessageID or by
+	// reading its conversation. Otherwise take the setting on_disconnect as an option of the protocol, and set it. The
+	// run of a Duplicate ticket always continues: the client that started it may still read.
 	Submit(w http.ResponseWriter, r *http.Request, t agent.Turn) (agent.Ticket, error)
-	// Show writes the answer while it is being made. A Duplicate ticket shows its run from After on. Headers are sent
-	// with the first word, so that a run that fails earlier gets the status of its error.
+	// Show streams the answer. A Duplicate ticket shows its run from After on. Headers are sent with the first word, so
+	// that a run that fails earlier gets the status of its error.
 	Show(w http.ResponseWriter, r *http.Request, s Stream) error
-	// Collect gives all events of a run to c until the answer is complete. It returns an error if there is no answer.
-	Collect(r *http.Request, t agent.Ticket, onDisconnect string, c Collector) error
+	// Collect gives all events of a run to c until the answer is complete, and returns the answer. It returns an error
+	// if there is none.
+	Collect(r *http.Request, t agent.Ticket, c Collector) ([]byte, error)
+	// Feed writes a stream that shows no run.
+	Feed(w http.ResponseWriter, r *http.Request, f Feed) error
 	// Discard closes a ticket whose run is not shown.
 	Discard(t agent.Ticket)
-	// Complete asks the model for a text outside of any conversation.
+	// Complete makes a model call outside any conversation.
 	Complete(r *http.Request, prompt string) (string, footnote.Spent, error)
 
 	// Find returns a conversation of the caller, by our id or by the one its client chose.
 	Find(r *http.Request, id string) (head footnote.Stream, found bool, err error)
 	// List returns a page of the caller's conversations before a cursor, the newest first, and the next cursor. It
-	// leaves out those that are not held with the assistant, so a page may be empty although there are more.
+	// leaves out conversations with other assistants, so a page may be empty although there are more.
 	List(r *http.Request, assistant, before string, limit int) (heads []footnote.Stream, next string, err error)
-	// Paging reads the parameters limit, with its default and its maximum, and before.
-	Paging(r *http.Request, def, most int64) (limit int, before string, err error)
 	// Events reads the log of a conversation that Find or Submit returned.
 	Events(r *http.Request, conversation string, after int64) iter.Seq2[footnote.Event, error]
 	// Rows returns the first rows of a stored result, each as a JSON array.
 	Rows(r *http.Request, conversation string, res footnote.StoredResult, limit int) ([]json.RawMessage, error)
-	// Stop asks the run of a conversation to stop. One that has ended already is no error.
+	// Stop asks the run of a conversation to stop. It is not an error if the run has ended already.
 	Stop(r *http.Request, conversation string) error
-	// AnswerTime returns a context that ends when an answer that is not streamed may take no longer.
+	// AnswerTime returns a context that ends after the time limit of an answer that is not streamed.
 	AnswerTime(r *http.Request) (context.Context, context.CancelFunc)
 
 	Now() time.Time
-	// Outcome sets the word for the request in the log, where none of the server's own fits.
+	// Outcome sets the outcome of the request in the server's log, if none of the server's own words fits.
 	Outcome(r *http.Request, word string)
 }
 
-// Stream is a run that is shown to its client.
+// Stream describes a run to show to its client.
 type Stream struct {
-	Name         string // of the protocol, for the metrics
-	Ticket       agent.Ticket
-	Encoder      Encoder
-	OnDisconnect string // agent.Cancel or agent.Continue; default as in Submit. A Duplicate ticket's run continues.
-	Preface      []byte // frames before all others of a Duplicate ticket; may be nil
+	Name    string // of the protocol, for the metrics
+	Ticket  agent.Ticket
+	Encoder Encoder
+	Preface []byte // frames before all others of a Duplicate ticket; may be nil
 	// Parks keeps the stream open while the run waits for its client: another process may receive the client's
 	// answer, and drive the run from then on.
 	Parks bool
@@ -123,19 +138,49 @@ type Stream struct {
 	ContentType string
 }
 
+// Feed is a stream of server-sent events that shows no run, such as the changes of a document. It ends when the client
+// leaves or the time limit of streams is reached.
+type Feed struct {
+	Name    string // for the metrics
+	Preface []byte // frames before all others; may be nil
+	Log     string // Frames is called at once when this document changes; empty: none
+	// Every is the interval between calls of Frames; default: the interval at which changes by other servers are
+	// polled.
+	Every time.Duration
+	// Frames returns new frames, or nil if there is nothing new. It is called again at once if there may be more.
+	Frames func(ctx context.Context) (frames []byte, more bool, err error)
+}
+
 // Encoder encodes the events of a run as the frames of a protocol. Each method appends complete frames to dst, or
-// nothing.
+// nothing, and keeps neither dst nor what it was given. The encoder of protocol/openai is the one to copy.
+//
+// It must handle these cases:
+//   - A run has several steps, one for each message of the model. A step may say something before it calls tools.
+//     Separate the text of two steps, for instance by a blank line.
+//   - A model call may break off (StepBroke in the deltas, StepFailed in the log) and is then repeated with the next
+//     Attempt. Its text is not part of the answer. If the client cannot remove it, begin a new paragraph.
+//   - Deltas are not stored. An AssistantMessage repeats the text of the deltas of its step. A client that asks again,
+//     or whose run another server drives, gets only the messages. Show a message if its step had no deltas.
+//   - The answer may be the input of a call of final_answer. Its text may come as deltas, or only in Answered: show
+//     that text if no message or delta has shown it. agent.Shown returns the text of a message in both cases.
+//   - A footnote in Answered may cite a result of an earlier run, such as r1. The events of this run do not have it;
+//     Server.Events from 0 has it. The offsets of footnotes are bytes; UTF16 converts them.
+//   - Events and deltas of other runs may come. Ignore them.
+//   - After a Terminal event, or RunParked for clients that cannot answer calls, the encoder is done. RunError returns
+//     the error, if there is one.
 type Encoder interface {
 	// Open starts an answer whose first word is slow to come. It is called at most once, and only before anything has
 	// been written.
 	Open(dst []byte) []byte
 	Event(dst []byte, ev footnote.Event) []byte
+	// Delta is called for each piece of text, so it must not allocate. strictjson.AppendUnescaped decodes the text.
 	Delta(dst []byte, d footnote.Delta) []byte
 	// Fail ends the answer with an error.
 	Fail(dst []byte, err error) []byte
 	// Done reports whether the answer is complete: nothing may follow.
 	Done() bool
-	// Err returns why a completed stream has no answer, or nil.
+	// Err returns why a completed stream has no answer, or nil. If a run fails before it has said anything, the
+	// response has the status of this error and no frames.
 	Err() error
 }
 
@@ -159,10 +204,100 @@ func WantsStream(r *http.Request) bool {
 	return false
 }
 
+// LargerBody is the factor by which the limit of bodies is raised for requests that carry client state, such as the
+// rows of a query or a whole chat.
+const LargerBody = 8
+
+// Number reads an integer parameter from least to most. It returns def when the parameter is missing.
+func Number(q url.Values, name string, def, least, most int64) (int64, error) {
+	text := q.Get(name)
+	if text == "" {
+		return def, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, least, most)
+	}
+	return n, nil
+}
+
+// Paging reads which page of a list a request asks for: its size, and the cursor that the previous page returned as
+// next.
+func Paging(q url.Values, def, most int64) (limit int, before string, err error) {
+	n, err := Number(q, "limit", def, 1, most)
+	return int(n), q.Get("before"), err
+}
+
+// After reads the newest event that a client has. Last-Event-ID, which a browser sends when it reconnects, is newer
+// than the address and takes precedence. A value that is not a number did not come from this server and is ignored.
+func After(r *http.Request) (after int64, err error) {
+	if v := r.URL.Query().Get("after"); v != "" {
+		after, err = strconv.ParseInt(v, 10, 64)
+		if err != nil || after < 0 {
+			return 0, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
+		}
+	}
+	if n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && n >= 0 {
+		after = n
+	}
+	return after, nil
+}
+
+// Reset returns the frame for a client that is ahead of the log: events after last no longer exist, because the log
+// was restored from a backup. The id of the frame moves an EventSource back to the end of the log.
+func Reset(last, asked int64) []byte {
+	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", last, last, asked)
+}
+
+// FileName replaces the characters of a file's name that cannot be in a header.
+func FileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// Limit describes a limit, and how much of it is left, to clients.
+type Limit struct {
+	Name   string     `json:"name"`
+	Unit   string     `json:"unit"` // requests, runs, tokens or usd
+	Limit  float64    `json:"limit"`
+	Left   float64    `json:"left"`
+	Resets *time.Time `json:"resets,omitempty"`
+}
+
+// LimitOf converts a limit to its form for clients.
+func LimitOf(o footnote.OverLimit) Limit {
+	out := Limit{Name: o.Name, Unit: o.Unit, Limit: o.Limit, Left: o.Left}
+	if !o.Resets.IsZero() {
+		out.Resets = new(o.Resets.UTC().Truncate(time.Second))
+	}
+	return out
+}
+
+// Native is the error envelope of this project's own endpoints.
+func Native(err error, f Failure) (contentType string, body []byte) {
+	body = append(body, `{"error":{"code":`...)
+	body = strictjson.AppendString(body, string(footnote.CodeOf(err)))
+	body = append(body, `,"message":`...)
+	body = strictjson.AppendString(body, footnote.MessageOf(err))
+	body = append(body, `,"request_id":`...)
+	body = strictjson.AppendString(body, f.RequestID)
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
+		if limit, jerr := json.Marshal(LimitOf(*e.Limit)); jerr == nil { // NaN and infinity cannot be encoded
+			body = append(append(body, `,"limit":`...), limit...)
+		}
+	}
+	return "application/json", append(body, `}}`...)
+}
+
 // ResetHeader tells a client that is ahead of the log where the log ends.
 const ResetHeader = "X-Log-Reset"
 
-// Plain is the error envelope for clients that show the response body to their users unchanged.
+// Plain is the error envelope for clients that show the response body to their users unchanged, and would show a final
+// newline, too. It writes none; a protocol for terminals needs an envelope of its own.
 func Plain(err error, _ Failure) (contentType string, body []byte) {
 	return "text/plain; charset=utf-8", []byte(footnote.MessageOf(err))
 }
@@ -172,7 +307,7 @@ type afterWork struct{ error }
 
 func (e afterWork) Unwrap() error { return e.error }
 
-// AfterWork marks an error of a run that had begun. Clients are told not to retry such a request automatically.
+// AfterWork marks an error of a run that had begun. The response asks clients not to retry such a request.
 func AfterWork(err error) error { return afterWork{err} }
 
 // IsAfterWork reports whether an error was marked by AfterWork.
@@ -206,7 +341,7 @@ func Write(w http.ResponseWriter, status int, contentType string, body []byte) e
 	return err
 }
 
-// NoConversation is the error for a conversation that does not exist, or that the caller must not know of.
+// NoConversation returns the error for a conversation that does not exist, or that is hidden from the caller.
 func NoConversation() error {
 	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 }

@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)
 
-heavy='/footnote/(cmd|test|examples)(/|$)|/(postgres|sqlite|duckdb)$|/model/offline/eval|/internal/(sandbox|pgtest)$'
+heavy='/footnote/(cmd|test|examples)(/|$)|/(store|market/open|(store|market)/(postgres|sqlite))$'
+heavy+="|/($(scripts/engines.sh | paste -sd '|' -))\$"
+heavy+='|/model/offline/eval|/internal/(sandbox|pgtest)$'
 mapfile -t packages < <(go list ./... | grep -vE "$heavy")
 go test "${packages[@]}" | grep --line-buffered -v 'no test files'

@@ -28,10 +28,15 @@ case $1 in
     command -v curl >/dev/null || missing+=(curl)
     command -v shellcheck >/dev/null || missing+=(shellcheck)
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
-    command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
-    command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+      command -v google-chrome >/dev/null || missing+=(chromium)
     command -v redis-server >/dev/null || missing+=(redis-server)
     command -v zip >/dev/null || missing+=(zip)
+    # What the tests of database engines need: a package, and programs of which one must be there.
+    while read -r package programs; do
+      # shellcheck disable=SC2086 # a program may be a pattern of paths
+      command -v $programs >/dev/null || missing+=("$package")
+    done < <(cat source/*/testdata/needs.txt)
     ;;
   release)
     command -v dpkg-deb >/dev/null || missing+=(dpkg)
@@ -67,11 +72,12 @@ if [[ " ${missing[*]} " = *" postgresql "* ]] && [ ! -e "$pg_conf" ]; then
   "${as_root[@]}" mkdir -p "${pg_conf%/*}"
   echo "create_main_cluster = false" | "${as_root[@]}" tee "$pg_conf" >/dev/null
 fi
-# Nor a Redis: for the time of the installation, no service may start.
+# Nor any other server: while packages for the tests are installed, no service may start.
 policy=/usr/sbin/policy-rc.d
-if [[ " ${missing[*]} " = *" redis-server "* ]] && [ ! -e "$policy" ]; then
+if [ "$1" = test ] && [ ! -e "$policy" ]; then
   trap '"${as_root[@]}" rm -f "$policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
   "${as_root[@]}" chmod 755 "$policy"
 fi
-DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" \
+  apt-get install -y -qq -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests once: with the race detector where goroutines share memory, then the
-# rest, then what differs without cgo, then the web app. make test-long runs what takes
+# Runs all tests once: with the race detector where goroutines share memory, beside them
+# the rest and what differs without cgo, then the web app. make test-long runs what takes
 # long and rarely finds anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,30 +10,59 @@ while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || tru
 make --no-print-directory build
 export TEST_PROGRAM="$PWD/bin/footnote"
 
-# Three kinds of packages run without the race detector, which makes them up to ten times
-# slower: those that only compute and start no goroutine; the database engines, whose
-# hundreds of statements run one after the other in child processes (their tests of
-# cancelling and sharing run with it); and the tests that start whole processes.
-computes='/(cite|demo|market/importer|model/offline(/.*)?|source/duckdb/tidy)$'
-engines='/source/(duckdb|postgres|sqlite)$'
-processes='/test/(docs|e2e|release)$'
-packages=$(go list ./...)
-mapfile -t plain < <(grep -E "$computes|$engines|$processes" <<<"$packages")
-mapfile -t raced < <(grep -vE "$computes|$engines|$processes" <<<"$packages")
-mapfile -t engine < <(grep -E "$engines" <<<"$packages")
+# The race detector makes code up to ten times slower, so it watches the packages that
+# start goroutines, lock, or drive the engine of conversations. Three kinds run without it
+# although they do: the database engines, whose hundreds of statements run one after the
+# other in child processes (their tests of cancelling and sharing run with it); the
+# offline planner, which locks a cache and computes the rest; and the tests that start
+# whole processes.
+concurrent='(^|[^.[:alnum:]])go (func|[a-zA-Z_.]+\()|\.Go\(|\bsync\.(RW|Mu|Wa|Co)'
+concurrent+='|\b(atomic|synctest|errgroup)\.|/footnote/(agent|httpapi|hub)"'
+engines="/($(scripts/engines.sh | paste -sd '|' -))\$"
+unwatched='/(model/offline(/.*)?|test/(docs|e2e|release))$'
+longest='/(internal/app|store/postgres|test/e2e|tool/(search|workspace))$' # these start first
+raced=() plain=() engine=()
+while read -r package folder; do
+  list=plain
+  if [[ $package =~ $engines ]]; then
+    engine+=("$package")
+  elif [[ ! $package =~ $unwatched ]] && grep -qsE "$concurrent" "$folder"/*.go; then
+    list=raced
+  fi
+  declare -n tests=$list
+  if [[ $package =~ $longest ]]; then tests=("$package" "${tests[@]}"); else tests+=("$package"); fi
+done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
 
-# SQLite's C code, translated to Go, would take most of the race detector's time. It
-# shares no memory with ours but through calls, so it is not watched.
-race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
-# Many tests wait for a process or a database, so three packages run at a time.
-go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -p 3 "$@" | grep --line-buffered -v 'no test files'; }
-echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
-go_test "${race[@]}" "${raced[@]}"
-go_test "${race[@]}" -run '^(TestContract|TestSource)$/^(Busy|Cancel|Killed)$|^TestSource$/^(Rollback|WAL)$/^(Busy|Cancel|Killed)$|^Test(Reload|InterruptedLoad)$' "${engine[@]}"
-echo "go test: ${#plain[@]} packages"
-go_test "${plain[@]}"
-echo "without cgo: go vet, and the tests of what differs"
-CGO_ENABLED=0 go vet ./...
-CGO_ENABLED=0 go test -count=1 -vet=off ./source/duckdb
-CGO_ENABLED=0 go test -count=1 -vet=off -run 'CSV|Filter|Generat|Search' ./cmd/... ./internal/app
+# In each engine's contract, and in DuckDB's loader, what cancels and what shares.
+level='^(Busy|Cancel|Killed)$'
+shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^Test(Reload|InterruptedLoad)\$"
+# SQLite's C code, translated to Go, and the compiler of the Postgres parser's WebAssembly
+# would take most of the race detector's time: the parser starts five times slower. They
+# share memory with our code only through calls, so they are not watched.
+race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
+  -gcflags=github.com/tetratelabs/wazero/...=-race=false)
+# Many tests wait for a process or a database, so four packages run at a time. Test programs
+# without debug information link in two thirds of the time.
+go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' -p 2 "$@"; }
+with_race() {
+  echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
+  go_test "${race[@]}" "${raced[@]}"
+  go_test "${race[@]}" -run "$shared" "${engine[@]}"
+}
+without_race() {
+  echo "go test: ${#plain[@]} packages"
+  go_test "${plain[@]}"
+  echo "without cgo: the packages that differ, and a server without DuckDB"
+  mapfile -t differ < <(git grep -lE '^//go:build .*cgo' -- '*.go' | xargs dirname | sort -u)
+  CGO_ENABLED=0 go vet "${differ[@]/#/./}"
+  CGO_ENABLED=0 go test -count=1 -vet=off ./source/duckdb
+  CGO_ENABLED=0 go test -count=1 -vet=off -run 'CSV|Filter|Generat|Search' ./internal/app
+}
+trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach what runs in the background
+jobs=() failed=0
+with_race & jobs+=($!)
+without_race & jobs+=($!)
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+((failed == 0))
+echo "the build and the tests in Go took ${SECONDS} s"
 make --no-print-directory web-test

@@ -1,20 +1,28 @@
 #!/usr/bin/env bash
-# Checks the web app: types, lint, unit tests, then the built program in a browser.
+# Checks the web app: types, lint, unit tests, then the built program in a browser. With
+# "long", runs only the browser tests that take long and rarely find anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)
 
-scripts/ui.sh all
-cd web/ui
-echo "the web app: types, lint, unit tests"
-npm run --silent check
-npm run --silent lint
-npm run --silent test
-cd ../test
+if [ "${1:-}" != long ]; then
+  scripts/ui.sh all
+  cd web/ui
+  echo "the web app: types, lint, unit tests"
+  checks=()
+  for check in check lint test; do
+    npm run --silent "$check" &
+    checks+=($!)
+  done
+  for pid in "${checks[@]}"; do wait "$pid"; done
+  cd ../..
+fi
+
+cd web/test
 stamp=node_modules/.installed
 if [ ! -e "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
   npm ci --no-progress --loglevel=error
   touch "$stamp"
 fi
 echo "the web app: in a browser"
-npm run --silent test
+npm run --silent "test${1:+-$1}"

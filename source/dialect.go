@@ -13,8 +13,9 @@ import (
 type Dialect struct {
 	// Name is shown to people and models: "sqlite", "duckdb", "postgres".
 	Name string
-	// Rules tell a model what it must know to write this SQL, in a sentence of the system prompt.
-	Rules string
+	// Editor is the SQL whose keywords an editor highlights, as CodeMirror names it: "SQLite", "PostgreSQL", "MySQL",
+	// "MariaSQL" or "MSSQL". Empty means standard SQL.
+	Editor string
 	// QuoteName quotes one identifier. Nil means double quotes.
 	QuoteName func(name string) string
 	Limit     Expr // the clause that ends a statement of x rows; default LIMIT x
@@ -51,13 +52,12 @@ type Dialect struct {
 	// Materialized says that WITH … AS MATERIALIZED computes a query once.
 	Materialized bool
 
-	TextSearch   TextSearch
-	LikeFolds    bool // LIKE ignores the case of ASCII letters, and of no others
-	Fold         Expr // the text x without case, and without accents if FoldsAccents; default lower
-	FoldsAccents bool
-	Position     Expr // where the text y begins in the text x; default position
-	Greatest     Expr // the greater of the numbers x and y; default greatest
-	Divide       Expr // x divided by y as integers; default x / y
+	TextSearch TextSearch // how words are found in texts; default LIKE
+	LikeFolds  bool       // LIKE ignores the case of ASCII letters, and of no others
+	Fold       Expr       // the text x without case, and perhaps without accents; default lower
+	Position   Expr       // where the text y begins in the text x; default position
+	Greatest   Expr       // the greater of the numbers x and y; default greatest
+	Divide     Expr       // x divided by y as integers; default x / y
 	// SameBytes is the condition that the texts x, a column, and y, an argument, have the same bytes. Without it, no
 	// searched table can be limited to an organization's rows.
 	SameBytes Expr
@@ -66,22 +66,17 @@ type Dialect struct {
 // Part is a part of a date that comes again, as it is shown, and what puts it in order.
 type Part struct{ Name, Order Expr }
 
-// TextSearch is a way to search texts.
-type TextSearch int
-
-// The ways to search texts.
-const (
-	SearchLike     TextSearch = iota // LIKE, without an index
-	SearchFTS5                       // an FTS5 table if one is configured, else LIKE
-	SearchTSVector                   // tsvector and tsquery
-)
-
 // Expr is an expression with {x} and {y} in the places of its operands.
 type Expr string
 
 // Of returns the expression with its operands.
 func (e Expr) Of(x string, y ...string) string {
-	return strings.NewReplacer("{x}", x, "{y}", strings.Join(y, "")).Replace(string(e))
+	return e.With("{x}", x, "{y}", strings.Join(y, ""))
+}
+
+// With returns the expression with operands that have other names: With("{text}", text, "{language}", language).
+func (e Expr) With(operands ...string) string {
+	return strings.NewReplacer(operands...).Replace(string(e))
 }
 
 // NewDialect returns a dialect whose empty fields have their defaults.
@@ -94,6 +89,9 @@ func NewDialect(d Dialect) *Dialect {
 		{&d.DayArgument, "CAST({x} AS DATE)"}, {&d.Date, "CAST({x} AS DATE)"}, {&d.Timestamp, "CAST({x} AS TIMESTAMP)"},
 		{&d.ElapsedTime, d.Elapsed}, {&d.Fold, "lower({x})"}, {&d.Position, "position({y} IN {x})"},
 		{&d.Greatest, "greatest({x}, {y})"}, {&d.Divide, "{x} / {y}"},
+		{&d.TextSearch.Scanned.Remark, "LIKE, without an index; accents matter"},
+		{&d.TextSearch.Scanned.Advice, "Words are found as they are written, also inside longer ones; accents " +
+			"matter, so write words with theirs."},
 	} {
 		*f.field = cmp.Or(*f.field, f.initial)
 	}

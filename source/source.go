@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +115,26 @@ func Refusef(format string, args ...any) *Error {
 	return &Error{Kind: Refused, Reason: fmt.Sprintf(format, args...)}
 }
 
+// Failf returns an Error of kind Failed.
+func Failf(format string, args ...any) *Error {
+	return &Error{Kind: Failed, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Limitf returns an Error of kind Limited.
+func Limitf(format string, args ...any) *Error {
+	return &Error{Kind: Limited, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Named prefixes the message of an error of opening a source with the source's name.
+func Named(name string, err error) error {
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		named := *e
+		named.Message = "database " + name + ": " + e.Message
+		return &named
+	}
+	return fmt.Errorf("database %s: %w", name, err)
+}
+
 // Schema describes the readable part of a source.
 type Schema struct {
 	Tables  []Table
@@ -190,6 +212,26 @@ func (t Table) Column(name string) (Column, bool) {
 		}
 	}
 	return Column{}, false
+}
+
+// Lower lowers only ASCII letters, as SQLite and DuckDB do when they compare names.
+func Lower(name string) string {
+	b := []byte(name) // bytes, because names need not be valid UTF-8
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// Listed returns names for a message, sorted; of many, the first 20.
+func Listed(names iter.Seq[string]) string {
+	sorted := slices.Sorted(names)
+	if len(sorted) > 20 {
+		sorted = append(sorted[:20], "…")
+	}
+	return strings.Join(sorted, ", ")
 }
 
 // Collect runs a query and keeps its rows in memory. It records the query and its outcome for the audit of the call

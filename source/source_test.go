@@ -8,21 +8,21 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// asked is a source that runs a function in place of a statement.
-type asked struct {
+// funcSource is a source that runs a function in place of a statement.
+type funcSource struct {
 	source.Source // nil
 	query         func()
 }
 
-func (a asked) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
+func (a funcSource) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
 	a.query()
 	return source.Summary{}, nil
 }
 
-// TestCollectRecordsFromTheBeginning checks that the record of a statement does not depend on its end.
-func TestCollectRecordsFromTheBeginning(t *testing.T) {
+// TestCollectRecordsStatementBeforeItRuns checks that the record of a statement does not depend on its end.
+func TestCollectRecordsStatementBeforeItRuns(t *testing.T) {
 	ctx, ran := footnote.WithStatements(t.Context())
-	src := asked{query: func() {
+	src := funcSource{query: func() {
 		if list := ran.All(); len(list) != 1 || list[0].SQL != "SELECT 1" || list[0].Outcome != "" {
 			t.Errorf("while it runs: %+v", list)
 		}

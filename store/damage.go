@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -159,19 +160,40 @@ func (d *Damage) Gap(page []footnote.Event, stream string, last, next int64) []f
 // MissingEvent is the reason of an Unreadable whose event is not stored at all.
 const MissingEvent = "the event is missing"
 
-// Missing reports whether b stands for an event that is not stored at all.
+// Missing reports whether b is the placeholder of an event that is not stored at all.
 func Missing(b footnote.Body) bool {
 	u, ok := b.(footnote.Unreadable)
 	return ok && u.Reason == MissingEvent
 }
 
-// CheckNext returns an error unless ev may follow the event numbered last in an import. Only a Missing event may skip
-// numbers: it stands for all events since last.
-func CheckNext(last int64, ev footnote.Event) error {
-	if ev.Seq == last+1 || ev.Seq > last && Missing(ev.Body) {
-		return nil
+// EachImported calls put for each event of an imported stream that is to be stored. It returns an error unless the
+// events are complete and in order. A Missing event replaces all events since the one before it, and leaves a gap.
+func EachImported(s Stream, events iter.Seq2[footnote.Event, error],
+	put func(ev footnote.Event, kind string, body []byte) error) error {
+	last := int64(0)
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		if ev.Seq != last+1 && !(ev.Seq > last && Missing(ev.Body)) {
+			return fmt.Errorf("event %d follows %d", ev.Seq, last)
+		}
+		last = ev.Seq
+		if Missing(ev.Body) {
+			continue
+		}
+		kind, body, err := footnote.EncodeStored(ev.Body)
+		if err == nil {
+			err = put(ev, kind, body)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return fmt.Errorf("event %d follows %d", ev.Seq, last)
+	if last != s.Last {
+		return fmt.Errorf("the stream ends at event %d instead of %d", last, s.Last)
+	}
+	return nil
 }
 
 func (d *Damage) report(at place, reason string) {

@@ -90,8 +90,7 @@ func (a Account) Compare(b Account) int {
 		cmp.Compare(a.Day, b.Day))
 }
 
-// Settle takes the amount spent out of a reservation. It returns what is left of the reservation, and whether to keep
-// it.
+// Settle takes the amount spent out of a reservation. It returns the rest of the reservation and whether to keep it.
 func (c Changes) Settle(r footnote.Reservation, s footnote.Settle) (left footnote.Reservation, keep bool) {
 	c.Free(r)
 	if !s.Keep {
@@ -113,25 +112,25 @@ func atLeast(least, a footnote.Amount) footnote.Amount {
 	return footnote.Amount{MicroUSD: max(least.MicroUSD, a.MicroUSD), Tokens: max(least.Tokens, a.Tokens)}
 }
 
-// Grant returns the reservation that the ceilings allow now, or an error if they leave too little. held is the existing
+// Grant returns the reservation that the limits allow now, or an error if they leave too little. held is the existing
 // reservation, which the balances include, or zero.
 func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.Scope]footnote.Balance,
 	now time.Time) (footnote.Reservation, error) {
 	day := DayOf(now)
 	before, after := AccountsOf(held.Org, held.User, held.Stream, held.Day), AccountsOf(r.Org, r.User, r.Stream, day)
-	granted := atLeast(held.Amount, r.Most)
-	for _, c := range r.Ceilings {
+	granted := atLeast(held.Amount, r.Max)
+	for _, c := range r.Limits {
 		b := balances[c.Scope]
 		if before[c.Scope] == after[c.Scope] {
 			b.Reserved = b.Reserved.Sub(held.Amount)
 		}
 		for _, u := range []unit{
 			{
-				"usd", 1e6, c.Most.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Most.MicroUSD, r.Enough.MicroUSD,
+				"usd", 1e6, c.Max.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Max.MicroUSD, r.Enough.MicroUSD,
 				held.Amount.MicroUSD, &granted.MicroUSD,
 			},
 			{
-				"tokens", 1, c.Most.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Most.Tokens, r.Enough.Tokens,
+				"tokens", 1, c.Max.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Max.Tokens, r.Enough.Tokens,
 				held.Amount.Tokens, &granted.Tokens,
 			},
 		} {
@@ -152,19 +151,19 @@ func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.
 	}, nil
 }
 
-// unit is one unit of a ceiling, with the amounts requested in it.
+// unit is one unit of a limit, with the amounts requested in it.
 type unit struct {
-	name                     string
-	scale                    float64
-	ceiling, spent, reserved int64 // reserved by others
-	most, enough, held       int64
-	granted                  *int64 // so far
+	name                   string
+	scale                  float64
+	limit, spent, reserved int64 // reserved by others
+	most, enough, held     int64
+	granted                *int64 // so far
 }
 
 // grant lowers the granted amount to what is left, or returns an error if less than enough is left.
 func (u unit) grant() *footnote.OverLimit {
-	left := max(0, u.ceiling-u.spent-u.reserved)
-	if u.ceiling <= 0 || u.most <= 0 || left >= *u.granted {
+	left := max(0, u.limit-u.spent-u.reserved)
+	if u.limit <= 0 || u.most <= 0 || left >= *u.granted {
 		return nil
 	}
 	enough := max(1, min(u.enough, u.most))
@@ -172,11 +171,11 @@ func (u unit) grant() *footnote.OverLimit {
 		*u.granted = min(*u.granted, got)
 		return nil
 	}
-	unspent := max(0, u.ceiling-u.spent)
+	unspent := max(0, u.limit-u.spent)
 	over := &footnote.OverLimit{
-		Unit: u.name, Limit: float64(u.ceiling) / u.scale, Left: float64(left) / u.scale,
+		Unit: u.name, Limit: float64(u.limit) / u.scale, Left: float64(left) / u.scale,
 		Reserved: float64(u.reserved) / u.scale,
-		Passing:  unspent >= enough, TooSmall: u.ceiling < enough,
+		Passing:  unspent >= enough, TooSmall: u.limit < enough,
 	}
 	if !over.Passing { // what is reserved makes no difference
 		over.Left = float64(unspent) / u.scale
@@ -193,11 +192,11 @@ func CheckReserve(r footnote.Reserve) error {
 			return err
 		}
 	}
-	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Most) || negative(r.Enough) || negative(r.Lost) {
+	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Max) || negative(r.Enough) || negative(r.Lost) {
 		return footnote.Errorf(footnote.InvalidRequest,
 			"A reservation needs an id, an org, a user and no negative amount.")
 	}
-	for _, c := range r.Ceilings {
+	for _, c := range r.Limits {
 		if _, ok := AccountsOf(r.Org, r.User, r.Stream, "")[c.Scope]; !ok {
 			return footnote.Errorf(footnote.InvalidRequest, "There is no balance for the scope %q.", c.Scope)
 		}

@@ -22,6 +22,29 @@ type Movable interface {
 	DeleteAt(ctx context.Context, id string, last int64) error
 }
 
+// Walk yields the heads that walk, such as Movable.Walk, returns in pages.
+func Walk(ctx context.Context, walk func(ctx context.Context, after string, limit int) ([]Stream, error)) iter.Seq2[
+	Stream, error] {
+	const page = 500
+	return func(yield func(Stream, error) bool) {
+		for after := ""; ; {
+			heads, err := walk(ctx, after, page)
+			if err != nil {
+				yield(Stream{}, err)
+				return
+			}
+			for _, head := range heads {
+				if after = head.ID; !yield(head, nil) {
+					return
+				}
+			}
+			if len(heads) < page {
+				return
+			}
+		}
+	}
+}
+
 // Blob is a blob with its digest.
 type Blob struct {
 	Digest footnote.Digest

@@ -1,6 +1,6 @@
 // Package store defines the contract of the event log: streams of numbered events, content-addressed blobs, leases for
 // the runs that write, and cursors for the projections that must see every event. Packages sqlite and postgres
-// implement it. Package storetest tests it.
+// implement it, and the tests of this package hold them to it.
 package store
 
 import (
@@ -77,10 +77,10 @@ type Store interface {
 	// The store adds up money and tokens per conversation, user, organisation and day. A caller reserves an amount
 	// before a model call, and settles it with the append of the events that record the usage (Append.Settle).
 
-	// Reserve reserves what a call or a run may use: r.Most, or what the ceilings leave of it, but at least r.Enough.
+	// Reserve reserves what a call or a run may use: r.Max, or what the limits leave of it, but at least r.Enough.
 	// An existing reservation grows, never shrinks, and is not refused while it holds enough. Reserve is atomic:
-	// concurrent calls never get more in total than a ceiling allows. If too little is left, the error's code is
-	// BudgetExceeded and its Limit names the scope, and says whether the rest is only reserved.
+	// concurrent calls never get more in total than a limit allows. If too little is left, the error's code is
+	// BudgetExceeded, and its Limit names the scope and whether the rest is only reserved.
 	Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error)
 	// Unreserve ends the reservation of a call that has used nothing. It does nothing, without an error, if the
 	// reservation no longer exists.

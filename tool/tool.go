@@ -1,9 +1,10 @@
-// Package tool has what tools are made of: what one says of itself, a call, and what a call gives.
+// Package tool defines the Tool interface: a tool describes itself with a Spec, and a Call of it returns an Output.
 package tool
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +18,8 @@ const (
 	Client = "client" // the browser runs it and posts the result
 )
 
-// Families of tools. A page chooses by the family how to show a call, and which calls it can run itself. It shows tools
-// of other families, or of none, by their label, input and result.
+// Families of tools. The family tells a page how to show a call and whether the page can run the call itself. For any
+// other family, the page shows the tool's label, the input and the result.
 const (
 	Question     = "question"      // asks the user: {question, options?}
 	Query        = "query"         // runs a statement: {sql}
@@ -40,60 +41,56 @@ const (
 	ChartView    = "chart_view"    // moves the user's chart: {timestamp}
 )
 
-// FinalAnswer is the name of the tool whose input is the answer: {answer, …}. Its
-// text is shown as text, and its call ends the run.
+// FinalAnswer names the tool whose input is the answer: {answer, …}. Pages show the answer as text, and the call ends
+// the run.
 const FinalAnswer = "final_answer"
 
-// InvalidInput is the key under which an input that is not valid JSON is kept: {"INVALID_JSON": "…"}.
+// InvalidInput wraps the text of an input that is not valid JSON: {"INVALID_JSON": "…"}.
 const InvalidInput = "INVALID_JSON"
 
-// Spec is what is known of a tool without calling it.
+// Spec describes a tool to models and pages.
 type Spec struct {
 	Name        string          // ^[a-zA-Z0-9_-]{1,64}$
-	Description string          // for the model: three sentences and more
+	Description string          // for the model: at least three sentences
 	InputSchema json.RawMessage // JSON Schema of an object
 	Side        string          // Server or Client
 	Label       string          // what a call does, for people: "Running a query"; empty: pages show the name
 	Family      string          // one of the families above, or another word
 	Final       bool            // the tool FinalAnswer: a call of it that succeeds ends the run
-	ReadOnly    bool            // may run beside others, and again after a crash
-	Cacheable   bool            // the same call gives the same result while its source stays the same
+	ReadOnly    bool            // calls may run in parallel, and again after a crash
+	Cacheable   bool            // a statement gives the same rows while its source's data stay the same
 	Timeout     time.Duration   // 0: the run's tool timeout
-	// Aliases are other names under which calls are accepted but which are not
-	// offered; for each, other names of its arguments (alias argument → argument).
+	// Aliases lists other names that calls may use, although models are not offered them. Each maps its own names of
+	// arguments to those in InputSchema.
 	Aliases map[string]map[string]string
 }
 
-// Tool is something the model can call.
+// Tool can be called by the model.
 type Tool interface {
 	Spec() Spec
-	// Call runs the tool. It returns a failed Output when the model should read
-	// the failure and try again (bad SQL, no such table). It returns an error
-	// only when the run cannot go on (ctx ended, database unreachable). A client
-	// tool's Call is never called. Input has been validated against InputSchema.
+	// Call runs the tool. The input has been validated against InputSchema. Call returns a failed Output when the model
+	// should read the failure and try again (bad SQL, no such table), and an error only when the run cannot continue
+	// (ctx ended, database unreachable). Call is never called for a client tool.
 	Call(ctx context.Context, call Call) (Output, error)
 }
 
-// Checked is a tool of the client's side that has a say here: its calls are looked at
-// before any client sees them, and what a client answers takes effect before it is
-// stored.
+// Checked extends a client tool by code that runs on the server: it checks calls before a client sees them, and applies
+// a client's answer before the answer is stored.
 type Checked interface {
 	Tool
-	// Check returns words for the model when a call must not reach the client. Before are
-	// the calls of the same message that were let through. An error ends the run.
+	// Check returns a refusal for the model if the call must not reach the client. before lists the calls of the same
+	// message that passed. An error ends the run.
 	Check(ctx context.Context, call Call, before []Call) (refusal string, err error)
-	// Accept takes a client's answer that is no error, and gives the result in its place.
-	// It is called before the result is stored, and again when that was lost: it must do
-	// for each call once what it does. An error leaves the call open, and is the client's
-	// to read.
+	// Accept applies a client's successful answer and returns the output to store. It may be called again if the
+	// server stopped before storing the output, so it must apply each call only once. An error goes to the client and
+	// leaves the call open.
 	Accept(ctx context.Context, call Call, a Answer) (Output, error)
-	// Withdraw takes back what Accept did for a call of which the log says an error: an
-	// answer that another server took first, or the end of its time, decides. It does
-	// nothing for a call for which nothing was done.
+	// Withdraw undoes Accept for a call whose stored result is an error, because the call timed out or another server
+	// stored an answer first. Withdraw does nothing if Accept changed nothing.
 	Withdraw(ctx context.Context, call Call) error
 }
 
-// Call is one call of a tool.
+// Call holds one call of a tool.
 type Call struct {
 	ID           string
 	Name         string
@@ -101,29 +98,27 @@ type Call struct {
 	Principal    footnote.Principal
 	Conversation string
 	Run          string
-	Where        json.RawMessage // what the newest message said of where it was asked; see Setting
+	Where        json.RawMessage // the setting of the newest message, such as the chart it was asked on; see Setting
 	Sources      []string        // names of the conversation's sources; the first is the default
 	// ResultID is the id under which rows of this call will be stored (r1, r2, …).
 	ResultID string
-	// Results are the stored results of the conversation so far, oldest first.
+	// Results lists the stored results of the conversation so far, oldest first.
 	Results []footnote.StoredResult
-
-	// Read are the events of the conversation before the message that made the call.
+	// Read lists the events of the conversation before the message that made the call.
 	Read []footnote.Event
 }
 
-// Told is when the newest text was stored, by the store's clock, that the model had read
-// before it made the call and that names something: a message, what was said with one, or
-// a result. It is zero when nothing names it, and while that has not been stored.
-func (c Call) Told(name string) time.Time {
+// LastMentioned returns the time, by the store's clock, of the newest stored text that mentions name and that the model
+// had read before it made the call: a message, its context, or a result. It returns zero if there is none.
+func (c Call) LastMentioned(name string) time.Time {
 	for _, ev := range slices.Backward(c.Read) {
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
-			if names(b.Context, name) || names(b.Text, name) {
+			if mentions(b.Context, name) || mentions(b.Text, name) {
 				return ev.Time
 			}
 		case footnote.ToolResult:
-			if names(b.Content, name) {
+			if mentions(b.Content, name) {
 				return ev.Time
 			}
 		}
@@ -131,8 +126,8 @@ func (c Call) Told(name string) time.Time {
 	return time.Time{}
 }
 
-// names reports whether a text has a name by itself: level-10 is another one than level-1.
-func names(text, name string) bool {
+// mentions reports whether text contains name as a whole word: "level-10" does not mention "level-1".
+func mentions(text, name string) bool {
 	part := func(c byte) bool {
 		return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 	}
@@ -150,46 +145,59 @@ func names(text, name string) bool {
 	}
 }
 
-// Output is what a tool gives.
+// Output holds the result of a call.
 type Output struct {
 	Content string // what the model reads
 	IsError bool
-	Fault   string // of a statement, as in footnote.ToolResult; empty for other failures
-	// Rows, with Source and SQL, are kept as a stored result where there are any.
+	Fault   string // kind of a failed statement, as in footnote.ToolResult; empty for other failures
+	// Rows, unless nil, become a stored result with their Source and SQL.
 	Rows   *footnote.Result
 	Source string
 	SQL    string
-	// Chart is a checked chart specification, from show_chart.
+	// Chart is a checked chart specification of show_chart.
 	Chart json.RawMessage
-	// Detail is JSON for a page to show beside the content, such as a diff; the
-	// model does not read it. More than 256 KiB of it is dropped.
+	// Detail is JSON that a page shows beside the content, such as a diff. The model does not read it. Detail of more
+	// than 256 KiB is dropped.
 	Detail   json.RawMessage
 	CacheHit bool
-	RanAt    time.Time // of a CacheHit: when the statement ran
+	RanAt    time.Time // when the statement of a CacheHit ran
 }
 
-// Fail is a failed Output with words for the model.
-func Fail(words string) Output { return Output{Content: words, IsError: true} }
+// Fail returns a failed Output with a text for the model.
+func Fail(text string) Output { return Output{Content: text, IsError: true} }
 
-// Answer is the result of a client tool.
+// Refusal is an error that the model should read and can repair. Its text is written in full sentences.
+type Refusal struct {
+	Text  string
+	Fault string // as in Output
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Output returns the refusal as a failed Output.
+func (r *Refusal) Output() Output { return Output{Content: r.Text, IsError: true, Fault: r.Fault} }
+
+// Refusef returns a Refusal whose text is valid UTF-8.
+func Refusef(format string, args ...any) error {
+	return &Refusal{Text: strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")}
+}
+
+// Answer holds a client's answer to a call of a client tool.
 type Answer struct {
 	CallID string
-	// Content is what the model reads. With Rows it may be empty: the model then
-	// reads them as it reads those of run_query, cut to the same size.
+	// Content is the text for the model. If it is empty, the model reads the Rows instead, as many as of a query.
 	Content string
 	IsError bool
-	// Rows of a query that the client ran, so that footnotes can point at them.
-	// They may be fewer than the query gave: all of them, and no others, are stored
-	// and may be read by the model.
+	// Rows holds rows of a query that the client ran, so that footnotes can point at them. They are all stored, and the
+	// model may read them. The client may send fewer rows than the query returned.
 	Rows *footnote.Result
-	// RowCount is how many rows the query gave; less than len(Rows.Rows) counts as
-	// that many.
+	// RowCount is the number of rows that the query returned. It counts as at least len(Rows.Rows).
 	RowCount int
-	SQL      string // of the query; empty: the sql of the call's input
-	// Statements lists what the client tried to run for the call and what became of each statement. Only SQL, Outcome
-	// and RowCount count. It is nil for a client that does not report them, and empty for one that tried none.
+	SQL      string // statement of the query; empty: the field sql of the call's input
+	// Statements lists the statements that the client tried to run for the call, with the SQL, Outcome and RowCount of
+	// each. It is nil if the client does not report statements, and empty if it tried none.
 	Statements []footnote.Statement
 
-	// Accepted is what a Checked tool made of it; nil for other tools.
+	// Accepted is the output of a Checked tool for the answer; nil for other tools.
 	Accepted *Output
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// TestNames holds that one name within another is not taken for it: somebody who was told
-// of level-10 knows nothing of level-1.
-func TestNames(t *testing.T) {
+// TestMentions checks that a name inside a longer name does not count: a text about level-10 says nothing about
+// level-1.
+func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"level-1":                    true,
 		"- [level-1] line at 1.1":    true,
@@ -21,17 +21,17 @@ func TestNames(t *testing.T) {
 		"[my-level-1] and level-1_b": false,
 		"level 1":                    false,
 	} {
-		if names(text, "level-1") != want {
+		if mentions(text, "level-1") != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
-	if names("anything", "") {
+	if mentions("anything", "") {
 		t.Error("no name is in every text")
 	}
 }
 
-// TestTold finds the newest text of those that name a drawing, and not of another drawing.
-func TestTold(t *testing.T) {
+// TestLastMentioned finds the newest text that mentions a drawing, and ignores texts about another drawing.
+func TestLastMentioned(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	c := Call{Read: []footnote.Event{
 		{Time: at(1), Body: footnote.UserMessage{Context: "- [level-1] line", Text: "Move it."}},
@@ -43,7 +43,7 @@ func TestTold(t *testing.T) {
 	for name, want := range map[string]time.Time{
 		"level-1": at(1), "level-2": at(2), "level-10": at(4), "level-3": {}, "level-4": {},
 	} {
-		if got := c.Told(name); !got.Equal(want) {
+		if got := c.LastMentioned(name); !got.Equal(want) {
 			t.Errorf("of %s at %s, want %s", name, got, want)
 		}
 	}

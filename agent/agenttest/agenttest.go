@@ -1,5 +1,4 @@
-// Package agenttest has a scripted model and tools that misbehave, for tests of
-// whatever runs the loop.
+// Package agenttest provides a scripted model and tools made of functions, for tests that run the agent loop.
 package agenttest
 
 import (
@@ -18,25 +17,25 @@ type Reply struct {
 	Blocks []json.RawMessage
 	Stop   string
 	Err    error
-	// Wait holds the reply back until it is closed, or the call's context ends.
+	// Wait, if not nil, delays the reply until the channel is closed or the call's context ends.
 	Wait <-chan struct{}
-	// Hang never replies; the call lasts until its context ends.
+	// Hang makes the call wait until its context ends, without a reply.
 	Hang bool
 	Cost footnote.Cost
 }
 
-// Say ends the turn with a text.
+// Say returns a reply that ends the turn with a text.
 func Say(text string) Reply {
 	return Reply{Blocks: []json.RawMessage{textBlock(text)}, Stop: model.EndTurn}
 }
 
-// Call asks for one tool call.
+// Call returns a reply that asks for one tool call.
 func Call(id, name, input string) Reply { return Calls(CallBlock(id, name, input)) }
 
-// Calls asks for several at once.
+// Calls returns a reply that asks for several tool calls.
 func Calls(blocks ...json.RawMessage) Reply { return Reply{Blocks: blocks, Stop: model.ToolUse} }
 
-// CallBlock is the block of one tool call.
+// CallBlock returns the block of one tool call.
 func CallBlock(id, name, input string) json.RawMessage {
 	return mustJSON(map[string]any{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(input)})
 }
@@ -53,17 +52,17 @@ func mustJSON(v any) json.RawMessage {
 	return b
 }
 
-// Model answers with its script, one reply a call. Calls beyond the script fail.
+// Model replies to each call with the next reply of its script. Calls beyond the script fail.
 type Model struct {
 	mu       sync.Mutex // guards below
 	script   []Reply
 	requests []model.Request
 }
 
-// Script is a model with these replies.
+// Script returns a model with these replies.
 func Script(replies ...Reply) *Model { return &Model{script: replies} }
 
-// Requests are the calls made so far.
+// Requests returns the requests made so far.
 func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +130,7 @@ func show(live model.Live, i int, raw json.RawMessage) {
 	live.Flush()
 }
 
-// NewTool is a tool made of a function.
+// NewTool returns a tool that calls a function.
 func NewTool(spec tool.Spec, call func(ctx context.Context, c tool.Call) (tool.Output, error)) tool.Tool {
 	if spec.InputSchema == nil {
 		spec.InputSchema = json.RawMessage(`{"type":"object"}`)

@@ -60,7 +60,7 @@ func many(name string, n int) prompt.Source {
 	return s
 }
 
-func TestBuildOfASmallSchema(t *testing.T) {
+func TestBuildSmallSchema(t *testing.T) {
 	got := prompt.Build(prompt.Options{
 		Sources: []prompt.Source{shop()},
 		Charts:  true,
@@ -87,8 +87,8 @@ func TestBuildOfASmallSchema(t *testing.T) {
 	}
 }
 
-// TestBuildSaysLessOfLargerSchemas checks that the prompt never exceeds its limit, but leaves out detail in steps.
-func TestBuildSaysLessOfLargerSchemas(t *testing.T) {
+// TestBuildReducesDetail checks that the prompt never exceeds its limit, but leaves out detail in steps.
+func TestBuildReducesDetail(t *testing.T) {
 	for _, c := range []struct {
 		tables    int
 		has, lack []string
@@ -118,8 +118,8 @@ func TestBuildSaysLessOfLargerSchemas(t *testing.T) {
 	}
 }
 
-// TestBuildOfOddShapes checks that a wide table or long comments degrade in the same way: a schema of any shape fits.
-func TestBuildOfOddShapes(t *testing.T) {
+// TestBuildOddShapes checks that a wide table or long comments degrade in the same way: a schema of any shape fits.
+func TestBuildOddShapes(t *testing.T) {
 	wide := prompt.Source{
 		Name:    "wide",
 		Dialect: &source.Dialect{Name: "duckdb"},
@@ -247,7 +247,7 @@ func check(t *testing.T, what, got string) {
 	}
 }
 
-func TestBuildNamesASourceThatIsAway(t *testing.T) {
+func TestBuildUnavailableSource(t *testing.T) {
 	got := prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), {Name: "hr", Dialect: sqlite, Away: true}}})
 	if !strings.Contains(got, "\nSource hr (sqlite SQL, cannot be reached now: ") ||
 		strings.Contains(got, "no tables") || !strings.Contains(got, "- orders (") {

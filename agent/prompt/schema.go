@@ -119,9 +119,6 @@ func sourceLine(s Source) string {
 		dialect = &source.Dialect{}
 	}
 	line := "Source " + name(s.Name) + " (" + word(dialect.Name) + " SQL"
-	if dialect.Rules != "" {
-		line += "; " + dialect.Rules
-	}
 	switch {
 	case s.Away:
 		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"

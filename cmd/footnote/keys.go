@@ -27,9 +27,9 @@ type keysCmd struct {
 type createKeyCmd struct {
 	Org     string            `required:"" help:"Organisation of the key." placeholder:"ORG"`
 	User    string            `required:"" help:"User of the key." placeholder:"USER"`
-	Role    []string          `help:"A role; repeat for several. admin sees what others use." placeholder:"ROLE" sep:"none"`
-	Attr    map[string]string `help:"An attribute of the user, for rules; repeat for several." placeholder:"NAME=VALUE" mapsep:"none"`
-	Expires string            `help:"When the key expires: a date, or a time from now such as 90d or 12h." placeholder:"WHEN"`
+	Role    []string          `help:"A role, such as admin; repeat for several." placeholder:"ROLE" sep:"none"`
+	Attr    map[string]string `help:"An attribute, for rules; repeat for several." placeholder:"NAME=VALUE" mapsep:"none"`
+	Expires string            `help:"When it expires: a date, or a time from now such as 90d." placeholder:"WHEN"`
 }
 
 // Help is shown by footnote keys create --help.

@@ -75,8 +75,8 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	}
 }
 
-// TestKeysAskForKeys checks that a store with a key, even a revoked one, is not served to callers without one.
-func TestKeysAskForKeys(t *testing.T) {
+// TestStoredKeysRequireKey checks that a store with a key, even a revoked one, is not served to callers without one.
+func TestStoredKeysRequireKey(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
 	if _, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada"); code != 0 {
 		t.Fatal(words)
@@ -88,7 +88,7 @@ func TestKeysAskForKeys(t *testing.T) {
 	}
 }
 
-func TestKeysThatCannotBeMade(t *testing.T) {
+func TestInvalidKeyOptions(t *testing.T) {
 	folder := t.TempDir()
 	for name, args := range map[string][]string{
 		"no org": {"--user", "ada"}, "no user": {"--org", "acme"}, "empty org": {"--org", "", "--user", "ada"},

@@ -95,8 +95,8 @@ type cli struct {
 type settings struct {
 	Config  string            `help:"Configuration file (default: footnote.yaml, if it exists)." placeholder:"FILE"`
 	Data    string            `help:"Folder for conversations and loaded files." placeholder:"DIR"`
-	Store   string            `help:"Postgres database for the conversations, instead of a file in the data folder." placeholder:"URL"`
-	Source  []string          `help:"A source: the name of a configured one, name=url-or-path, or a path. Repeat for several." placeholder:"SOURCE" sep:"none"`
+	Store   string            `help:"Postgres database for the conversations; default: a file." placeholder:"URL"`
+	Source  []string          `help:"Name, name=url-or-path, or path; may repeat." placeholder:"SOURCE" sep:"none"`
 	Model   string            `help:"Model to ask; offline needs no key." placeholder:"MODEL"`
 	Setting map[string]string `name:"set" help:"Any setting by its name, such as max_turns=5." placeholder:"NAME=VALUE"`
 }

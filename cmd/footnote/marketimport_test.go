@@ -33,7 +33,7 @@ func TestMarketImport(t *testing.T) {
 		{
 			[]string{
 				"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m",
-			}, 1, "", "line 3: time is \"x\", which is no time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows " +
+			}, 1, "", "line 3: time is \"x\", which is not a time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows " +
 				"cannot be loaded; nothing was loaded\n",
 		},
 		{
@@ -41,7 +41,7 @@ func TestMarketImport(t *testing.T) {
 				"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m", "--skip-bad",
 			}, 0, "1 rows loaded, 1 bad rows left out\n", "line 3:",
 		},
-		{[]string{"candles", good, "--symbol", "EURUSD"}, 2, "", "how long the candles are"},
+		{[]string{"candles", good, "--symbol", "EURUSD"}, 2, "", "time frame of the candles"},
 		{[]string{"trades", good, "--zone", "Nowhere"}, 2, "", "--zone is"},
 		{[]string{"candles", filepath.Join(folder, "none.csv")}, 1, "", "none.csv"},
 	} {

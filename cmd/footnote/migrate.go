@@ -10,7 +10,7 @@ import (
 )
 
 type migrateCmd struct {
-	Compact bool `help:"Also rewrite the file in the data folder, so that it shrinks now and returns freed space from then on."`
+	Compact bool `help:"Also rewrite the file in the data folder, so that it returns freed space."`
 }
 
 // Help is shown by footnote migrate --help.

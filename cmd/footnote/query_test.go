@@ -33,8 +33,8 @@ func TestBatchStopsWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestVerdictsSayOneThing checks that a wrong footnote is not also reported as ok.
-func TestVerdictsSayOneThing(t *testing.T) {
+// TestWrongFootnoteIsNotOK checks that a wrong footnote is not also reported as ok.
+func TestWrongFootnoteIsNotOK(t *testing.T) {
 	row := 0
 	cite := func(start int, text string) footnote.Cite {
 		return footnote.Cite{Start: start, End: start + len(text), Text: text, Result: "r1", Row: &row, Column: "n"}

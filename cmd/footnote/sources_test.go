@@ -34,7 +34,7 @@ func TestNamedSources(t *testing.T) {
 			}, map[string]string{strings.Repeat("x", 64): strings.Repeat("x", 200) + ".csv"},
 		},
 		{[]string{"/"}, map[string]string{"data": "/"}},
-		{[]string{"mysql://me:hush@h"}, map[string]string{"data": "mysql://me:hush@h"}},
+		{[]string{"nosuch://me:hush@h"}, map[string]string{"data": "nosuch://me:hush@h"}},
 		{[]string{"postgres://me:hush@h/crm?x=y"}, map[string]string{"crm": "postgres://me:hush@h/crm?x=y"}},
 		{[]string{"a="}, nil},
 		{[]string{""}, nil},
@@ -49,15 +49,15 @@ func TestNamedSources(t *testing.T) {
 	}
 }
 
-// TestSourcesThatStopTheStart tries addresses and settings that no engine takes.
-func TestSourcesThatStopTheStart(t *testing.T) {
+// TestInvalidSources tries addresses and settings that no engine takes.
+func TestInvalidSources(t *testing.T) {
 	for what, c := range map[string]struct {
 		env  string
 		want []string
 	}{
-		"mysql":    {"FOOTNOTE_SOURCES=shop=mysql://me:hush@h/d", []string{"sources.shop", "mysql", "sqlite:"}},
+		"unknown":  {"FOOTNOTE_SOURCES=shop=nosuch://me:hush@h/d", []string{"sources.shop", "nosuch", "sqlite:"}},
 		"the web":  {"FOOTNOTE_SOURCES=a=a.db,b=https://h/x.csv?hush", []string{"sources.b", "https", "path"}},
-		"JDBC":     {"FOOTNOTE_SOURCES=shop=jdbc:mysql://me:hush@h/d", []string{"sources.shop", "jdbc"}},
+		"JDBC":     {"FOOTNOTE_SOURCES=shop=jdbc:nosuch://me:hush@h/d", []string{"sources.shop", "jdbc"}},
 		"Postgres": {"FOOTNOTE_FILTERS={crm: {sales: all}}", []string{"filters.crm", "row-level security"}},
 		"a file":   {"FOOTNOTE_FUNCTIONS=shop=public.f", []string{"functions", `"shop=public.f"`, "sqlite"}},
 	} {
@@ -87,8 +87,8 @@ func TestSourceWithoutFunctions(t *testing.T) {
 // TestSourcesWithPasswords checks that no message about an unnamed --source has a part of a password.
 func TestSourcesWithPasswords(t *testing.T) {
 	for _, flag := range []string{
-		"mysql://me:hush@h", "mysql://me:hush@h/d", "mysql://me:hu/hush@h", "https://h/hush?hush",
-		"jdbc:mysql://me:hush@h",
+		"nosuch://me:hush@h", "nosuch://me:hush@h/d", "nosuch://me:hu/hush@h", "https://h/hush?hush",
+		"jdbc:nosuch://me:hush@h",
 		strings.Repeat("x", 65) + "=postgres://me:hush@h/d", strings.Repeat("hush", 20) + "=",
 	} {
 		_, err := (&settings{Source: []string{flag}}).load(env{"FOOTNOTE_DATA=" + t.TempDir()}, nil)
@@ -133,7 +133,7 @@ func TestFiltersOfCommands(t *testing.T) {
 	}
 	put("footnote.yaml", "sources:\n  shop: "+file+"\nfilters:\n  shop:\n    sales: organisation = {org}\n")
 	for _, args := range [][]string{{"query", "SELECT 1"}, {"doctor"}} {
-		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be held") ||
+		if text := command(t, 1, args...); !strings.Contains(text, "the filter of sales cannot be enforced") ||
 			!strings.Contains(text, "organisation") {
 			t.Error(text)
 		}

@@ -50,7 +50,8 @@ func TestPostgresStore(t *testing.T) {
 func TestStoreSecret(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, url := range []string{
-		"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "mysql://me:hush@127.0.0.1/db", "hush",
+		"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "nosuch://me:hush@127.0.0.1/db",
+		"hush",
 	} {
 		for _, name := range []string{"doctor", "migrate", "serve"} {
 			want := 1

@@ -104,7 +104,7 @@ func progress(w io.Writer) transfer.Progress {
 
 type importCmd struct {
 	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
-	Format    string `enum:"export,messages" default:"export" help:"export: a file from footnote export. messages: one conversation per line, with messages of the Messages API."`
+	Format    string `enum:"export,messages" default:"export" help:"What the file holds: ${enum}."`
 	Org       string `help:"Whose messages they are." placeholder:"ORG" default:"local"`
 	User      string `help:"Whose messages they are." placeholder:"USER" default:"local"`
 	Assistant string `help:"Assistant that continues the messages; default: the first one." placeholder:"NAME"`
@@ -118,8 +118,9 @@ whole or not at all, and one that is there already is left as it is: an import t
   footnote import backup.jsonl --store postgres://footnote@db.example/footnote
   footnote import --format messages --org acme --user ann chats.jsonl
 
-A line of messages is {"id":"…","title":"…","messages":[{"role":"user","content":"…"},…]}; id and title may be left
-out. Lines that cannot be are reported with their numbers, and the exit code is 1.`
+With --format messages, each line of the file is a conversation of the Messages API:
+{"id":"…","title":"…","messages":[{"role":"user","content":"…"},…]}; id and title are optional. Bad lines are
+reported with their numbers, and the exit code is 1.`
 }
 
 // Run executes the command.

@@ -1,4 +1,4 @@
-// Package session keeps users signed in at a page: a cookie stands for the API key it was made from, until it
+// Package session keeps users signed in at a page: a cookie represents the API key it was made from, until it
 // expires, its owner signs out, or the key is revoked. A single server signs cookies with a secret from the
 // data folder, so sessions survive a restart (Keeper). Servers that share a store keep sessions there, so
 // that all of them accept each session (Shared). Keys themselves are never stored.
@@ -26,10 +26,10 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// Lifetime is how long a session lasts.
+// Lifetime limits how long a session lasts.
 const Lifetime = 7 * 24 * time.Hour
 
-// Digest stands for an API key. Digests can be compared, but reveal nothing about the key without the secret.
+// Digest represents an API key. Digests can be compared, but reveal nothing about the key without the secret.
 type Digest [16]byte
 
 // Layout of a token: id, expiry in Unix seconds, digest of the key, signature.
@@ -69,7 +69,7 @@ func Open(folder string) (*Keeper, error) {
 func (k *Keeper) secretFile() string { return filepath.Join(k.folder, "session.key") }
 func (k *Keeper) endedFile() string  { return filepath.Join(k.folder, "session.ended") }
 
-// readSecret reads the secret or creates it atomically, so that nobody reads half of it.
+// readSecret reads the secret or creates it atomically, so that no other process reads half of it.
 func (k *Keeper) readSecret() error {
 	data, err := plainfile.Read(k.secretFile(), 4<<10)
 	switch {
@@ -77,7 +77,7 @@ func (k *Keeper) readSecret() error {
 		copy(k.secret[:], data)
 		return os.Chmod(k.secretFile(), 0o600)
 	case err == nil:
-		return fmt.Errorf("%s is damaged: remove it, and everybody signs in again", k.secretFile())
+		return fmt.Errorf("%s is damaged; remove it, and all users sign in again", k.secretFile())
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -121,7 +121,7 @@ func (k *Keeper) mac(purpose string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// DigestOf returns the digest that stands for an API key in tokens.
+// DigestOf returns the digest that represents an API key in tokens.
 func (k *Keeper) DigestOf(key string) Digest {
 	return Digest(k.mac("key", []byte(key))[:len(Digest{})])
 }
@@ -136,8 +136,8 @@ func (k *Keeper) New(_ context.Context, key Digest) (token string, err error) {
 	return base64.RawURLEncoding.EncodeToString(append(body, k.mac("session", body)...)), nil
 }
 
-// Check returns the digest of the key a token stands for. It returns ok=false for a token that is not ours,
-// or whose session is over.
+// Check returns the digest of the key with which a session began. ok is false for a token that is not ours, and for one
+// whose session is over.
 func (k *Keeper) Check(_ context.Context, token string) (key Digest, ok bool, err error) {
 	id, end, key, ok := k.read(token)
 	if !ok || end <= k.now().Unix() {
@@ -150,11 +150,8 @@ func (k *Keeper) Check(_ context.Context, token string) (key Digest, ok bool, er
 }
 
 func (k *Keeper) read(token string) (id [idSize]byte, end int64, key Digest, ok bool) {
-	if len(token) != base64.RawURLEncoding.EncodedLen(tokenSize) {
-		return id, 0, key, false
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || !hmac.Equal(raw[bodySize:], k.mac("session", raw[:bodySize])) {
+	raw, ok := decode(token, tokenSize)
+	if !ok || !hmac.Equal(raw[bodySize:], k.mac("session", raw[:bodySize])) {
 		return id, 0, key, false
 	}
 	//nolint:gosec // we wrote it

@@ -99,7 +99,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-func TestADamagedSecretIsSaid(t *testing.T) {
+func TestDamagedSecretIsReported(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "session.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ type Shared struct{ shelf Shelf }
 // Share returns a Shared that stores sessions on a shelf.
 func Share(shelf Shelf) *Shared { return &Shared{shelf} }
 
-// DigestOf returns the digest that stands for an API key. It is not part of any token, and is only stored
+// DigestOf returns the digest that represents an API key. It is not part of any token, and is only stored
 // encrypted.
 func (*Shared) DigestOf(key string) Digest {
 	return Digest(seal([]byte("footnote session"), "key\x00"+key))
@@ -62,10 +62,10 @@ func cover(raw, digest []byte) []byte {
 	return out
 }
 
-// Check returns the digest of the key a token stands for. It returns ok=false for a token that is not ours,
-// or whose session is over.
+// Check returns the digest of the key with which a session began. ok is false for a token that is not ours, and for one
+// whose session is over.
 func (s *Shared) Check(ctx context.Context, token string) (key Digest, ok bool, err error) {
-	raw, ok := decode(token)
+	raw, ok := decode(token, tokenBytes)
 	if !ok {
 		return Digest{}, false, nil
 	}
@@ -79,7 +79,7 @@ func (s *Shared) Check(ctx context.Context, token string) (key Digest, ok bool, 
 
 // End ends the session of a token for good, at all servers.
 func (s *Shared) End(ctx context.Context, token string) error {
-	raw, ok := decode(token)
+	raw, ok := decode(token, tokenBytes)
 	if !ok {
 		return nil
 	}
@@ -87,8 +87,9 @@ func (s *Shared) End(ctx context.Context, token string) error {
 	return s.shelf.EndSession(ctx, id[:])
 }
 
-func decode(token string) (raw []byte, ok bool) {
-	if len(token) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
+// decode returns the bytes of a token, and reports whether it has exactly size of them.
+func decode(token string, size int) (raw []byte, ok bool) {
+	if len(token) != base64.RawURLEncoding.EncodedLen(size) {
 		return nil, false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)

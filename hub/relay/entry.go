@@ -1,12 +1,12 @@
 package relay
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 )
 
@@ -43,7 +43,7 @@ func (s *sender) entries(batch hub.Batch) [][]byte {
 	size := 0
 	flush := func() {
 		if len(pieces) > 0 {
-			if entry, err := plain(pieces); err == nil { // else a delta was not JSON, and is lost
+			if entry, err := strictjson.Encode(pieces); err == nil { // else a delta was not JSON, and is lost
 				entries = append(entries, entry)
 			}
 		}
@@ -61,15 +61,6 @@ func (s *sender) entries(batch hub.Batch) [][]byte {
 	}
 	flush()
 	return entries
-}
-
-// plain encodes without HTML escaping, so that texts are passed on byte for byte.
-func plain(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 func (s *sender) piece(e *hub.Entry) piece {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -82,7 +83,7 @@ func (m *mirror) sleep(ctx context.Context) {
 	}
 }
 
-// learn finds the current run and its progress.
+// learn reads the current run and its progress from the log.
 func (m *mirror) learn(ctx context.Context) error {
 	for ev, err := range m.r.opts.Log.Events(ctx, m.id, 0) {
 		if err != nil {
@@ -145,7 +146,7 @@ func (m *mirror) receive(ctx context.Context) {
 			if m.key != from {
 				break // another owner has meanwhile taken over
 			}
-			m.take(ctx, &pieces[i])
+			m.showPiece(ctx, &pieces[i])
 		}
 	}
 	m.topic.Flush()
@@ -187,8 +188,8 @@ func (m *mirror) upTo(ctx context.Context, seq int64) {
 	}
 }
 
-// take shows a piece if it continues what is shown. Otherwise it leaves the rest to the log.
-func (m *mirror) take(ctx context.Context, p *piece) {
+// showPiece shows a piece if it continues what is shown. Otherwise it leaves the rest to the log.
+func (m *mirror) showPiece(ctx context.Context, p *piece) {
 	if p.Seq > 0 {
 		if m.at = p.Seq; p.Seq > m.last {
 			m.upTo(ctx, p.Seq)
@@ -303,14 +304,14 @@ func inside(text string) []byte {
 	if text == "" {
 		return nil
 	}
-	quoted, err := plain(text)
+	quoted, err := strictjson.Encode(text)
 	if err != nil {
 		return nil // strings always encode
 	}
 	return quoted[1 : len(quoted)-1]
 }
 
-// breakOff ends the message in progress, if any: what was shown stays and is marked.
+// breakOff ends the message in progress, if any. The part that was shown stays, and is marked as broken off.
 func (m *mirror) breakOff(code footnote.Code) {
 	if m.blocks == nil {
 		return

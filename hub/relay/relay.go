@@ -118,26 +118,25 @@ func (r *Relay) leave(m *mirror) {
 	}
 }
 
-// key returns the pipe key for the owner of a run. Each owner has its own key, so nobody listens to a server
-// that has lost the run without noticing.
+// key returns the pipe key for the owner of a run. Each owner has its own key, so that no server reads from one that
+// has lost the run without noticing.
 func key(run string, attempt int) string { return run + ":" + strconv.Itoa(attempt) }
 
-// failed logs that the pipe does not work, once until it works again.
+// failed logs an error of the pipe, once until the pipe works again.
 func (r *Relay) failed(err error) {
 	if !r.broken.Swap(true) {
-		r.opts.Logger.Warn("live text does not reach the other servers; their readers see whole blocks", "err", err)
+		r.opts.Logger.Warn("cannot send live text to other servers; their readers see whole blocks", "err", err)
 	}
 }
 
 func (r *Relay) worked() {
 	if r.broken.Swap(false) {
-		r.opts.Logger.Info("live text reaches the other servers again")
+		r.opts.Logger.Info("live text reaches other servers again")
 	}
 }
 
-// Send sends what a reader sees of a run of this server to the other servers, until the run ends or parks, or
-// ctx is done. Attempt counts how often the run resumed after a pause. If the pipe fails, Send drops the
-// rest.
+// Send sends what a reader sees of a run of this server to the other servers, until the run ends or parks, or ctx is
+// done. attempt is how often the run was resumed. If the pipe fails, Send drops the rest.
 func (r *Relay) Send(ctx context.Context, run string, attempt int, rd *hub.Reader) {
 	s := sender{sent: map[place]int{}}
 	sent := 0

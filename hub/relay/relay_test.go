@@ -85,17 +85,17 @@ const (
 
 // world is a conversation with an owner that says what a test wants, and a reader at another server.
 type world struct {
-	t     *testing.T
-	log   store.Store
-	pipe  *pipe
-	owner *hub.Topic
-	tell  *relay.Relay
-	hubs  [2]*hub.Hub // of the owner and of the reader
-	last  int64
-	pause time.Duration // longest pause between pieces
-	far   *transcript
-	near  *transcript
-	ends  []func()
+	t      *testing.T
+	log    store.Store
+	pipe   *pipe
+	owner  *hub.Topic
+	sender *relay.Relay
+	hubs   [2]*hub.Hub // of the owner and of the reader
+	last   int64
+	pause  time.Duration // longest pause between pieces
+	far    *transcript
+	near   *transcript
+	ends   []func()
 }
 
 func newWorld(t *testing.T, p *pipe) *world {
@@ -109,7 +109,7 @@ func newWorld(t *testing.T, p *pipe) *world {
 		t.Fatal(err)
 	}
 	nobody := func(string) bool { return false }
-	w.tell = relay.New(relay.Options{Log: w.log, Hub: w.hubs[0], Drives: nobody, Pipe: p})
+	w.sender = relay.New(relay.Options{Log: w.log, Hub: w.hubs[0], Drives: nobody, Pipe: p})
 	w.owner = w.hubs[0].Open(conversation, 0)
 	rd, _ := w.hubs[0].Subscribe(conversation, 0)
 	go w.near.read(t.Context(), rd)
@@ -121,7 +121,7 @@ func (w *world) owned(attempt int) {
 	rd, _ := w.hubs[0].Subscribe(conversation, w.last)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var sent sync.WaitGroup
-	sent.Go(func() { w.tell.Send(ctx, run, attempt, rd) })
+	sent.Go(func() { w.sender.Send(ctx, run, attempt, rd) })
 	w.ends = append(w.ends, func() { cancel(); sent.Wait(); rd.Close() })
 }
 
@@ -144,7 +144,7 @@ func (w *world) end() {
 	for _, f := range w.ends {
 		f()
 	}
-	w.tell.Close()
+	w.sender.Close()
 	w.owner.Close()
 }
 

@@ -131,7 +131,7 @@ func (r *Ring) stands(k store.Key) error {
 	if err := k.Principal.Check(); err != nil { // created before names were checked
 		return &footnote.Error{
 			Code:    footnote.Unauthorized,
-			Message: "The API key stands for a name that is not accepted. Make a new one.",
+			Message: "The API key has a name or role that is not accepted. Make a new one.",
 			Err:     err,
 		}
 	}

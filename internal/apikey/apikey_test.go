@@ -130,9 +130,9 @@ func TestForgedKeys(t *testing.T) {
 	}
 }
 
-// TestNobodyGetsInWithoutTheStore checks that without a working store only cached keys are accepted, and that
+// TestOnlyCachedKeysWithoutStore checks that without a working store only cached keys are accepted, and that
 // the error says why.
-func TestNobodyGetsInWithoutTheStore(t *testing.T) {
+func TestOnlyCachedKeysWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &counted{Store: sqlitetest.New(t)}
 		ring := NewRing(log)

@@ -534,6 +534,9 @@ func TestDataBrowser(t *testing.T) {
 	}
 	var schema httpapi.SourceSchema
 	g.call("GET", "/api/sources/shop/schema", nil, 200, &schema)
+	if schema.EditorDialect != "SQLite" {
+		t.Errorf("the editor highlights %q, want SQLite", schema.EditorDialect)
+	}
 	found := false
 	for _, table := range schema.Tables {
 		for _, c := range table.Columns {
@@ -768,7 +771,7 @@ func TestUploads(t *testing.T) {
 	g.refused(g.request("GET", "/api/sources/"+up.Name+"/schema", nil), 404, "not_found")
 }
 
-func TestUploadsThatAreRefused(t *testing.T) {
+func TestRejectedUploads(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.UploadLimit = 1000 })
 	g.refused(g.upload("a.exe", []byte("x")), 400, "invalid_request")
 	g.refused(g.upload("a.db", []byte("this is no database")), 400, "invalid_request")

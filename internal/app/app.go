@@ -52,39 +52,40 @@ import (
 // App is the assembled program: everything that the endpoints and commands of one process use. Close ends what it
 // runs and closes what it opened.
 type App struct {
-	cfg        config.Config
-	version    string
-	out        io.Writer // of the audit's lines; nil when they go to a file alone
-	log        *slog.Logger
-	children   children
-	sources    sources // the configured ones
-	catalog    *catalog.Catalog
-	access     *access.Rules // nil: everybody may use everything
-	usage      *usage.Totals
-	ledger     *ledger.Ledger
-	cache      *cache.Cache // results of tools; nil when caching is off
-	planner    *offline.Planner
-	model      model.Model
-	check      func(context.Context) error // checks that the model's server responds
-	store      store.Store
-	hub        *hub.Hub
-	metrics    *telemetry.Metrics
-	traces     *telemetry.Traces // nil when runs are not traced
-	assistants []*agent.Assistant
-	assistant  *agent.Assistant      // the default one
-	workspaces *workspace.Workspaces // nil when no folder is configured for them
-	modules    []*module.Opened
-	unconfined error         // why the coder cannot run commands; nil when it can
-	relay      *relay.Relay  // nil when no other server shares the store
-	engine     *agent.Engine // nil when this process drives no runs
-	ring       *apikey.Ring  // the API keys in the store
-	opened     atomic.Pointer[opened]
-	inbox      audit.Inbox  // for the audit: what the log does not hold
-	audit      *audit.Audit // nil when this process drives no runs
-	closers    []func() error
+	cfg         config.Config
+	version     string
+	out         io.Writer // of the audit's lines; nil when they go to a file alone
+	log         *slog.Logger
+	children    children
+	sources     sources // the configured ones
+	rowsPerUser bool    // one of their engines has RowsPerUser
+	catalog     *catalog.Catalog
+	access      *access.Rules // nil: everyone may use everything
+	usage       *usage.Totals
+	ledger      *ledger.Ledger
+	cache       *cache.Cache // results of tools; nil when caching is off
+	planner     *offline.Planner
+	model       model.Model
+	check       func(context.Context) error // checks that the model's server responds
+	store       store.Store
+	hub         *hub.Hub
+	metrics     *telemetry.Metrics
+	traces      *telemetry.Traces // nil when runs are not traced
+	assistants  []*agent.Assistant
+	assistant   *agent.Assistant      // the default one
+	workspaces  *workspace.Workspaces // nil when no folder is configured for them
+	modules     []*module.Opened
+	unconfined  error         // why the coder cannot run commands; nil when it can
+	relay       *relay.Relay  // nil when no other server shares the store
+	engine      *agent.Engine // nil when this process drives no runs
+	ring        *apikey.Ring  // the API keys in the store
+	opened      atomic.Pointer[opened]
+	inbox       audit.Inbox  // for the audit: what the log does not hold
+	audit       *audit.Audit // nil when this process drives no runs
+	closers     []func() error
 }
 
-// Options are what the program is told besides its configuration.
+// Options hold the settings that are not part of the configuration.
 type Options struct {
 	Version string
 	// Folder is the folder of the conversations within the data folder, and File says how to open their file.
@@ -94,7 +95,7 @@ type Options struct {
 	Modules []module.Module // the optional parts of the program
 	// Progress is called while files load; it may be nil.
 	Progress func(source, table string, rows int64)
-	// Out is where the audit writes when log_output is stdout. If it is nil, the audit goes to its file alone.
+	// Out receives the lines of the audit when log_output is stdout. If it is nil, they go to the audit file alone.
 	Out io.Writer
 }
 
@@ -125,10 +126,7 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	if err := os.MkdirAll(filepath.Join(c.Data, folder), 0o700); err != nil {
 		return nil, folderError(c.Data, err)
 	}
-	if a.metrics, err = telemetry.New(c.SlowResponse); err != nil {
-		return nil, err
-	}
-	a.onClose(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
+	a.metrics = telemetry.New(c.SlowResponse)
 	how.Damaged = func(stream string, seq int64, reason string) {
 		a.metrics.Unreadable()
 		log.Error("cannot read a part of a conversation; skipping it", "conversation", stream, "event", seq, "err",
@@ -156,7 +154,12 @@ func Open(ctx context.Context, c config.Config, o Options) (_ *App, err error) {
 	a.ledger = a.newLedger(counter)
 	a.children = newChildren(c)
 	a.onClose(a.children.close)
-	if a.sources, err = openSources(ctx, c, a.children.configured(), log, o.Progress); err != nil {
+	for name, address := range c.Sources {
+		if err := checkNotStore(name, address, DataFile(c, folder)); err != nil {
+			return nil, err
+		}
+	}
+	if a.sources, a.rowsPerUser, err = openSources(ctx, c, a.children.configured(), log, o.Progress); err != nil {
 		return nil, err
 	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
@@ -388,19 +391,19 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 	if err != nil {
 		return nil, nil, err
 	}
-	var described, gone []prompt.Source
-	var away []error
+	var described, unreadable []prompt.Source
+	var failures []error
 	version, known := "", true
-	looks := a.readSchemas(ctx, chosen)
+	schemas := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
 	for i, name := range chosen {
-		dialect, s, err := looks[i].dialect, looks[i].schema, looks[i].err
+		dialect, s, err := schemas[i].dialect, schemas[i].schema, schemas[i].err
 		if err != nil {
-			a.log.WarnContext(ctx, "source away", "source", name, "err", err)
-			away = append(away, unavailable(err))
-			gone = append(gone, prompt.Source{Name: name, Dialect: dialect, Away: true})
+			a.log.WarnContext(ctx, "cannot read the schema of a source", "source", name, "err", err)
+			failures = append(failures, unavailable(err))
+			unreadable = append(unreadable, prompt.Source{Name: name, Dialect: dialect, Away: true})
 			version += name + "\x00away\x00"
 			continue
 		}
@@ -408,13 +411,13 @@ func (a *App) opening(ctx context.Context, p footnote.Principal, asked []string)
 		version += name + "\x00" + s.Version + "\x00"
 		known = known && s.Version != ""
 	}
-	if len(away) > 0 && len(described) == 0 {
-		return nil, nil, away[0]
+	if len(failures) > 0 && len(described) == 0 {
+		return nil, nil, failures[0]
 	}
 	if last := a.opened.Load(); known && last != nil && last.version == version {
 		return last.system, last.names, nil
 	}
-	described = append(described, gone...)
+	described = append(described, unreadable...)
 	names := make([]string, len(described))
 	for i, d := range described {
 		names[i] = d.Name
@@ -443,22 +446,18 @@ func (a *App) readSchemas(ctx context.Context, names []string) []schemaResult {
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			all[i].dialect, all[i].schema, all[i].err = a.readSchema(ctx, name)
+			src, err := a.catalog.Source(name)
+			if err != nil {
+				all[i].err = err
+				return nil
+			}
+			all[i].dialect = src.Dialect()
+			all[i].schema, all[i].err = src.Schema(ctx)
 			return nil
 		})
 	}
 	_ = group.Wait() // each result carries its own error
 	return all
-}
-
-// readSchema reads the schema of a source.
-func (a *App) readSchema(ctx context.Context, name string) (dialect *source.Dialect, s source.Schema, err error) {
-	src, err := a.catalog.Source(name)
-	if err != nil {
-		return nil, s, err
-	}
-	s, err = src.Schema(ctx)
-	return src.Dialect(), s, err
 }
 
 // unavailable converts the error of a source whose schema cannot be read. An error from the engine, such as a damaged
@@ -501,33 +500,16 @@ func merge(text string, results []cite.Table, found []footnote.Cite, open []foot
 	for _, p := range cite.Verify(text, hints, results) {
 		wrong[[2]int{p.Cite.Start, p.Cite.End}] = true
 	}
+	own := slices.Clone(hints) // not nil: merge is called with hints
+	own = slices.DeleteFunc(own, func(h footnote.Cite) bool { return wrong[[2]int{h.Start, h.End}] })
 	overlaps := func(start, end int) bool {
-		for _, h := range hints {
-			if start < h.End && h.Start < end && !wrong[[2]int{h.Start, h.End}] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(own, func(h footnote.Cite) bool { return start < h.End && h.Start < end })
 	}
-	cites := []footnote.Cite{}
-	for _, h := range hints {
-		if !wrong[[2]int{h.Start, h.End}] {
-			cites = append(cites, h)
-		}
-	}
-	for _, f := range found {
-		if !overlaps(f.Start, f.End) {
-			cites = append(cites, f)
-		}
-	}
-	var left []footnote.Unresolved
-	for _, u := range open {
-		if !overlaps(u.Start, u.End) {
-			left = append(left, u)
-		}
-	}
-	sortCites(cites)
-	return cites, left
+	found = slices.DeleteFunc(found, func(f footnote.Cite) bool { return overlaps(f.Start, f.End) })
+	open = slices.DeleteFunc(open, func(u footnote.Unresolved) bool { return overlaps(u.Start, u.End) })
+	cites := append(own, found...)
+	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
+	return cites, open
 }
 
 // describe returns one line that names the model answering questions here.
@@ -536,11 +518,6 @@ func (a *App) describe() string {
 		return "the offline planner (no key is set)"
 	}
 	return a.cfg.Model + " through " + config.Redact(serverOf(a.cfg))
-}
-
-// sortCites sorts footnotes by their position in the text.
-func sortCites(cites []footnote.Cite) {
-	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
 }
 
 // openModules opens the optional parts of the program.

@@ -87,7 +87,7 @@ func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	tools = append(tools, chart.New())
-	tools, err := a.searchTool(ctx, a.cached(tools))
+	tools, err := a.searchTool(ctx, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -101,28 +101,34 @@ func (a *App) analyst(ctx context.Context) (*agent.Assistant, error) {
 	return &agent.Assistant{
 		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
 		Aliases: []string{"claude-da/analyst"},
-		Tools:   tools, Opening: a.opening, Policy: a.policy(),
+		Tools:   a.cached(tools), Opening: a.opening, Policy: a.policy(),
 	}, nil
 }
 
 // explore returns the assistant for files that stay in the user's browser.
 func (a *App) explore() *agent.Assistant {
-	system := prompt.Blocks(prompt.Local())
 	as := &agent.Assistant{
 		Name: "explore", Title: "Local files", Description: "Answers questions from files that stay in your browser.",
 		Tiers: a.tiers(),
 		Tools: append(browser.New(), ask.New()),
-		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
-			if len(asked) > 0 {
-				return nil, nil, footnote.Errorf(footnote.InvalidRequest,
-					"The assistant explore works on files in the browser and has no sources.")
-			}
-			return system, nil, nil
-		},
+		Opening: withoutSources(prompt.Blocks(prompt.Local()),
+			"The assistant explore works on files in the browser and has no sources."),
 		Policy: agent.Policy{Deny: a.cfg.Tools.Deny},
 	}
 	if a.cfg.Upstream == config.Offline {
 		as.Model = offline.Local{}
 	}
 	return as
+}
+
+// withoutSources returns the Opening of an assistant that has a fixed system prompt and no sources. A question about a
+// source gets the message refusal.
+func withoutSources(system json.RawMessage, refusal string) func(context.Context, footnote.Principal,
+	[]string) (json.RawMessage, []string, error) {
+	return func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+		if len(asked) > 0 {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "%s", refusal)
+		}
+		return system, nil, nil
+	}
 }

@@ -22,9 +22,9 @@ func (l listener) Write(lines []byte) error {
 	return nil
 }
 
-// TestWhatIsNoRunIsAudited checks that the audit has a line for each use of the model that is no run, and for a
+// TestSideCallsAreAudited checks that the audit has a line for each use of the model that is no run, and for a
 // question that a limit refused before its run began.
-func TestWhatIsNoRunIsAudited(t *testing.T) {
+func TestSideCallsAreAudited(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Say("SELECT count(*) FROM ordres"), modeltest.Say("SELECT count(*) AS n FROM orders"),
 		modeltest.Say("DROP TABLE orders"), modeltest.Say("DELETE FROM orders"),

@@ -16,6 +16,7 @@ import (
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/own"
+	"github.com/footnotehq/footnote/tool/search"
 )
 
 // openCache opens the cache of tools' results. The terminal, which passes a folder, has its own cache: its sources
@@ -91,13 +92,11 @@ func (a *App) cacheSource(ctx context.Context, name string) (cache.Source, error
 	return cache.Source{Name: name, Address: src.Dialect().Name + " " + address, Version: version}, nil
 }
 
-// cacheScope returns a function for the parts of a principal that decide which rows it sees. Row-level policies of a
-// database may depend on the user, and so may filters; it then returns nil, and each user has separate entries.
+// cacheScope returns a function for the parts of a principal that decide which rows it sees. What an engine shows may
+// depend on the user, and so may filters; it then returns nil, and each user has separate entries.
 func (a *App) cacheScope() func(footnote.Principal) []string {
-	for _, address := range a.cfg.Sources {
-		if engine, err := a.children.databases.Find(address); err != nil || engine.OwnPolicies {
-			return nil
-		}
+	if a.rowsPerUser {
+		return nil
 	}
 	for _, filters := range a.cfg.Filters {
 		if rules, err := rowfilter.Parse(filters); err != nil || rules.Asks("user") {
@@ -114,14 +113,33 @@ func (a *App) cached(tools []tool.Tool) []tool.Tool {
 	}
 	for i, t := range tools {
 		if s := t.Spec(); s.Cacheable {
-			tools[i] = a.cache.Tool(t, cache.Rule{
-				TTL:     a.cfg.Cache.Of(s.Name),
-				Config:  a.cacheConfig(),
-				Remarks: []string{"thought"},
-			})
+			tools[i] = a.cache.Tool(t, a.cacheRule(s.Name))
 		}
 	}
 	return tools
+}
+
+// cacheRule returns how results of a tool are cached.
+func (a *App) cacheRule(name string) cache.Rule {
+	rule := cache.Rule{TTL: a.cfg.Cache.Of(name), Config: a.cacheConfig(), Remarks: []string{own.Thought}}
+	for _, c := range a.cfg.Tools.Own {
+		if c.Name != name {
+			continue
+		}
+		rule.Source, rule.Config = c.Source, rule.Config+"\n"+c.SQL
+		if c.TTL != nil {
+			rule.TTL = *c.TTL
+		}
+	}
+	if tables := a.cfg.Tools.Search; name == search.Name {
+		rule.Config = fmt.Sprintf("%s %+v", rule.Config, tables)
+		if first := tables[0].Source; !slices.ContainsFunc(tables, func(t config.SearchTable) bool {
+			return t.Source != first
+		}) {
+			rule.Source = first // otherwise any source of the conversation could be meant
+		}
+	}
+	return rule
 }
 
 // cacheConfig returns the settings that a result depends on besides its call.
@@ -144,23 +162,9 @@ func (a *App) ownTools(tools []tool.Tool) ([]tool.Tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tools.own: %w", err)
 		}
-		tools = append(tools, a.ownCached(t, c))
+		tools = append(tools, t)
 	}
 	return tools, nil
-}
-
-// ownCached wraps a configured tool with the cache.
-func (a *App) ownCached(t tool.Tool, c config.OwnTool) tool.Tool {
-	if a.cache == nil {
-		return t
-	}
-	ttl := a.cfg.Cache.Of(c.Name)
-	if c.TTL != nil {
-		ttl = *c.TTL
-	}
-	return a.cache.Tool(t, cache.Rule{
-		TTL: ttl, Source: c.Source, Config: a.cacheConfig() + "\n" + c.SQL, Remarks: []string{own.Thought},
-	})
 }
 
 // cacheForgetter is a log that also deletes a conversation's cache entries when it deletes the conversation.

@@ -128,8 +128,8 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
-// TestCacheWithoutItsServer checks that questions are answered while Redis is down.
-func TestCacheWithoutItsServer(t *testing.T) {
+// TestCacheServerUnavailable checks that questions are answered while Redis is down.
+func TestCacheServerUnavailable(t *testing.T) {
 	server := redistest.New(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Redis = config.Secret(server.URL()) })
 	server.Kill(t)
@@ -184,8 +184,8 @@ func TestOwnTool(t *testing.T) {
 	}
 }
 
-// TestOwnToolsThatStopTheStart checks that invalid names and sources stop the start.
-func TestOwnToolsThatStopTheStart(t *testing.T) {
+// TestInvalidOwnTools checks that invalid names and sources stop the start.
+func TestInvalidOwnTools(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	for name, c := range map[string]struct {
 		tool config.OwnTool

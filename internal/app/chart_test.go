@@ -133,9 +133,9 @@ func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 	return res.Header.Get("X-Conversation-Id")
 }
 
-// TestAChartWithoutAMarket checks that the chat answers while the market is unavailable, reports what is missing, and
+// TestChartWithoutMarket checks that the chat answers while the market is unavailable, reports what is missing, and
 // draws nothing that cannot be checked.
-func TestAChartWithoutAMarket(t *testing.T) {
+func TestChartWithoutMarket(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is away."),
 		modeltest.Say("Away"),

@@ -69,36 +69,36 @@ func childMemory(c config.Config, machine int64) int64 {
 
 // largestChild returns the largest reservation of any child process.
 func largestChild(c config.Config) int64 {
-	most := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, Databases().ChildMemory()))
+	largest := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, Databases().ChildMemory()))
 	if c.Workspace != "" {
-		most = max(most, workspace.Need(c.Coder.CommandMemory, c.Coder.Size))
+		largest = max(largest, workspace.Need(c.Coder.CommandMemory, c.Coder.Size))
 	}
-	return most
+	return largest
 }
 
 // commandPlaces returns how many coder commands may run at a time, so that a child for queries still fits. It is at
 // least one.
 func commandPlaces(c config.Config, machine int64) int {
-	const most = 4
+	const maxCommands = 4
 	budget := childMemory(c, machine)
 	if budget == 0 {
-		return most
+		return maxCommands
 	}
 	rest := budget - child.Need(c.Limits.QueryMemory)
-	return int(max(1, min(most, rest/workspace.Need(c.Coder.CommandMemory, c.Coder.Size))))
+	return int(max(1, min(maxCommands, rest/workspace.Need(c.Coder.CommandMemory, c.Coder.Size))))
 }
 
 // machineMemory returns the memory available to the process and its children: the limit of its control group, or all
 // memory of the machine; 0 when neither is known.
 func machineMemory() int64 {
-	least := uint64(math.MaxInt64)
+	memory := uint64(math.MaxInt64)
 	for _, of := range []func() (uint64, error){memlimit.FromCgroup, memlimit.FromSystem} {
 		if n, err := of(); err == nil && n > 0 {
-			least = min(least, n)
+			memory = min(memory, n)
 		}
 	}
-	if least == math.MaxInt64 {
+	if memory == math.MaxInt64 {
 		return 0
 	}
-	return int64(least)
+	return int64(memory)
 }

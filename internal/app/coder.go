@@ -2,9 +2,9 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -25,11 +25,10 @@ const coderName = "coder"
 // coder returns the assistant that works in a folder of its conversation. Without a folder for workspaces, the
 // assistant reports what is missing.
 func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
+	const refusal = "The assistant coder works in its workspace and has no sources."
 	as := &agent.Assistant{
 		Name: coderName, Title: "Coder", Description: "Reads, writes and runs files in a workspace of its own.",
-		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-			return nil, nil, nil
-		},
+		Opening: withoutSources(nil, refusal),
 	}
 	if a.cfg.Workspace == "" {
 		as.Unavailable = "The coder needs a folder for its workspaces: set FOOTNOTE_WORKSPACE."
@@ -67,13 +66,7 @@ func (a *App) coder(ctx context.Context) (*agent.Assistant, error) {
 			a.unconfined.Error() + "."
 	}
 	system := prompt.Blocks(prompt.Coder(prompt.CoderOptions{Commands: commands}))
-	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
-		if len(asked) > 0 {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest,
-				"The assistant coder works in its workspace and has no sources.")
-		}
-		return system, nil, nil
-	}
+	as.Opening = withoutSources(system, refusal)
 	if a.cfg.Upstream == config.Offline {
 		as.Model = offline.Coder{}
 	}
@@ -95,32 +88,23 @@ func (a *App) private() []string {
 // operator would believe it to be in force.
 func coderPolicy(c config.Coder, tools []tool.Tool) (agent.Policy, error) {
 	known := workspace.Names()
-	names := func(list []string, s string) bool {
-		for _, glob := range list {
-			if ok, err := path.Match(glob, s); ok && err == nil {
-				return true
-			}
-		}
-		return false
-	}
+	matches := func(glob, name string) bool { ok, _ := path.Match(glob, name); return ok }
 	for setting, list := range map[string][]string{"allow": c.Allow, "ask": c.Ask, "deny": c.Deny} {
 		for _, glob := range list {
-			found := false
-			for _, name := range known {
-				found = found || names([]string{glob}, name)
-			}
-			if !found {
-				return agent.Policy{},
-					&config.Invalid{Err: fmt.Errorf(
-						"coder.%s has %q, which is not a tool of the coder; its tools are %s",
-						setting, glob, strings.Join(known, ", "))}
+			if !slices.ContainsFunc(known, func(name string) bool { return matches(glob, name) }) {
+				return agent.Policy{}, &config.Invalid{Err: fmt.Errorf(
+					"coder.%s has %q, which is not a tool of the coder; its tools are %s",
+					setting, glob, strings.Join(known, ", "))}
 			}
 		}
+	}
+	listed := func(list []string, name string) bool {
+		return slices.ContainsFunc(list, func(glob string) bool { return matches(glob, name) })
 	}
 	p := agent.Policy{Deny: c.Deny}
 	for _, t := range tools {
 		s := t.Spec()
-		if !names(c.Ask, s.Name) && (s.ReadOnly || names(c.Allow, s.Name)) {
+		if !listed(c.Ask, s.Name) && (s.ReadOnly || listed(c.Allow, s.Name)) {
 			p.Approve = append(p.Approve, s.Name)
 		}
 	}

@@ -34,7 +34,7 @@ func openCatalog(c config.Config, rules *access.Rules, configured sources, p pro
 	if c.UploadLimit > 0 {
 		o.Folder = folder
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
-			src, err := openSource(ctx, c, name, path, nil, scratch, p, log, nil) // uploads have one owner
+			src, _, err := openSource(ctx, c, name, path, nil, scratch, p, log, nil) // uploads have one owner
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +163,10 @@ func (d data) Schema(ctx context.Context, p footnote.Principal, name string) (ht
 	if err != nil {
 		return httpapi.SourceSchema{}, err
 	}
-	out := httpapi.SourceSchema{Name: name, Engine: src.Dialect().Name, Tables: []httpapi.SourceTable{}}
+	dialect := src.Dialect()
+	out := httpapi.SourceSchema{
+		Name: name, Engine: dialect.Name, EditorDialect: dialect.Editor, Tables: []httpapi.SourceTable{},
+	}
 	for _, t := range s.Tables {
 		table := httpapi.SourceTable{
 			Name: t.FullName(), View: t.View, Comment: t.Comment, Columns: []httpapi.SourceColumn{},

@@ -33,9 +33,13 @@ type DoctorOptions struct {
 }
 
 // hostsOf returns the hosts that opening a database may contact, with Redis. An address that cannot be parsed is never
-// dialed.
+// dialed. Only the scheme decides: no file is opened.
 func hostsOf(address string) []string {
-	if engine, err := Databases().Find(address); err == nil && engine.Hosts != nil {
+	all := Databases()
+	if all.Path(address) != "" {
+		return nil
+	}
+	if engine, err := all.Find(address); err == nil && engine.Hosts != nil {
 		return engine.Hosts(address)
 	}
 	opts, err := redis.ParseURL(address)
@@ -105,22 +109,22 @@ func checkKeys(ctx context.Context, c config.Config, scope doctor.Scope) doctor.
 		skip.Detail = fmt.Sprintf("%d in the configuration; those in the store ", len(c.APIKeys)) + skip.Detail
 		return skip
 	}
-	standing, ended, _ := checkStoredKeys(ctx, c)
-	words := fmt.Sprintf("%d in the configuration, %d made by footnote keys", len(c.APIKeys), standing)
+	valid, ended, _ := checkStoredKeys(ctx, c)
+	words := fmt.Sprintf("%d in the configuration, %d made by footnote keys", len(c.APIKeys), valid)
 	if ended > 0 {
-		words += fmt.Sprintf(" (and %d that are over)", ended)
+		words += fmt.Sprintf(" (and %d expired or revoked)", ended)
 	}
 	switch {
-	case !c.NeedsKey() && standing+ended == 0:
+	case !c.NeedsKey() && valid+ended == 0:
 		return doctor.OK("api keys", "none: only programs on this machine can call")
-	case len(c.APIKeys)+standing == 0 && c.Auth.JWT.Issuer == "":
-		return doctor.Warn("api keys", words+": nobody can call. Make one with footnote keys create")
+	case len(c.APIKeys)+valid == 0 && c.Auth.JWT.Issuer == "":
+		return doctor.Warn("api keys", words+": no caller has a valid key. Create one with footnote keys create")
 	}
 	return doctor.OK("api keys", words)
 }
 
-// checkModel asks the model's server for a sign of life if online is set. A server on this machine is no exception:
-// it may forward requests.
+// checkModel contacts the model's server, but only if online is set. That includes a server on this machine, which may
+// forward requests.
 func checkModel(ctx context.Context, c config.Config, o DoctorOptions) []doctor.Check {
 	if c.Upstream == config.Offline {
 		return []doctor.Check{
@@ -186,7 +190,10 @@ func checkSources(ctx context.Context, c config.Config, scope doctor.Scope, o Do
 
 func checkSource(ctx context.Context, c config.Config, name string, p processes, o DoctorOptions) []doctor.Check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
+	if err := checkNotStore(name, c.Sources[name], DataFile(c, "")); err != nil {
+		return []doctor.Check{doctor.Fail(what, err.Error())}
+	}
+	src, _, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
 		o.Logger, o.Progress)
 	if err != nil {
 		return []doctor.Check{doctor.Fail(what, err.Error())}

@@ -4,35 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/store"
 )
 
-// Forget deletes a user's data and returns in words how much that was. It stops an active run, and also deletes
-// anything the run or a second device adds meanwhile. It continues after something cannot be deleted.
+// Forget deletes a user's data and returns in words how much that was. It stops an active run. It repeats until nothing
+// is left to delete, because the run or a second device may add data meanwhile, and continues after something cannot be
+// deleted.
 func (a *App) Forget(ctx context.Context, p footnote.Principal) (deleted string, err error) {
 	if err := a.usage.Settle(ctx); err != nil { // keep the usage numbers
 		return "nothing", err
 	}
-	conversations := 0
+	var total []module.Deleted
 	for {
-		n, failed := a.forgetConversations(ctx, p)
-		if conversations, err = conversations+n, failed; n == 0 || ctx.Err() != nil {
+		var round []module.Deleted
+		round, err = a.forgetOnce(ctx, p)
+		more := false
+		for _, d := range round {
+			more = more || d.Count > 0
+			i := slices.IndexFunc(total, func(t module.Deleted) bool { return t.Noun == d.Noun })
+			if i < 0 {
+				total = append(total, d)
+			} else {
+				total[i].Count += d.Count
+			}
+		}
+		if !more || ctx.Err() != nil {
 			break
 		}
 	}
-	uploads, failed := a.catalog.Forget(p)
-	err = errors.Join(err, failed)
-	words := []string{doctor.Counted(conversations, "conversation"), doctor.Counted(uploads, "upload")}
-	for _, m := range a.modules {
-		more, failed := m.Forget(ctx, p)
-		words, err = append(words, more...), errors.Join(err, failed)
+	words := make([]string, len(total))
+	for i, d := range total {
+		words[i] = d.String()
 	}
 	return strings.Join(words, ", "), err
+}
+
+// forgetOnce deletes the data that a user has now, as far as it can be deleted.
+func (a *App) forgetOnce(ctx context.Context, p footnote.Principal) ([]module.Deleted, error) {
+	conversations, err := a.forgetConversations(ctx, p)
+	uploads, failed := a.catalog.Forget(p)
+	deleted := []module.Deleted{{Count: conversations, Noun: "conversation"}, {Count: uploads, Noun: "upload"}}
+	errs := []error{err, failed}
+	for _, m := range a.modules {
+		more, err := m.Forget(ctx, p)
+		deleted, errs = append(deleted, more...), append(errs, err)
+	}
+	return deleted, errors.Join(errs...)
 }
 
 // forgetConversations deletes all conversations it can: a workspace may be in another server's folder.

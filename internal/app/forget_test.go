@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,37 @@ func TestForget(t *testing.T) {
 	}
 	if events == 0 {
 		t.Error("bob's events are gone, too")
+	}
+}
+
+// TestForgetNewConversation checks that Forget also deletes a conversation that is created while it deletes drawings.
+func TestForgetNewConversation(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	create := func(id string) {
+		if err := g.app.store.Create(t.Context(), footnote.Stream{
+			ID: id, Kind: "conversation", Org: "acme", User: "ada",
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("first")
+	calls := 0
+	g.app.modules = []*module.Opened{{
+		Forget: func(context.Context, footnote.Principal) ([]module.Deleted, error) {
+			calls++
+			switch calls {
+			case 1:
+				return nil, errors.New("the drawings are busy")
+			case 2:
+				create("second")
+				return []module.Deleted{{Count: 1, Before: "drawings on ", Noun: "chart"}}, nil
+			}
+			return []module.Deleted{{Count: 0, Before: "drawings on ", Noun: "chart"}}, nil
+		},
+	}}
+	got, err := g.app.Forget(t.Context(), footnote.Principal{Org: "acme", User: "ada"})
+	if want := "2 conversations, 0 uploads, drawings on 1 chart"; err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }
 

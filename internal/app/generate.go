@@ -117,8 +117,8 @@ func (g *generator) forSchema(
 	return g.ask(ctx, p, localschema.Dialect, schema.Statements(), question, check, spent)
 }
 
-// ask lets the model write the statement, and adds what that used to spent. When the statement is not accepted, the
-// model is told why and tries once more.
+// ask has the model write the statement, and adds the usage to spent. If check rejects the statement, the model gets
+// the reason and tries once more.
 func (g *generator) ask(
 	ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error,
 	spent *footnote.Spent,
@@ -196,19 +196,14 @@ func (g *generator) empty(ctx context.Context) (source.Source, error) {
 		return g.blank, nil
 	}
 	dir := filepath.Join(g.cfg.Data, "blank")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The data folder cannot be written to.",
-			Err:     err,
-		}
-	}
 	file := filepath.Join(dir, "blank.csv")
-	if err := os.WriteFile(file, []byte("nothing\n0\n"), 0o600); err != nil {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte("nothing\n0\n"), 0o600)
+	}
+	if err != nil {
 		return nil, &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The data folder cannot be written to.",
-			Err:     err,
+			Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err,
 		}
 	}
 	src, err := duckdb.Open(ctx, "blank", file, duckdb.Options{Dir: dir, Concurrency: 1, Logger: g.log})

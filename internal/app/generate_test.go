@@ -97,7 +97,7 @@ func TestGenerateSQLWithAModel(t *testing.T) {
 	g.call("GET", "/api/usage", nil, 200, &used)
 }
 
-func TestOver(t *testing.T) {
+func TestWithEmptyTables(t *testing.T) {
 	s := localschema.Schema{
 		Tables: []localschema.Table{{Name: `a"b`, Columns: []localschema.Column{{Name: "x", Type: "DECIMAL(18, 3)"}}}},
 	}

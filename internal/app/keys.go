@@ -13,7 +13,6 @@ import (
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/internal/token"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
@@ -90,15 +89,10 @@ func checkTokens(ctx context.Context, c config.Config, scope doctor.Scope) []doc
 }
 
 // checkStoredKeys counts the keys in the store without changing it.
-func checkStoredKeys(ctx context.Context, c config.Config) (standing, ended int, err error) {
+func checkStoredKeys(ctx context.Context, c config.Config) (valid, ended int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	var keys store.Store
-	if c.Store != "" {
-		keys, err = postgres.OpenReader(ctx, string(c.Store))
-	} else {
-		keys, err = sqlite.OpenReader(ctx, DataFile(c, ""))
-	}
+	keys, err := OpenToRead(ctx, c, "")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,13 +105,13 @@ func checkStoredKeys(ctx context.Context, c config.Config) (standing, ended int,
 		for _, k := range page {
 			after = k.ID
 			if k.Revoked.IsZero() && (k.Expires.IsZero() || k.Expires.After(time.Now())) {
-				standing++
+				valid++
 			} else {
 				ended++
 			}
 		}
 		if len(page) < store.MaxKeys {
-			return standing, ended, nil
+			return valid, ended, nil
 		}
 	}
 }

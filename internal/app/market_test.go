@@ -81,9 +81,9 @@ func TestChartAnalyst(t *testing.T) {
 	}
 }
 
-// TestNumbersOfTheMarketHaveFootnotes asks the chart analyst for candles, with a scripted model. A number of its
+// TestMarketNumbersHaveFootnotes asks the chart analyst for candles, with a scripted model. A number of its
 // answer links to the stored table; a number that is in no table does not.
-func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
+func TestMarketNumbersHaveFootnotes(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("get_candles", `{"symbol":"EURUSD","timeframe":"5m","limit":2}`),
 		modeltest.Say("The last high is 1.111, the target 1.2345."), modeltest.Say("Close"),

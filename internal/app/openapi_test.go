@@ -2,16 +2,19 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"gopkg.in/yaml.v3"
@@ -27,7 +30,105 @@ type spec struct {
 }
 
 type operation struct {
+	Parameters []struct {
+		Name     string `json:"name"`
+		In       string `json:"in"`
+		Required bool   `json:"required"`
+		Example  any    `json:"example"`
+	} `json:"parameters"`
+	RequestBody struct {
+		Content map[string]struct {
+			Example any `json:"example"`
+		} `json:"content"`
+	} `json:"requestBody"`
 	Responses map[string]response `json:"responses"`
+	// TakesIDs lists the ids that a request may carry. If it is set, the tests send the examples of the operation.
+	// Otherwise they have their own requests for it.
+	TakesIDs *[]takenID `json:"x-takes-ids"`
+}
+
+// takenID is the place of a request where its client may send the id of a conversation or of a source.
+type takenID struct {
+	Of    string `json:"of"` // conversation or source
+	In    string `json:"in"` // path, query, header or body
+	Name  string `json:"name"`
+	Opens bool   `json:"opens"` // an unknown id opens a conversation of the caller's own
+}
+
+// media lists the media types of an operation's body; one empty string if it takes no body.
+func (o operation) media() []string {
+	if len(o.RequestBody.Content) == 0 {
+		return []string{""}
+	}
+	return slices.Sorted(maps.Keys(o.RequestBody.Content))
+}
+
+// example builds a request of ada from the examples of an operation. The places of its ids hold those of ids, by
+// aConversation and anUpload. It fails the test when an example is missing.
+func (g *rig) example(method, path string, op operation, media string, ids map[string]string) *http.Request {
+	g.t.Helper()
+	values := map[string]map[string]string{"path": {}, "query": {}, "header": {}, "body": {}}
+	for _, p := range op.Parameters {
+		if p.Example != nil {
+			values[p.In][p.Name] = fmt.Sprint(p.Example)
+		}
+	}
+	for _, id := range *op.TakesIDs {
+		kind, ok := map[string]string{"conversation": aConversation, "source": anUpload}[id.Of]
+		if !ok || values[id.In] == nil {
+			g.t.Fatalf("%s %s: x-takes-ids has %+v; an id is of a conversation or source, "+
+				"in the path, query, header or body", method, path, id)
+		}
+		values[id.In][id.Name] = ids[kind]
+	}
+	query := url.Values{}
+	for name, value := range values["query"] {
+		query.Set(name, value)
+	}
+	target := path
+	for name, value := range values["path"] {
+		target = strings.ReplaceAll(target, "{"+name+"}", url.PathEscape(value))
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	for _, p := range op.Parameters {
+		if _, ok := values[p.In][p.Name]; p.Required && !ok {
+			g.t.Fatalf("%s %s: the parameter %s needs an example in the OpenAPI document", method, path, p.Name)
+		}
+	}
+	r := g.request(strings.ToUpper(method), target, g.exampleBody(method+" "+path, op, media, values["body"]))
+	if r.Header.Del("Content-Type"); media != "" {
+		r.Header.Set("Content-Type", media)
+	}
+	for name, value := range values["header"] {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+// exampleBody returns the example of an operation's body with the given fields, or nil if it takes none.
+func (g *rig) exampleBody(name string, op operation, media string, fields map[string]string) any {
+	g.t.Helper()
+	body := op.RequestBody.Content[media].Example
+	object, isObject := body.(map[string]any)
+	switch text, isText := body.(string); {
+	case media == "":
+	case body == nil:
+		g.t.Fatalf("%s: its body in %s needs an example in the OpenAPI document", name, media)
+	case isText && media != "application/json":
+		body = []byte(text)
+	case isObject:
+		object = maps.Clone(object)
+		for field, value := range fields {
+			object[field] = value
+		}
+		return object
+	}
+	if len(fields) > 0 {
+		g.t.Fatalf("%s: the example of its body is no object, so it has no place for an id", name)
+	}
+	return body
 }
 
 type response struct {
@@ -42,7 +143,7 @@ func readSpec(t *testing.T, g *rig) spec {
 	w := g.do(g.request("GET", "/api/openapi.yaml", nil))
 	var tree map[string]any
 	if err := yaml.Unmarshal(w.Body.Bytes(), &tree); err != nil || w.Code != 200 {
-		t.Fatal(w.Code, err)
+		t.Fatalf("GET /api/openapi.yaml: %d, %v; the log says why", w.Code, err)
 	}
 	data, err := json.Marshal(tree)
 	if err != nil {
@@ -58,6 +159,13 @@ func readSpec(t *testing.T, g *rig) spec {
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range pointer.FindAllStringSubmatch(string(data), -1) {
+		_, isSchema := doc.Components.Schemas[m[2]]
+		_, isResponse := doc.Components.Responses[m[2]]
+		if m[1] == "schemas" && !isSchema || m[1] == "responses" && !isResponse {
+			t.Errorf("the OpenAPI document has no %s", m[0])
+		}
 	}
 	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
 		t.Errorf("openapi is %q", doc.OpenAPI)
@@ -88,6 +196,8 @@ func (s spec) check(r *http.Request, w *httptest.ResponseRecorder) error {
 	}
 	return fmt.Errorf("%s is not described", r.URL.Path)
 }
+
+var pointer = regexp.MustCompile(`#/components/(\w+)/(\w+)`)
 
 var parameter = regexp.MustCompile(`\\\{[a-z]+\\\}`)
 
@@ -167,7 +277,8 @@ func TestDescriptionIsComplete(t *testing.T) {
 			return m == http.MethodHead
 		}), " ")
 		if described[path] != served {
-			t.Errorf("%s takes %s; httpapi/openapi.yaml says %q", path, served, described[path])
+			t.Errorf("%s takes %s; the openapi.yaml of its protocol, or of httpapi, says %q", path, served,
+				described[path])
 		}
 		delete(described, path)
 	}
@@ -181,8 +292,8 @@ var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "d
 	"tags": []string{"support"}, "visibility": "all",
 }}
 
-// TestAnswersAreAsDescribed sends each request of the app's own API and compares the answer with its schema.
-func TestAnswersAreAsDescribed(t *testing.T) {
+// TestResponsesMatchDescription sends each request of the app's own API and compares the answer with its schema.
+func TestResponsesMatchDescription(t *testing.T) {
 	g := newRig(t, t.TempDir(), withMarket(t), func(c *config.Config) { c.APIKeys[0].Roles = []string{footnote.Admin} })
 	s := readSpec(t, g)
 	id := g.ask("revenue by category")
@@ -321,6 +432,13 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		}
 	}
 	check(g.request("POST", "/api/sources", nil), up, 201)
+	for path, methods := range s.paths {
+		for method, op := range methods {
+			if op.TakesIDs != nil {
+				g.tryExamples(method, path, op, map[string]string{aConversation: id, anUpload: source.Name}, check)
+			}
+		}
+	}
 	for _, c := range calls {
 		r := g.request(c.method, c.target, c.body)
 		check(r, g.do(r), c.status)
@@ -333,8 +451,26 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		}
 		for method := range methods {
 			if name := strings.ToUpper(method) + " " + path; !seen[name] {
-				t.Errorf("%s was not tried", name)
+				t.Errorf("%s was not tried; give it x-takes-ids and an example in its openapi.yaml", name)
 			}
+		}
+	}
+}
+
+// tryExamples sends the example requests of an operation. Each must succeed, and one with another media type must not.
+func (g *rig) tryExamples(method, path string, op operation, ids map[string]string,
+	check func(r *http.Request, w *httptest.ResponseRecorder, status int)) {
+	g.t.Helper()
+	for _, media := range op.media() {
+		ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
+		defer cancel()
+		r := g.example(method, path, op, media, ids).WithContext(ctx)
+		w := g.do(r)
+		check(r, w, max(http.StatusOK, min(w.Code, 299)))
+		if media != "" {
+			r = g.example(method, path, op, media, ids)
+			r.Header.Set("Content-Type", "application/x-unknown")
+			check(r, g.do(r), http.StatusBadRequest)
 		}
 	}
 }

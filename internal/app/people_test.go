@@ -11,9 +11,9 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestWhatPeopleHaveUsed lets users of two organisations ask. The administrator of one sees what its own people did;
+// TestUsageByPerson lets users of two organisations ask. The administrator of one sees what its own people did;
 // nobody else sees anything.
-func TestWhatPeopleHaveUsed(t *testing.T) {
+func TestUsageByPerson(t *testing.T) {
 	const cemsKey, dansKey = "key-of-cem-0123456789", "key-of-dan-0123456789"
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.APIKeys = []config.Key{{

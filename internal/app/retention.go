@@ -62,7 +62,7 @@ func checkRetention(c config.Config) doctor.Check {
 		parts = append(parts, fmt.Sprintf("%s %d days", owner, int(rules[org].Hours()/24)))
 	}
 	if _, all := rules["*"]; !all {
-		parts = append(parts, "all others for ever")
+		parts = append(parts, "all others forever")
 	}
 	return doctor.OK("retention", "conversations are kept after their last event: "+strings.Join(parts, ", "))
 }

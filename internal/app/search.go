@@ -3,13 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/doctor"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool"
-	"github.com/footnotehq/footnote/tool/cache"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
@@ -35,20 +33,7 @@ func (a *App) searchTool(ctx context.Context, tools []tool.Tool) ([]tool.Tool, e
 	for _, words := range remarks {
 		a.log.DebugContext(ctx, "table can be searched", "how", words)
 	}
-	if a.cache == nil {
-		return append(tools, t), nil
-	}
-	rule := cache.Rule{
-		TTL:     a.cfg.Cache.Of(search.Name),
-		Config:  fmt.Sprintf("%s %+v", a.cacheConfig(), a.cfg.Tools.Search),
-		Remarks: []string{search.Thought},
-	}
-	if first := a.cfg.Tools.Search[0].Source; !slices.ContainsFunc(a.cfg.Tools.Search, func(t config.SearchTable) bool {
-		return t.Source != first
-	}) {
-		rule.Source = first // otherwise any source of the conversation could be meant
-	}
-	return append(tools, a.cache.Tool(t, rule)), nil
+	return append(tools, t), nil
 }
 
 // searchTables returns the configured search tables of one source, or of all.

@@ -114,8 +114,8 @@ func searchedAs(t *testing.T, g *rig) {
 	}
 }
 
-// TestSearchThatStopsTheStart checks that the error names what does not exist.
-func TestSearchThatStopsTheStart(t *testing.T) {
+// TestInvalidSearchSettings checks that the error names what does not exist.
+func TestInvalidSearchSettings(t *testing.T) {
 	good := searched(t)
 	for want, change := range map[string]func(*config.SearchTable){
 		`tools.search: crm.notes: key is "nr": Table notes has no column named "nr"`: func(c *config.SearchTable) {

@@ -25,9 +25,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, ready func(addre
 	if err != nil {
 		return &config.Invalid{Err: err}
 	}
-	if err := a.gauges(); err != nil {
-		return err
-	}
+	a.gauges()
 	job, err := a.retention(func(d retention.Deleted) error { return a.audit.Note(d) }, time.Now)
 	if err != nil {
 		return err
@@ -168,14 +166,9 @@ func (u *unusedConns) close() {
 	}
 }
 
-func (a *App) gauges() error {
-	return errors.Join(
-		a.metrics.Gauge("footnote_audit_lag_events", "Number of events that the audit lags behind the log.",
-			a.audit.Lag),
-		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 {
-			return int64(a.hub.Readers())
-		}),
-	)
+func (a *App) gauges() {
+	a.metrics.Gauge("footnote_audit_lag_events", "Number of events that the audit lags behind the log.", a.audit.Lag)
+	a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 { return int64(a.hub.Readers()) })
 }
 
 // runJobs runs jobs until stop is called. stop waits for their end.

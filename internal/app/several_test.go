@@ -40,10 +40,10 @@ func salesBytes(t *testing.T) []byte {
 	return data
 }
 
-// TestSeveralSourcesThroughEachDoor checks that a question without named sources goes to the one that explains it,
+// TestSeveralSourcesThroughEachProtocol checks that a question without named sources goes to the one that explains it,
 // including uploads; that two matching sources lead to a question back; and that a source the user may not use is not
 // mentioned.
-func TestSeveralSourcesThroughEachDoor(t *testing.T) {
+func TestSeveralSourcesThroughEachProtocol(t *testing.T) {
 	all := []string{"*"}
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Sources["payroll"] = demotest.Shop(t)

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -117,35 +118,40 @@ func (s sources) close() error {
 }
 
 // openSources opens the configured sources concurrently and proves each one read-only. It calls progress while files
-// load; progress may be nil.
+// load; progress may be nil. rowsPerUser reports whether an engine among them has RowsPerUser.
 func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger,
-	progress func(source, table string, rows int64)) (sources, error) {
-	opened := make([]source.Source, len(c.Sources))
-	names := slices.Sorted(maps.Keys(c.Sources))
+	progress func(source, table string, rows int64)) (_ sources, rowsPerUser bool, err error) {
+	all := sources{}
+	var mu sync.Mutex // guards all and rowsPerUser
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
-	for i, name := range names {
+	for name, address := range c.Sources {
 		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p,
+			src, engine, err := openSource(ctx, c, name, address, c.Filters[name], filepath.Join(c.Data, "loaded"), p,
 				log, progress)
 			if err != nil {
 				return err // the error names the source
 			}
-			opened[i] = src
+			mu.Lock()
+			all[name], rowsPerUser = src, rowsPerUser || engine.RowsPerUser()
+			mu.Unlock()
 			return prove(ctx, name, src)
 		})
 	}
-	err := group.Wait()
-	all := sources{}
-	for i, name := range names {
-		if opened[i] != nil {
-			all[name] = opened[i]
-		}
+	if err := group.Wait(); err != nil {
+		return nil, false, errors.Join(err, all.close())
 	}
-	if err != nil {
-		return nil, errors.Join(err, all.close())
+	return all, rowsPerUser, nil
+}
+
+// checkNotStore rejects a source that is the file of the conversations. A process that opens this file a second time
+// and closes it loses the locks that SQLite holds on it.
+func checkNotStore(name, address, file string) error {
+	if !SameSource(address, file) {
+		return nil
 	}
-	return all, nil
+	return fmt.Errorf("source %s: %s holds the conversations of Footnote and cannot be a source; use a copy of it",
+		name, file)
 }
 
 // prove checks that a source rejects every write.
@@ -156,17 +162,17 @@ func prove(ctx context.Context, name string, src source.Source) error {
 	return nil
 }
 
-// openSource opens one database with the engine that fits its address. It stores data loaded from files in the folder
-// loaded.
+// openSource opens one database with the engine that fits its address, and returns both. It stores data loaded from
+// files in the folder loaded.
 func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string,
-	p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+	p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, engines.Engine,
+	error) {
 	engine, err := p.databases.Find(where)
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", name, err)
+		return nil, engine, fmt.Errorf("source %s: %w", name, err)
 	}
-	if engine.OwnPolicies && len(filters) > 0 {
-		return nil, fmt.Errorf("source %s: filters are not for %s, which has policies of its own", name,
-			engine.Dialect.Name)
+	if err := engine.CheckFilters(filters); err != nil {
+		return nil, engine, fmt.Errorf("filters.%s: %w", name, err)
 	}
 	o := engines.Options{
 		Limits: source.Limits{
@@ -180,14 +186,15 @@ func openSource(ctx context.Context, c config.Config, name, where string, filter
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
-	return engine.Open(ctx, name, where, o)
+	src, err := engine.Open(ctx, name, where, o)
+	return src, engine, err
 }
 
 // OpenSource opens the only configured source, for a command that needs nothing else, and proves it read-only. close
 // closes it and ends the processes that it uses.
 func OpenSource(ctx context.Context, c config.Config, o Options) (_ source.Source, close func() error, err error) {
 	children := newChildren(c)
-	all, err := openSources(ctx, c, children.configured(), o.Logger, o.Progress)
+	all, _, err := openSources(ctx, c, children.configured(), o.Logger, o.Progress)
 	if err != nil {
 		return nil, nil, errors.Join(err, children.close())
 	}

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/engines"
 )
 
 // writable is a source that accepted a write.
@@ -18,11 +22,38 @@ func (writable) Probe(context.Context) error {
 	return fmt.Errorf("%w %q was accepted", source.ErrWritable, "VACUUM")
 }
 
+// readOnly is a source that refused every write.
+type readOnly struct{ source.Source }
+
+func (readOnly) Probe(context.Context) error { return nil }
+
 func TestWritableSourceIsRefused(t *testing.T) {
 	err := prove(t.Context(), "shop", writable{})
 	if !errors.Is(err, source.ErrWritable) ||
 		OneLine(err) != `source shop: Database is not read-only. Refusing to start. "VACUUM" was accepted` {
 		t.Errorf("%q", OneLine(err))
+	}
+}
+
+// TestStoreAsSource checks that the file of the conversations is refused as a source, under whatever name.
+func TestStoreAsSource(t *testing.T) {
+	folder := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(filepath.Join(folder, "footnote.db"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{
+		filepath.Join(folder, "footnote.db"), "sqlite:" + filepath.Join(folder, "footnote.db"), link,
+	} {
+		c := config.Default()
+		c.Data, c.Upstream, c.Model, c.Sources = folder, config.Offline, "offline", map[string]string{"log": address}
+		a, err := Open(t.Context(), c, Options{})
+		if err == nil {
+			t.Fatalf("%s was opened: %v", address, a.Close(t.Context()))
+		}
+		if !strings.Contains(err.Error(), "footnote.db holds the conversations of Footnote") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 
@@ -43,6 +74,34 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+// TestFiltersWithoutAnEngineForThem checks that a source with filters opens only with an engine that applies them, and
+// that users share cached rows only then.
+func TestFiltersWithoutAnEngineForThem(t *testing.T) {
+	opened := 0
+	list := engines.List{{
+		Dialect: &source.Dialect{Name: "plain"}, Schemes: []string{"plain"},
+		Open: func(context.Context, string, string, engines.Options) (source.Source, error) {
+			opened++
+			return readOnly{}, nil
+		},
+	}}
+	c := config.Config{Sources: map[string]string{"shop": "plain:a"}}
+	_, rowsPerUser, err := openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	if err != nil || !rowsPerUser || opened != 1 {
+		t.Errorf("without filters: %v, %v, opened %d times", rowsPerUser, err, opened)
+	}
+	c.Filters = map[string]map[string]string{"shop": {"orders": "org = {org}"}}
+	_, _, err = openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "filters.shop: plain databases take no filters") || opened != 1 {
+		t.Errorf("with filters: %v, opened %d times", err, opened)
+	}
+	list[0].Filters = true
+	_, rowsPerUser, err = openSources(t.Context(), c, processes{databases: list}, nil, nil)
+	if err != nil || rowsPerUser || opened != 2 {
+		t.Errorf("with an engine that applies them: %v, %v, opened %d times", rowsPerUser, err, opened)
+	}
+}
+
 func TestSourceName(t *testing.T) {
 	for address, want := range map[string]string{
 		"a/my shop.db": "my_shop", "duckdb:x/a.duckdb?b=/c": "a", "sqlite:": "data",
@@ -51,8 +110,8 @@ func TestSourceName(t *testing.T) {
 		"postgres://me:hush@h/": "postgres", "postgres:me:hush@h": "postgres",
 		"postgres://me:1/hush@h": "postgres", "postgres://me:1/2?hush@h": "postgres",
 		"postgres://me:%zz@h/hush": "postgres",
-		"mysql://me:hush@h":        "data", "mysql://me:hush@h/shop": "data", "https://h/x.csv?hush": "data",
-		"jdbc:mysql://me:hush@h/d": "data",
+		"nosuch://me:hush@h":       "data", "nosuch://me:hush@h/shop": "data", "https://h/x.csv?hush": "data",
+		"jdbc:nosuch://me:hush@h/d": "data",
 	} {
 		if got := SourceName(address); got != want {
 			t.Errorf("SourceName(%q) = %q, want %q", address, got, want)

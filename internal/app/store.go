@@ -33,7 +33,7 @@ func DataFile(c config.Config, folder string) string {
 }
 
 // OpenStore opens the conversations: in the configured database, or in a file. The terminal passes a folder, and its
-// conversations are always in a file: nobody else uses them, and their sources are on this machine.
+// conversations are always in a file: no other program uses them, and their sources are on this machine.
 func OpenStore(ctx context.Context, c config.Config, folder string, how sqlite.Options,
 	log *slog.Logger) (store.Store, error) {
 	if c.Store != "" && folder == "" {
@@ -205,7 +205,7 @@ func readLog(ctx context.Context, c config.Config, what string, log store.Store)
 	if err != nil {
 		return append(checks, doctor.Fail(what, OneLine(err)))
 	}
-	return append(checks, doctor.OK(what, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
+	return append(checks, doctor.OK(what, fmt.Sprintf("%s in %s, %s (%d unfinished), %s, %.2f USD",
 		doctor.Counted(report.Events, "event"), doctor.Counted(report.Streams, "stream"),
 		doctor.Counted(report.Runs, "run"),
 		report.Unfinished, doctor.Counted(report.Calls, "call"), report.Cost.USD())),

@@ -59,10 +59,54 @@ const (
 	aLine         = "DRAWING"
 )
 
+// probe is a request for somebody's data.
 type probe struct {
-	target string
+	target string // default: the path, with the placeholder of its id, and query
+	query  string
+	header string // carries the id of a conversation; empty: none
 	body   any
 	opens  bool // an unknown id begins a conversation of the caller's own
+	// described is an operation whose description says where it takes ids. Nil: the fields above say so.
+	described *operation
+}
+
+// request builds a request of ada with the given ids.
+func (p probe) request(g *rig, operation string, ids map[string]string) *http.Request {
+	g.t.Helper()
+	method, path, _ := strings.Cut(operation, " ")
+	if p.described != nil {
+		return g.example(method, path, *p.described, p.described.media()[0], ids)
+	}
+	fill := strings.NewReplacer(aConversation, ids[aConversation], anUpload, ids[anUpload], aLine, ids[aLine])
+	var body any
+	if p.body != nil {
+		data, err := json.Marshal(p.body)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		body = []byte(fill.Replace(string(data)))
+	}
+	r := g.request(method, fill.Replace(p.targetOf(operation)), body)
+	if p.header != "" {
+		r.Header.Set(p.header, ids[aConversation])
+	}
+	return r
+}
+
+// targetOf returns the target of the probe of an operation.
+func (p probe) targetOf(operation string) string {
+	if p.target != "" {
+		return p.target
+	}
+	path := strings.Fields(operation)[1]
+	id := aConversation
+	switch {
+	case strings.HasPrefix(path, "/api/drawings/"):
+		id = aLine
+	case strings.HasPrefix(path, "/api/sources/"), strings.HasPrefix(path, "/v1/models/"):
+		id = anUpload
+	}
+	return strings.NewReplacer("{id}", id, "{name}", id).Replace(path) + p.query
 }
 
 func in(fields ...any) map[string]any {
@@ -73,105 +117,72 @@ func in(fields ...any) map[string]any {
 	return m
 }
 
-// probes lists a request for somebody's data for every operation that takes an id.
+// probes lists a request for somebody's data for every operation that takes an id, unless its description says so.
 var probes = map[string]probe{
-	"GET /api/conversations/{id}": {target: "/api/conversations/" + aConversation},
-	"PATCH /api/conversations/{id}": {
-		target: "/api/conversations/" + aConversation,
-		body:   in("title", "mine"),
-	},
-	"DELETE /api/conversations/{id}":       {target: "/api/conversations/" + aConversation},
-	"GET /api/conversations/{id}/events":   {target: "/api/conversations/" + aConversation + "/events"},
-	"GET /api/conversations/{id}/messages": {target: "/api/conversations/" + aConversation + "/messages"},
-	"GET /api/conversations/{id}/export": {
-		target: "/api/conversations/" + aConversation + "/export?format=html",
-	},
-	"POST /api/conversations/{id}/turns": {
-		target: "/api/conversations/" + aConversation + "/turns",
-		body:   in("text", "hi"),
-	},
+	"GET /api/conversations/{id}":          {},
+	"PATCH /api/conversations/{id}":        {body: in("title", "mine")},
+	"DELETE /api/conversations/{id}":       {},
+	"GET /api/conversations/{id}/events":   {},
+	"GET /api/conversations/{id}/messages": {},
+	"GET /api/conversations/{id}/export":   {query: "?format=html"},
+	"POST /api/conversations/{id}/turns":   {body: in("text", "hi")},
 	"POST /api/conversations/{id}/queries": {
-		target: "/api/conversations/" + aConversation + "/queries",
-		body:   in("sql", "SELECT 1", "replaces", "r1", "columns", []any{}, "row_count", 0, "ms", 1),
+		body: in("sql", "SELECT 1", "replaces", "r1", "columns", []any{}, "row_count", 0, "ms", 1),
 	},
-	"POST /api/conversations/{id}/stop":     {target: "/api/conversations/" + aConversation + "/stop"},
-	"GET /api/conversations/{id}/workspace": {target: "/api/conversations/" + aConversation + "/workspace"},
-	"GET /api/conversations/{id}/workspace/file": {
-		target: "/api/conversations/" + aConversation + "/workspace/file?path=x",
-	},
-	"POST /api/conversations/{id}/workspace/revert": {
-		target: "/api/conversations/" + aConversation + "/workspace/revert",
-		body:   in("path", "x"),
-	},
-	"POST /api/feedback": {
-		target: "/api/feedback",
-		body:   in("conversation", aConversation, "seq", 5, "good", true),
-	},
-	"GET /api/results/{id}":           {target: "/api/results/" + aConversation + ".r1"},
-	"DELETE /api/sources/{name}":      {target: "/api/sources/" + anUpload},
-	"GET /api/sources/{name}/schema":  {target: "/api/sources/" + anUpload + "/schema"},
-	"GET /api/sources/{name}/samples": {target: "/api/sources/" + anUpload + "/samples?table=orders"},
-	"GET /api/sources/{name}/distribution": {
-		target: "/api/sources/" + anUpload + "/distribution?table=orders&column=status",
-	},
-	"POST /api/sources/{name}/query": {
-		target: "/api/sources/" + anUpload + "/query",
-		body:   in("sql", "SELECT 1"),
-	},
+	"POST /api/conversations/{id}/stop":             {},
+	"GET /api/conversations/{id}/workspace":         {},
+	"GET /api/conversations/{id}/workspace/file":    {query: "?path=x"},
+	"POST /api/conversations/{id}/workspace/revert": {body: in("path", "x")},
+	"POST /api/feedback":                            {body: in("conversation", aConversation, "seq", 5, "good", true)},
+	"GET /api/results/{id}":                         {query: ".r1"},
+	"DELETE /api/sources/{name}":                    {},
+	"GET /api/sources/{name}/schema":                {},
+	"GET /api/sources/{name}/samples":               {query: "?table=orders"},
+	"GET /api/sources/{name}/distribution":          {query: "?table=orders&column=status"},
+	"POST /api/sources/{name}/query":                {body: in("sql", "SELECT 1")},
 	"POST /api/sources/{name}/query of a conversation": {
 		target: "/api/sources/shop/query",
 		body:   in("sql", "SELECT 1", "conversation", aConversation),
 	},
-	"GET /api/suggestions": {target: "/api/suggestions?source=" + anUpload},
+	"GET /api/suggestions": {query: "?source=" + anUpload},
 	"POST /api/conversations": {
-		target: "/api/conversations",
-		body:   in("text", "How many orders are there?", "sources", []string{anUpload}),
+		body: in("text", "How many orders are there?", "sources", []string{anUpload}),
 	},
-	"POST /api/generate-sql": {
-		target: "/api/generate-sql",
-		body:   in("question", "How many orders are there?", "source", anUpload),
-	},
-	"GET /v1/models/{id}":     {target: "/v1/models/" + anUpload},
-	"GET /api/ai/{id}":        {target: "/api/ai/" + aConversation},
-	"GET /api/ai/{id}/stream": {target: "/api/ai/" + aConversation + "/stream"},
-	"POST /api/ai/{id}/stop":  {target: "/api/ai/" + aConversation + "/stop"},
-	"GET /api/chat/{id}":      {target: "/api/chat/" + aConversation},
+	"POST /api/generate-sql":  {body: in("question", "How many orders are there?", "source", anUpload)},
+	"GET /v1/models/{id}":     {},
+	"GET /api/ai/{id}":        {},
+	"GET /api/ai/{id}/stream": {},
+	"POST /api/ai/{id}/stop":  {},
+	"GET /api/chat/{id}":      {},
 	"POST /api/chat": {
-		target: "/api/chat",
-		body:   in("message", "hi", "symbol", "EURUSD", "timeframe", "1h", "conversationId", aConversation),
+		body: in("message", "hi", "symbol", "EURUSD", "timeframe", "1h", "conversationId", aConversation),
 	},
 	"POST /api/chat/tool-result": {
-		target: "/api/chat/tool-result",
-		body:   in("conversationId", aConversation, "toolCallId", "t1", "result", "x"),
+		body: in("conversationId", aConversation, "toolCallId", "t1", "result", "x"),
 	},
-	"DELETE /api/drawings/{id}": {target: "/api/drawings/" + aLine + "?symbol=EURUSD"},
+	"DELETE /api/drawings/{id}": {query: "?symbol=EURUSD"},
 	"POST /api/drawings": {
-		target: "/api/drawings",
 		body: in("drawing",
 			in("id", aLine, "type", "horizontal_line", "symbol", "EURUSD", "timeframe", "1h", "price", 1.2)),
 	},
 	"POST /api/analyze/tool-result": {
-		target: "/api/analyze/tool-result",
-		body:   in("sessionId", aConversation, "tool_call_id", "t1", "result", "x"),
+		body: in("sessionId", aConversation, "tool_call_id", "t1", "result", "x"),
 	},
-	"GET /api/analyze": {target: "/api/analyze?question=hi&sessionId=" + aConversation},
+	"GET /api/analyze": {query: "?question=hi&sessionId=" + aConversation},
 	"POST /api/analyze": {
-		target: "/api/analyze",
-		body:   in("question", "How many orders are there?", "sessionId", aConversation),
-		opens:  true,
+		body:  in("question", "How many orders are there?", "sessionId", aConversation),
+		opens: true,
 	},
 	"POST /api/chat-v2": {
-		target: "/api/chat-v2",
-		body:   in("message", "How many orders are there?", "conversationId", aConversation),
-		opens:  true,
+		body:  in("message", "How many orders are there?", "conversationId", aConversation),
+		opens: true,
 	},
 	"POST /v1/chat/completions": {
-		target: "/v1/chat/completions",
+		header: "X-Conversation-Id",
 		body:   in("model", "analyst", "messages", []any{in("role", "user", "content", "How many orders are there?")}),
 		opens:  true,
 	},
 	"POST /api/ai": {
-		target: "/api/ai",
 		body: in("id", aConversation, "messages", []any{
 			in("id", "m1", "role", "user", "parts", []any{in("type", "text", "text", "How many orders are there?")}),
 		}),
@@ -179,7 +190,7 @@ var probes = map[string]probe{
 	},
 }
 
-// without lists the operations that take no id.
+// without lists the operations that take no id, besides those whose description says so.
 var without = map[string]bool{
 	"GET /api/session": true, "POST /api/session": true, "DELETE /api/session": true, "GET /api/conversations": true,
 	"GET /api/assistants": true, "GET /api/sources": true,
@@ -231,12 +242,19 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 	}
 	foreign := map[string]string{aConversation: conversation, anUpload: up.Name, aLine: drawn.Drawing.ID}
 
-	spec := readSpec(t, g)
-	for path, methods := range spec.paths {
-		for method := range methods {
+	probes := maps.Clone(probes)
+	for path, methods := range readSpec(t, g).paths {
+		for method, op := range methods {
 			name := strings.ToUpper(method) + " " + path
-			if _, ok := probes[name]; !ok && !without[name] {
-				t.Errorf("%s: nobody knows whether it takes an id", name)
+			_, known := probes[name]
+			switch {
+			case op.TakesIDs == nil && !known && !without[name]:
+				t.Errorf("%s: nobody knows whether it takes an id; its openapi.yaml must have x-takes-ids", name)
+			case op.TakesIDs != nil && len(*op.TakesIDs) > 0:
+				probes[name] = probe{
+					described: &op,
+					opens:     slices.ContainsFunc(*op.TakesIDs, func(id takenID) bool { return id.Opens }),
+				}
 			}
 		}
 	}
@@ -251,22 +269,9 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 		p := probes[name]
 		for _, key := range []string{bobsKey, cemsKey} {
 			ask := func(ids map[string]string) (status int, body string, header http.Header, n int64) {
-				fill := strings.NewReplacer(aConversation, ids[aConversation], anUpload, ids[anUpload], aLine,
-					ids[aLine])
-				var body2 any
-				if p.body != nil {
-					data, err := json.Marshal(p.body)
-					if err != nil {
-						t.Fatal(err)
-					}
-					body2 = []byte(fill.Replace(string(data)))
-				}
-				r := g.request(strings.Fields(name)[0], fill.Replace(p.target), body2)
+				r := p.request(g, name, ids)
 				r.Header.Set("Authorization", "Bearer "+key)
 				r.Header.Set("X-Request-Id", "r1")
-				if strings.HasPrefix(p.target, "/v1/chat") {
-					r.Header.Set("X-Conversation-Id", ids[aConversation])
-				}
 				calls.Store(0)
 				w := g.do(r)
 				n = calls.Load()

@@ -161,7 +161,7 @@ func (e *Engine) Submit(_ context.Context, t agent.Turn) (agent.Ticket, error) {
 	reader, _ := e.Hub.Subscribe(s.head.ID, after)
 	e.readers[r.id] = reader
 	e.wg.Go(func() { r.play(name) })
-	return agent.Ticket{Conversation: s.head.ID, Run: r.id, After: after}, nil
+	return agent.Ticket{Conversation: s.head.ID, Run: r.id, After: after, OnDisconnect: t.OnDisconnect}, nil
 }
 
 // find returns the stream of a turn, which may be new. e.mu must be held.
@@ -261,8 +261,8 @@ func (e *Engine) Blob(context.Context, string, footnote.Digest) ([]byte, error) 
 	return nil, footnote.Errorf(footnote.NotFound, "There is no such blob.")
 }
 
-// Note appends a person's action.
-func (e *Engine) Note(_ context.Context, _ footnote.Principal, id string, body footnote.Body,
+// Append appends a person's action.
+func (e *Engine) Append(_ context.Context, _ footnote.Principal, id string, body footnote.Body,
 	_ *footnote.Result) (int64, footnote.Body, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

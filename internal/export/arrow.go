@@ -2,6 +2,8 @@ package export
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,19 +50,18 @@ func Arrow(w io.Writer, t Table) error {
 	return out.Close()
 }
 
-// shape records the cell types of a column.
+// shape records the cells of a column.
 type shape struct {
-	kind                                      string
-	ints, floats, bools, dates, times, others bool // kinds of cells found
-	whole, scale                              int  // of decimals: most digits before and after the point
-	decimals                                  bool
+	kind         string          // of the column
+	found        map[string]bool // kinds of cells; text if no other kind fits
+	whole, scale int             // of decimals: most digits before and after the point
 }
 
 // measure reads all rows to determine the columns' shapes.
 func measure(t Table) ([]shape, error) {
 	shapes := make([]shape, len(t.Columns))
 	for i, c := range t.Columns {
-		shapes[i].kind = c.Kind
+		shapes[i] = shape{kind: c.Kind, found: map[string]bool{}}
 	}
 	for rows, err := range t.Rows {
 		if err != nil {
@@ -79,80 +80,57 @@ func (s *shape) add(cell any) {
 	switch v := cell.(type) {
 	case nil:
 	case int64:
-		s.ints = true
+		s.found[footnote.KindInteger] = true
 	case float64:
-		s.floats = true
+		s.found[footnote.KindNumber] = true
 	case bool:
-		s.bools = true
+		s.found[footnote.KindBoolean] = true
 	case string:
 		s.addText(v)
 	default:
-		s.others = true
+		s.found[footnote.KindText] = true
 	}
 }
 
 func (s *shape) addText(v string) {
+	kind := footnote.KindText
 	switch s.kind {
 	case footnote.KindDecimal:
 		if plainNumber.MatchString(v) {
 			before, after, _ := strings.Cut(strings.TrimLeft(v, "+-"), ".")
-			s.decimals = true
 			s.whole, s.scale = max(s.whole, len(before)), max(s.scale, len(after))
-			return
+			kind = s.kind
 		}
 	case footnote.KindDate:
 		if _, err := time.Parse(time.DateOnly, v); err == nil {
-			s.dates = true
-			return
+			kind = s.kind
 		}
 	case footnote.KindTimestamp:
 		if _, ok := moment(v); ok {
-			s.times = true
-			return
+			kind = s.kind
 		}
 	}
-	s.others = true
+	s.found[kind] = true
 }
 
 // arrow returns the type that fits every cell.
 func (s *shape) arrow() arrow.DataType {
-	seen := 0
-	for _, b := range []bool{s.ints || s.floats, s.bools, s.dates, s.times, s.others, s.decimals} {
-		if b {
-			seen++
-		}
-	}
+	found := slices.Collect(maps.Keys(s.found))
+	integers, numbers := s.found[footnote.KindInteger], s.found[footnote.KindNumber]
+	kind := s.kind
 	switch {
-	case seen != 1:
-		if seen == 0 {
-			return emptyType(s.kind)
-		}
-	case s.floats:
-		return arrow.PrimitiveTypes.Float64
-	case s.ints:
-		if s.kind == footnote.KindNumber {
-			return arrow.PrimitiveTypes.Float64
-		}
-		return arrow.PrimitiveTypes.Int64
-	case s.bools:
-		return arrow.FixedWidthTypes.Boolean
-	case s.dates:
-		return arrow.FixedWidthTypes.Date32
-	case s.times:
-		return &arrow.TimestampType{Unit: arrow.Microsecond}
-	case s.decimals && s.whole+s.scale <= 38:
-		//nolint:gosec // at most 38
-		return &arrow.Decimal128Type{Precision: int32(max(1, s.whole+s.scale)), Scale: int32(s.scale)}
+	case len(found) == 0:
+	case len(found) == 1 && integers && kind == footnote.KindNumber, len(found) == 2 && integers && numbers:
+		kind = footnote.KindNumber
+	case len(found) == 1:
+		kind = found[0]
+	default:
+		kind = footnote.KindText
 	}
-	return arrow.BinaryTypes.String
-}
-
-// emptyType returns the type of a column without values.
-func emptyType(kind string) arrow.DataType {
 	switch kind {
 	case footnote.KindInteger:
 		return arrow.PrimitiveTypes.Int64
-	case footnote.KindNumber, footnote.KindDecimal:
+	case footnote.KindNumber:
 		return arrow.PrimitiveTypes.Float64
 	case footnote.KindBoolean:
 		return arrow.FixedWidthTypes.Boolean
@@ -160,9 +138,15 @@ func emptyType(kind string) arrow.DataType {
 		return arrow.FixedWidthTypes.Date32
 	case footnote.KindTimestamp:
 		return &arrow.TimestampType{Unit: arrow.Microsecond}
-	default:
-		return arrow.BinaryTypes.String
+	case footnote.KindDecimal:
+		switch digits := s.whole + s.scale; {
+		case digits == 0: // no cell has a value
+			return arrow.PrimitiveTypes.Float64
+		case digits <= 38:
+			return &arrow.Decimal128Type{Precision: int32(digits), Scale: int32(s.scale)} //nolint:gosec // at most 38
+		}
 	}
+	return arrow.BinaryTypes.String
 }
 
 // put appends a cell to a column whose type fits it.

@@ -96,14 +96,16 @@ func (r *shownResult) points(c chart) (points []point, negative bool) {
 	return points, negative
 }
 
+// open begins a drawing, with its title.
 func open(b *strings.Builder, c chart, height float64) {
 	title := c.Title
 	if title == "" {
 		title = c.Y[0] + " by " + c.X
 	}
+	title = template.HTMLEscapeString(short(title, pageCell))
 	fmt.Fprintf(b, `<figure tabindex="0"><figcaption>%s</figcaption><svg viewBox="0 0 %g %g" role="img" `+
 		`aria-label="%s" font-size="12">`,
-		template.HTMLEscapeString(clip(title)), chartWidth, height, template.HTMLEscapeString(clip(title)))
+		title, chartWidth, height, title)
 }
 
 func bars(c chart, points []point) template.HTML {
@@ -111,15 +113,15 @@ func bars(c chart, points []point) template.HTML {
 	if unit != "" {
 		decimals = 1 // the app formats percents like this
 	}
-	most := 0.0
+	largest := 0.0
 	for _, p := range points {
-		most = max(most, p.figure)
+		largest = max(largest, p.figure)
 	}
 	var b strings.Builder
 	open(&b, c, barHeight*float64(len(points)))
 	for i, p := range points {
 		top := barHeight * float64(i)
-		width := (chartWidth - barNames - barFigures) * p.figure / most
+		width := (chartWidth - barNames - barFigures) * p.figure / largest
 		fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="end">%s</text>`, barNames-8, top+16,
 			template.HTMLEscapeString(short(p.name, 26)))
 		fmt.Fprintf(&b, `<rect class="bar" x="%g" y="%g" width="%.1f" height="%g" rx="2"/>`, barNames, top+4, width,
@@ -210,6 +212,7 @@ func grouped(v float64, decimals int) string {
 	return whole
 }
 
+// short cuts a text to n characters.
 func short(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -33,7 +33,7 @@ func HTML(head footnote.Stream, events []footnote.Event,
 	if d.Title == "" {
 		d.Title = "Conversation"
 	}
-	kept := standing(events)
+	kept := withoutRewound(events)
 	cited := citedCells(kept)
 	for _, ev := range kept {
 		if err := d.add(ev, cited, rows); err != nil {
@@ -105,8 +105,8 @@ type shownCell struct {
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// standing returns the events that were not rewound.
-func standing(events []footnote.Event) []footnote.Event {
+// withoutRewound returns the events that were not rewound.
+func withoutRewound(events []footnote.Event) []footnote.Event {
 	var kept []footnote.Event
 	for _, ev := range events {
 		if b, ok := ev.Body.(footnote.Rewound); ok {
@@ -198,7 +198,7 @@ func (d *document) result(res footnote.StoredResult, by string, cited map[cellKe
 	for r, row := range rows {
 		cells := make([]shownCell, len(res.Columns))
 		for i, c := range res.Columns {
-			cells[i] = shownCell{Text: clip(text(at(row, i))), Num: shown.Nums[i]}
+			cells[i] = shownCell{Text: short(text(at(row, i)), pageCell), Num: shown.Nums[i]}
 			if cited[cellKey{res.ID, r, c.Name}] {
 				cells[i].ID = anchor(res.ID, r, i)
 			}
@@ -207,13 +207,6 @@ func (d *document) result(res footnote.StoredResult, by string, cited map[cellKe
 	}
 	d.Parts = append(d.Parts, part{Result: shown})
 	return nil
-}
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > pageCell {
-		return string(r[:pageCell]) + "…"
-	}
-	return s
 }
 
 func anchor(result string, row, column int) string {

@@ -78,7 +78,7 @@ func TestHTMLIsInert(t *testing.T) {
 	}
 }
 
-func TestHTMLShowsWhatAnswersRestOn(t *testing.T) {
+func TestHTMLShowsSources(t *testing.T) {
 	page := htmlOf(t, conversation())
 	for _, want := range []string{
 		`There are <strong>42<sup><a href="#n7-1">1</a></sup></strong> orders, é 7.`,
@@ -117,9 +117,9 @@ func TestUnclosedSigns(t *testing.T) {
 	}
 }
 
-// TestFiguresAreWrittenAlike checks that percents have their sign, headers align with their figures, and no figure
+// TestFigureFormatting checks that percents have their sign, headers align with their figures, and no figure
 // has an unnecessary exponent.
-func TestFiguresAreWrittenAlike(t *testing.T) {
+func TestFigureFormatting(t *testing.T) {
 	head := footnote.Stream{ID: "conv_1", Created: time.Unix(0, 0), Updated: time.Unix(0, 0)}
 	events := []footnote.Event{
 		{Seq: 1, Body: footnote.ToolResult{CallID: "c", Result: &footnote.StoredResult{

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,11 +39,9 @@ func render(s string, marks map[int]string) template.HTML {
 	}
 	var b strings.Builder
 	from := 0
-	for i := range len(s) + 1 {
-		if m, ok := marks[i]; ok {
-			b.WriteString(s[from:i] + p.hold(m))
-			from = i
-		}
+	for _, at := range slices.Sorted(maps.Keys(marks)) {
+		b.WriteString(s[from:at] + p.hold(marks[at]))
+		from = at
 	}
 	b.WriteString(s[from:])
 	html := p.blocks(strings.Split(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n"))
@@ -113,8 +112,8 @@ func until(lines []string, ends func(string) bool) int {
 }
 
 func isTable(lines []string) bool {
-	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "-") &&
-		separatorLine.MatchString(lines[1]) && (strings.Contains(lines[1], "|"))
+	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "|") &&
+		separatorLine.MatchString(lines[1])
 }
 
 func (p *prose) paragraph(lines []string) (int, string) {
@@ -130,10 +129,11 @@ func (p *prose) paragraph(lines []string) (int, string) {
 	}
 	text := strings.TrimSpace(strings.Join(lines[:n], "\n"))
 	// A remark about the answer: the reading of the question, or text emphasised as a whole.
+	class := ""
 	if readingLine.MatchString(text) || len(text) > 1 && strings.HasPrefix(text, "_") && strings.HasSuffix(text, "_") {
-		return n, `<p class="aside">` + strings.Join(htmlLines, "<br>") + "</p>"
+		class = ` class="aside"`
 	}
-	return n, "<p>" + strings.Join(htmlLines, "<br>") + "</p>"
+	return n, "<p" + class + ">" + strings.Join(htmlLines, "<br>") + "</p>"
 }
 
 func (p *prose) code(lines []string) (int, string) {
@@ -167,7 +167,8 @@ func (p *prose) list(lines []string) (int, string) {
 
 var figureCell = regexp.MustCompile(`^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$`)
 
-// table converts a table. It aligns columns of figures right.
+// table converts a table. It aligns columns of figures right. It does not fill short rows with empty cells: a text of
+// 64 KB can have so many columns and rows that its page would have gigabytes of them.
 func (p *prose) table(lines []string) (int, string) {
 	n := until(lines, func(l string) bool { return !strings.Contains(l, "|") })
 	head := cellsOf(lines[0])
@@ -193,20 +194,13 @@ func (p *prose) table(lines []string) (int, string) {
 	b.WriteString("</tr></thead><tbody>")
 	for _, r := range rows {
 		b.WriteString("<tr>")
-		for i := range head {
-			fmt.Fprintf(&b, "<td%s>%s</td>", class[i], p.inline(cellAt(r, i)))
+		for i, c := range r[:min(len(r), len(head))] {
+			fmt.Fprintf(&b, "<td%s>%s</td>", class[i], p.inline(c))
 		}
 		b.WriteString("</tr>")
 	}
 	b.WriteString("</tbody></table></div>")
 	return n, b.String()
-}
-
-func cellAt(row []string, i int) string {
-	if i < len(row) {
-		return row[i]
-	}
-	return ""
 }
 
 // cellsOf splits a table line into cells; an escaped bar is part of a cell.

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +124,77 @@ func TestChartsOfAPage(t *testing.T) {
 	}
 	if page := draw("line", "revenue", ""); !strings.Contains(page, "M72.0 ") || strings.Count(page, "M704.0 ") != 1 {
 		t.Error("the gap is not left open")
+	}
+}
+
+var (
+	tagOf      = regexp.MustCompile(`<[^>]*>?`)
+	harmlessIn = regexp.MustCompile(`^</?(p|h3|ul|ol|li|br|hr|pre|code|strong|em|blockquote|table|thead|tbody|tr|div)>$|` +
+		`^</?t[hd]>$|^<p class="aside">$|^<th scope="col"( class="num")?>$|^<td class="num">$|` +
+		`^<div class="table" tabindex="0" role="region" aria-label="Table">$`)
+)
+
+// TestHostileMarkdown checks that no text can put an element of its own on the page, and that the page of a large
+// text does not grow out of proportion.
+func TestHostileMarkdown(t *testing.T) {
+	const large = 1 << 14
+	repeat := func(unit string) string { return strings.Repeat(unit, large/len(unit)) }
+	columns := strings.Repeat("|a", 2000) + "|\n" + strings.Repeat("|-", 2000) + "|\n"
+	for name, text := range map[string]string{
+		"script":                 "<script>alert(1)</script>",
+		"handler":                `<img src=x onerror="alert(1)">`,
+		"upper case":             "<SCRIPT SRC=//example.org/x.js>",
+		"unfinished tag":         "<img src=x onerror=alert(1)//",
+		"comment":                "<!-- --><svg/onload=alert(1)>",
+		"block of HTML":          "<div>\n\n**bold** <iframe srcdoc='<p>'>\n</div>",
+		"HTML in a list":         "- <b onclick=x>\n  <form action=//example.org>",
+		"HTML in a table":        "| <b onclick=x> | n |\n| --- | --- |\n| <style>*{}</style> | `<u>` |",
+		"HTML in a heading":      "# <base href=//example.org>",
+		"HTML in a quote":        "> <meta http-equiv=refresh content=0>",
+		"HTML in code":           "```html\n</code></pre><script>1</script>\n```\n`</code><b>`",
+		"language of code":       "```\"><script>\nx\n```",
+		"HTML in emphasis":       "**<b>** *<i>* _<u>_ **_<a href=x>_**",
+		"escaped HTML":           `\<script\> &lt;script&gt; &#60;script&#62; \u003cscript\u003e`,
+		"link":                   "[a](javascript:alert(1)) [b](<data:text/html,x>) [c](https://example.org 'x')",
+		"link by reference":      "[a][1] [1]\n\n[1]: javascript:alert(1)",
+		"image":                  "![x](https://example.org/x.png) ![](data:image/svg+xml,<svg>)",
+		"automatic link":         "<https://example.org> https://example.org www.example.org <a@example.org>",
+		"marks":                  "\uE0000\uE001 \uE000\uE001 \uE00099\uE001 \uE000<b>\uE001 \uE002",
+		"mark in a table":        "|a\uE002b|c|\n|-|-|\n|\\|\uE0000\uE001|<b>|",
+		"bytes that are no text": "\xff<b\xc0>\x00</b>\xed\xa0\x80",
+		"wrong nesting":          "**a _b** c_ *d **e* f** `g **h` i**",
+		"brackets":               strings.Repeat("[", 1<<20),
+		"links in links":         repeat("[a](b "),
+		"images in images":       repeat("![a]("),
+		"angle brackets":         repeat("<"),
+		"tags":                   repeat("<a>"),
+		"quotes in quotes":       repeat("> "),
+		"lists in lists":         repeat("- "),
+		"numbers":                repeat("1. "),
+		"open emphasis":          repeat("*a **b _c "),
+		"stars":                  repeat("*"),
+		"open code":              repeat("`a``"),
+		"fences":                 repeat("```\n"),
+		"headings":               repeat("# "),
+		"separators":             repeat("|-"),
+		"columns":                columns,
+		"columns times rows":     columns + strings.Repeat("|\n", large/2),
+	} {
+		page := answered(t, footnote.Answered{Text: text})
+		_, html, begins := strings.Cut(page, `<div class="answer" dir="auto">`)
+		html, _, ends := strings.Cut(html, `<details id="r1"`)
+		html, closed := strings.CutSuffix(strings.TrimSpace(html), "</div>")
+		if !begins || !ends || !closed {
+			t.Fatal("this test no longer finds the answer on the page")
+		}
+		for _, tag := range tagOf.FindAllString(html, -1) {
+			if !harmlessIn.MatchString(tag) {
+				t.Errorf("%s: the page has %.80q", name, tag)
+				break
+			}
+		}
+		if limit := 40*len(text) + 1000; len(html) > limit {
+			t.Errorf("%s: %d bytes of text become %d bytes of HTML", name, len(text), len(html))
+		}
 	}
 }

@@ -96,10 +96,7 @@ func CSV(w io.Writer, t Table) error {
 		}
 		for _, row := range rows {
 			for i := range record {
-				record[i] = ""
-				if i < len(row) {
-					record[i] = Inert(text(row[i]))
-				}
+				record[i] = Inert(text(at(row, i)))
 			}
 			if err := out.Write(record); err != nil {
 				return err
@@ -146,6 +143,7 @@ func JSON(w io.Writer, t Table) error {
 	return out.Flush()
 }
 
+// at returns a cell of a row, or nil if the row is too short.
 func at(row []any, i int) any {
 	if i < len(row) {
 		return row[i]

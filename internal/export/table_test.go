@@ -212,7 +212,7 @@ func TestMixedColumnsAreText(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheRowsIsTheError(t *testing.T) {
+func TestRowErrorIsReturned(t *testing.T) {
 	broken := errors.New("a chunk is gone")
 	for name, f := range export.Formats() {
 		tab := export.Table{Columns: columns, Rows: iter.Seq2[[][]any, error](func(yield func([][]any, error) bool) {

@@ -3,12 +3,14 @@
 package localschema
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 // Limits of a schema.
@@ -147,36 +149,29 @@ func Parse(text string) (Schema, bool) {
 
 func unquote(name string) string { return strings.ReplaceAll(name, `""`, `"`) }
 
+// kinds maps the names of DuckDB's types, without what follows in parentheses, to kinds.
+var kinds = wordlist.Map(`
+	TINYINT SMALLINT INTEGER INT BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT BIGNUM: integer
+	FLOAT REAL DOUBLE: number
+	DECIMAL NUMERIC: decimal
+	BOOLEAN BOOL: boolean
+	DATE: date
+	DATETIME: timestamp
+	TIME TIMETZ TIME_NS: time
+	VARCHAR TEXT STRING CHAR UUID ENUM BIT INTERVAL: text
+	BLOB BYTEA GEOMETRY: blob
+	JSON STRUCT MAP UNION LIST ARRAY VARIANT: json`)
+
 // Kind maps a DuckDB type to one of footnote's column kinds.
 func Kind(duck string) string {
-	base, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(duck)), "(")
-	if strings.HasSuffix(base, "]") || strings.HasPrefix(base, "STRUCT") || strings.HasPrefix(base, "MAP") {
+	duck = strings.ToUpper(strings.TrimSpace(duck))
+	if strings.HasSuffix(duck, "]") {
 		return footnote.KindJSON
 	}
-	switch strings.TrimSpace(base) {
-	case "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-		"UHUGEINT":
-		return footnote.KindInteger
-	case "FLOAT", "REAL", "DOUBLE":
-		return footnote.KindNumber
-	case "DECIMAL", "NUMERIC":
-		return footnote.KindDecimal
-	case "BOOLEAN", "BOOL":
-		return footnote.KindBoolean
-	case "DATE":
-		return footnote.KindDate
-	case "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
-		"DATETIME":
+	base, _, _ := strings.Cut(duck, "(")
+	base, _, _ = strings.Cut(strings.TrimSpace(base), " ") // TIME WITH TIME ZONE
+	if strings.HasPrefix(base, "TIMESTAMP") {
 		return footnote.KindTimestamp
-	case "TIME":
-		return footnote.KindTime
-	case "VARCHAR", "TEXT", "STRING", "CHAR", "UUID", "ENUM":
-		return footnote.KindText
-	case "BLOB", "BYTEA":
-		return footnote.KindBlob
-	case "JSON":
-		return footnote.KindJSON
-	default:
-		return footnote.KindUnknown
 	}
+	return cmp.Or(kinds[base], footnote.KindUnknown)
 }

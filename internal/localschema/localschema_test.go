@@ -78,7 +78,8 @@ func TestKind(t *testing.T) {
 		"BIGINT": footnote.KindInteger, "decimal(18,3)": footnote.KindDecimal, "VARCHAR": footnote.KindText,
 		"VARCHAR[]":                footnote.KindJSON,
 		"TIMESTAMP WITH TIME ZONE": footnote.KindTimestamp, "DOUBLE": footnote.KindNumber, "DATE": footnote.KindDate,
-		"ENUM('a', 'b')": footnote.KindText, "GEOMETRY": "",
+		"ENUM('a', 'b')": footnote.KindText, "GEOMETRY": footnote.KindBlob, "DECIMAL(3,1)[]": footnote.KindJSON,
+		"TIME WITH TIME ZONE": footnote.KindTime, "ODD": "",
 	} {
 		if got := Kind(duck); got != want {
 			t.Errorf("Kind(%s) = %q, want %q", duck, got, want)

@@ -1,5 +1,5 @@
-// Package module says what an optional part of the program is: one that the program also builds and runs without. Only
-// the list of modules in cmd/footnote names them.
+// Package module defines optional parts of the program, without which the program also builds and runs. Only the list
+// of modules in cmd/footnote names them.
 package module
 
 import (
@@ -23,7 +23,7 @@ type Module struct {
 	Check func(ctx context.Context, c config.Config, s doctor.Scope) []doctor.Check
 }
 
-// Env is what a module may use of the program.
+// Env holds the parts of the program that a module may use.
 type Env struct {
 	Config config.Config
 	Log    store.Store
@@ -40,7 +40,15 @@ type Opened struct {
 	// Document reports whether a log belongs to the module: it is kept as long as its user has
 	// conversations.
 	Document func(head footnote.Stream) bool
-	// Forget deletes what a user has left in the module, and returns in words how much that was.
-	Forget func(ctx context.Context, p footnote.Principal) (deleted []string, err error)
+	// Forget deletes what a user has left in the module. It is called again until it deletes nothing.
+	Forget func(ctx context.Context, p footnote.Principal) ([]Deleted, error)
 	Close  func() error
 }
+
+// Deleted is how many things of one kind were deleted.
+type Deleted struct {
+	Count        int
+	Before, Noun string // "drawings on " and "chart" for "drawings on 2 charts"
+}
+
+func (d Deleted) String() string { return d.Before + doctor.Counted(d.Count, d.Noun) }

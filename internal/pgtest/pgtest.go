@@ -4,7 +4,6 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +53,7 @@ var shared struct {
 func Run(m *testing.M) int {
 	code := m.Run()
 	if shared.server != nil {
-		shared.server.remove()
+		shared.server.Remove()
 	}
 	return code
 }
@@ -63,7 +62,7 @@ func Run(m *testing.M) int {
 // ends. It returns the database's URL.
 func Database(tb testing.TB) string {
 	tb.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start() })
+	shared.once.Do(func() { shared.server, shared.err = Open() })
 	if shared.err != nil {
 		tb.Fatal(shared.err)
 	}
@@ -98,23 +97,17 @@ func Reader(tb testing.TB, statements ...string) string {
 // New starts a server for one test, which may do anything to it. The settings have the form name=value.
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
-	s, err := start(settings...)
+	s, err := Open(settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(s.remove)
+	tb.Cleanup(s.Remove)
 	return s
 }
 
-// Open is New outside a test. The caller must remove the server.
-func Open(settings ...string) (*Server, error) { return start(settings...) }
-
-// Remove stops the server and deletes its files.
-func (s *Server) Remove() { s.remove() }
-
 // Create creates an empty database and returns its URL.
 func (s *Server) Create(ctx context.Context) (string, error) {
-	name, err := s.take(ctx)
+	name, err := s.acquire(ctx)
 	return s.url(name), err
 }
 
@@ -123,17 +116,17 @@ func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	name, err := s.take(ctx)
+	name, err := s.acquire(ctx)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { s.giveBack(name) })
+	tb.Cleanup(func() { s.release(name) })
 	return s.url(name)
 }
 
-// take returns the name of a database that no test uses. Creating one takes about a second; emptying one is
+// acquire returns the name of a database that no test uses. Creating one takes about a second; emptying one is
 // much faster.
-func (s *Server) take(ctx context.Context) (string, error) {
+func (s *Server) acquire(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
@@ -156,9 +149,9 @@ BEGIN
 	CREATE SCHEMA public;
 END $$`
 
-// giveBack empties the database of a test that has ended. It abandons one that cannot be emptied, for example
+// release empties the database of a test that has ended. It abandons one that cannot be emptied, for example
 // because the test killed the server.
-func (s *Server) giveBack(name string) {
+func (s *Server) release(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if s.process == nil || s.exec(ctx, name, "SET lock_timeout = '2s'; "+empty) != nil {
@@ -182,10 +175,11 @@ func (s *Server) url(database string) string {
 	return "postgres://" + role + "@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// Socket returns the path of the server's socket.
-func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+// Folder returns the folder of the server's socket.
+func (s *Server) Folder() string { return s.dir }
 
-func start(settings ...string) (_ *Server, err error) {
+// Open is New outside a test. The caller must remove the server.
+func Open(settings ...string) (_ *Server, err error) {
 	programs, err := find()
 	if err != nil {
 		return nil, err
@@ -197,21 +191,22 @@ func start(settings ...string) (_ *Server, err error) {
 	s := &Server{dir: dir, programs: programs, settings: settings}
 	defer func() {
 		if err != nil {
-			s.remove()
+			s.Remove()
 		}
 	}()
 	if err := giveAway(dir); err != nil {
 		return nil, err
 	}
 	initdb := s.command(filepath.Join(programs, "initdb"), "--no-sync", "-A", "trust", "-U", role, "-E", "UTF8",
-		"--locale=C", "-D", s.data())
+		"--locale=C", "-D", s.Data())
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	return s, s.start()
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+// Data returns the folder of the cluster.
+func (s *Server) Data() string { return filepath.Join(s.dir, "data") }
 
 // find returns the program folder of the newest Postgres on the machine.
 func find() (string, error) {
@@ -253,7 +248,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 var initSync = map[bool]string{true: "syncfs", false: "fsync"}[runtime.GOOS == "linux"]
 
 func (s *Server) start() error {
-	args := []string{"-D", s.data(), "-k", s.dir,
+	args := []string{"-D", s.Data(), "-k", s.dir,
 		"-c", "listen_addresses=", "-c", "port=5432", "-c", "shared_buffers=32MB", "-c", "max_connections=200",
 		"-c", "fsync=on", "-c", "recovery_init_sync_method=" + initSync}
 	for _, setting := range s.settings {
@@ -311,73 +306,49 @@ func (s *Server) Start(tb testing.TB) {
 	}
 }
 
-// Program runs one of Postgres's programs to its end, and writes its output to a file if output is set.
-func (s *Server) Program(tb testing.TB, output, name string, args ...string) {
+// Program runs one of Postgres's programs to its end, as the test's own user, whose files it reads.
+func (s *Server) Program(tb testing.TB, name string, args ...string) {
 	tb.Helper()
 	cmd := s.command(filepath.Join(s.programs, name), args...)
-	cmd.SysProcAttr = nil // as the test's own user, whose files it reads
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	if output != "" {
-		f, err := os.Create(output)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer f.Close()
-		cmd.Stdout = f
-	}
-	if err := cmd.Run(); err != nil {
-		tb.Fatalf("%s: %v\n%s", name, err, errs.String())
+	cmd.SysProcAttr = nil
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%s: %v\n%s", name, err, out)
 	}
 }
 
 // Stop stops the server as an operator would: all connections are notified and closed.
-func (s *Server) Stop(tb testing.TB) {
-	tb.Helper()
-	pid, err := s.postmaster()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := interrupt(pid); err != nil {
-		tb.Fatal(err)
-	}
-	s.wait(tb)
-}
+func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.signal(tb, interrupt); s.wait(tb) }
 
-// Damage destroys a page of a table's file, as a broken disk would. With long, it is the file of the table's long
-// values. The server is stopped for this and started again.
-func (s *Server) Damage(tb testing.TB, database, table string, long bool, page int64) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	column := "oid"
-	if long {
-		column = "reltoastrelid"
-	}
-	var file string
-	conn, err := pgx.Connect(ctx, database)
-	if err == nil {
-		query := "SELECT pg_relation_filepath(" + column + ") FROM pg_class WHERE oid = $1::regclass"
-		err = conn.QueryRow(ctx, query, table).Scan(&file)
-		err = errors.Join(err, conn.Close(ctx))
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.Stop(tb)
-	f, err := os.OpenFile(filepath.Join(s.data(), file), os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, pageSize), page*pageSize)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.Start(tb)
-}
+// Kill ends all processes of the server with SIGKILL, at once.
+func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.signal(tb, killTree); s.wait(tb) }
 
-// pageSize is the size of a page in the files of a server.
-const pageSize = 8192
+// Crash runs pg_ctl stop -m immediate: the server ends without notifying its clients, and recovers when it
+// starts again.
+func (s *Server) Crash(tb testing.TB) { tb.Helper(); s.signal(tb, quit); s.wait(tb) }
+
+// Freeze stops all processes of the server: it accepts connections and does not answer. Thaw undoes it and
+// must be called before the test ends.
+func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.signal(tb, freezeTree) }
+
+// Thaw undoes Freeze.
+func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.signal(tb, thawTree) }
+
+// signal calls send with the id of the server's first process.
+func (s *Server) signal(tb testing.TB, send func(pid int) error) {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(s.Data(), "postmaster.pid"))
+	pid := 0
+	if err == nil {
+		first, _, _ := strings.Cut(string(text), "\n")
+		pid, err = strconv.Atoi(strings.TrimSpace(first))
+	}
+	if err == nil {
+		err = send(pid)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
 
 // ReadOnly makes the server reject writes, or accept them again.
 func (s *Server) ReadOnly(tb testing.TB, on bool) {
@@ -409,11 +380,11 @@ func (s *Server) Standby(tb testing.TB) *Server {
 		tb.Fatal(err)
 	}
 	standby := &Server{dir: dir, programs: s.programs, settings: s.settings}
-	tb.Cleanup(standby.remove)
+	tb.Cleanup(standby.Remove)
 	if err := giveAway(dir); err != nil {
 		tb.Fatal(err)
 	}
-	copied := s.command(filepath.Join(s.programs, "pg_basebackup"), "-h", s.dir, "-U", role, "-D", standby.data(),
+	copied := s.command(filepath.Join(s.programs, "pg_basebackup"), "-h", s.dir, "-U", role, "-D", standby.Data(),
 		"-R", "-c", "fast", "--no-sync")
 	if out, err := copied.CombinedOutput(); err != nil {
 		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
@@ -422,103 +393,6 @@ func (s *Server) Standby(tb testing.TB) *Server {
 		tb.Fatal(err)
 	}
 	return standby
-}
-
-// Follow waits until a standby has replayed everything that its primary has written.
-func (s *Server) Follow(tb testing.TB, primary *Server) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	written, err := primary.value(ctx, "SELECT pg_current_wal_lsn()")
-	for followed := ""; err == nil && followed != "t"; time.Sleep(10 * time.Millisecond) {
-		followed, err = s.value(ctx, "SELECT pg_last_wal_replay_lsn() >= '"+written+"'")
-	}
-	if err != nil {
-		tb.Fatalf("the standby does not follow: %v", err)
-	}
-}
-
-// value returns the single value that a statement returns, as text.
-func (s *Server) value(ctx context.Context, sql string) (string, error) {
-	conn, err := pgx.Connect(ctx, s.url("postgres"))
-	if err != nil {
-		return "", err
-	}
-	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
-	if err = errors.Join(err, conn.Close(ctx)); err != nil {
-		return "", err
-	}
-	return string(results[0].Rows[0][0]), nil
-}
-
-// Promote makes a standby an independent server that accepts writes.
-func (s *Server) Promote(tb testing.TB) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := s.exec(ctx, "postgres", "SELECT pg_promote()"); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// At returns the URL of a database on several servers; a client connects to the one that suits it.
-func At(tb testing.TB, database string, servers ...*Server) string {
-	tb.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var dirs []string
-	for _, s := range servers {
-		dirs = append(dirs, s.dir)
-	}
-	u.RawQuery = url.Values{"host": {strings.Join(dirs, ",")}}.Encode()
-	return u.String()
-}
-
-// Kill ends all processes of the server with SIGKILL, at once.
-func (s *Server) Kill(tb testing.TB) {
-	tb.Helper()
-	pid, err := s.postmaster()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := killTree(pid); err != nil {
-		tb.Fatal(err)
-	}
-	s.wait(tb)
-}
-
-// Crash runs pg_ctl stop -m immediate: the server ends without notifying its clients, and recovers when it
-// starts again.
-func (s *Server) Crash(tb testing.TB) {
-	tb.Helper()
-	pid, err := s.postmaster()
-	if err == nil {
-		err = quit(pid)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.wait(tb)
-}
-
-// Freeze stops all processes of the server: it accepts connections and does not answer. Thaw undoes it and
-// must be called before the test ends.
-func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.pause(tb, true) }
-
-// Thaw undoes Freeze.
-func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.pause(tb, false) }
-
-func (s *Server) pause(tb testing.TB, still bool) {
-	tb.Helper()
-	pid, err := s.postmaster()
-	if err == nil {
-		err = pauseTree(pid, still)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
 }
 
 func (s *Server) wait(tb testing.TB) {
@@ -532,17 +406,8 @@ func (s *Server) wait(tb testing.TB) {
 	s.process = nil
 }
 
-// postmaster returns the process id of the server's first process.
-func (s *Server) postmaster() (int, error) {
-	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
-	if err != nil {
-		return 0, err
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strconv.Atoi(strings.TrimSpace(first))
-}
-
-func (s *Server) remove() {
+// Remove stops the server and deletes its files.
+func (s *Server) Remove() {
 	if s.process != nil {
 		s.process.Close()
 		select {

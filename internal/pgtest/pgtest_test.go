@@ -36,7 +36,7 @@ func TestServer(t *testing.T) {
 	s.Start(t)
 	do("DROP TABLE kept")
 	dir := s.dir
-	s.remove()
+	s.Remove()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Fatalf("%s is left: %v", dir, err)
 	}

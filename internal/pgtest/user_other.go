@@ -17,6 +17,8 @@ func interrupt(int) error { return errSystem }
 
 func quit(int) error { return errSystem }
 
-func pauseTree(int, bool) error { return errSystem }
+func freezeTree(int) error { return errSystem }
+
+func thawTree(int) error { return errSystem }
 
 func killTree(int) error { return errSystem }

@@ -60,15 +60,11 @@ func interrupt(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }
 
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// pauseTree stops a server's processes, or continues them. It starts with the first process, so that no new
-// ones begin.
-func pauseTree(pid int, still bool) error {
-	signal := syscall.SIGCONT
-	if still {
-		signal = syscall.SIGSTOP
-	}
-	return signalTree(pid, signal)
-}
+// freezeTree stops a server's processes, the first one first, so that no new ones begin.
+func freezeTree(pid int) error { return signalTree(pid, syscall.SIGSTOP) }
+
+// thawTree continues a server's processes.
+func thawTree(pid int) error { return signalTree(pid, syscall.SIGCONT) }
 
 // killTree kills a server's first process and then its children, which would otherwise exit a little later.
 func killTree(pid int) error { return signalTree(pid, syscall.SIGKILL) }

@@ -68,6 +68,16 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// Head returns the first n bytes of a regular file, or all if it has fewer.
+func Head(path string, n int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, n))
+}
+
 // Replace writes a file that only its owner can read. After a crash the file has either the old or the new
 // content.
 func Replace(path string, data []byte) error {

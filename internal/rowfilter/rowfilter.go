@@ -140,8 +140,11 @@ func parsePlace(text string) (p part, end int, err error) {
 	return part{place: m[1], list: m[2] != ""}, end, nil
 }
 
-// Opened maps each table that may be read to whether everybody may see all of its rows.
+// Opened maps each table that may be read to whether everybody may see all of its rows. It returns nil for nil rules.
 func (r *Rules) Opened() map[string]bool {
+	if r == nil {
+		return nil
+	}
 	open := make(map[string]bool, len(r.tables))
 	for table, parts := range r.tables {
 		open[table] = parts == nil
@@ -151,15 +154,8 @@ func (r *Rules) Opened() map[string]bool {
 
 // Asks reports whether a filter uses a placeholder.
 func (r *Rules) Asks(place string) bool {
-	if r == nil {
-		return false
-	}
-	for _, parts := range r.tables {
-		if slices.ContainsFunc(parts, func(p part) bool { return p.place == place }) {
-			return true
-		}
-	}
-	return false
+	return r != nil && slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(r.tables))...),
+		func(p part) bool { return p.place == place })
 }
 
 // Conditions maps tables with a filter to their conditions for one principal.
@@ -184,6 +180,9 @@ func (r *Rules) For(ctx context.Context) Conditions {
 
 // Blank returns the conditions with NULL for every placeholder, so that an engine can check them in advance.
 func (r *Rules) Blank() Conditions {
+	if r == nil {
+		return nil
+	}
 	c := Conditions{}
 	for table, parts := range r.tables {
 		if parts != nil {

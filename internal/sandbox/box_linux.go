@@ -29,10 +29,10 @@ import (
 
 // Limits of the copy.
 const (
-	maxEmptied = 1_000_000 // entries in a folder that can only be emptied
-	maxDepth   = 100       // nested folders
-	copyChunk  = 128 << 10
-	bringTime  = 2 * time.Minute // to copy the changes back, in case the disk hangs
+	maxEmptied   = 1_000_000 // entries in a folder that can only be emptied
+	maxDepth     = 100       // nested folders
+	copyChunk    = 128 << 10
+	copyBackTime = 2 * time.Minute // to copy the changes back, in case the disk hangs
 )
 
 // errOver is returned when a folder has more than its copy may have.
@@ -270,17 +270,17 @@ func (b *box) settle(ctx context.Context) error {
 	}
 }
 
-var errBring = fmt.Errorf("the changes could not be kept within %v", bringTime)
+var errCopyBack = fmt.Errorf("the changes could not be kept within %v", copyBackTime)
 
-// bring copies the changes back to the folder. Nobody else may use either side. What cannot be copied is lost, and the
-// rest is kept, unless there is no space or no time.
-func (b *box) bring() error {
-	ctx, stop := context.WithTimeoutCause(context.Background(), bringTime, errBring)
+// copyBack copies the changes back to the folder. Nobody else may use either side. What cannot be copied is lost, and
+// the rest is kept, unless there is no space or no time.
+func (b *box) copyBack() error {
+	ctx, stop := context.WithTimeoutCause(context.Background(), copyBackTime, errCopyBack)
 	defer stop()
 	// The command may have closed the folder even to its owner, which the server is, too.
 	err := b.dir.Chmod(0o700)
 	if err == nil {
-		err = b.bringFolder(ctx, b.root, b.host, "")
+		err = b.copyFolderBack(ctx, b.root, b.host, "")
 	}
 	switch {
 	case err == nil:
@@ -293,7 +293,7 @@ func (b *box) bring() error {
 
 func isNoSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
-func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) error {
+func (b *box) copyFolderBack(ctx context.Context, from, to *os.Root, dir string) error {
 	names, err := namesIn(from)
 	if err != nil {
 		return fileError(dir, err)
@@ -321,7 +321,7 @@ func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) er
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := b.bringOne(ctx, from, to, dir, name, exists[name])
+		err := b.copyEntryBack(ctx, from, to, dir, name, exists[name])
 		if err := b.tolerate(ctx, path.Join(dir, name), err); err != nil {
 			return err
 		}
@@ -355,7 +355,7 @@ func fileError(full string, err error) error {
 	return &FileError{Path: path.Join(".", full), Err: err}
 }
 
-func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string, exists bool) error {
+func (b *box) copyEntryBack(ctx context.Context, from, to *os.Root, dir, name string, exists bool) error {
 	info, err := from.Lstat(name)
 	if err != nil {
 		return err
@@ -369,11 +369,11 @@ func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string,
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return b.bringSub(ctx, from, to, name, full, mode, is)
+		return b.copySubfolderBack(ctx, from, to, name, full, mode, is)
 	case b.over:
 		return nil // nothing in it could be changed
 	case mode.IsRegular():
-		return b.bringFile(ctx, from, to, name, full, info, is)
+		return b.copyFileBack(ctx, from, to, name, full, info, is)
 	case mode&fs.ModeSymlink != 0:
 		target, err := from.Readlink(name)
 		if err != nil {
@@ -397,8 +397,8 @@ func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string,
 	return nil
 }
 
-// bringSub copies back a subfolder.
-func (b *box) bringSub(
+// copySubfolderBack copies back a subfolder.
+func (b *box) copySubfolderBack(
 	ctx context.Context, from, to *os.Root, name, full string, mode fs.FileMode, is fs.FileInfo,
 ) error {
 	if depthOf(full) > maxDepth {
@@ -431,7 +431,7 @@ func (b *box) bringSub(
 		return err
 	}
 	defer into.Close()
-	return b.bringFolder(ctx, sub, into, full)
+	return b.copyFolderBack(ctx, sub, into, full)
 }
 
 // A file that replaces another is first copied next to it, under a name that starts with tempPrefix and ends
@@ -448,8 +448,8 @@ func isLeftover(name string, mode fs.FileMode) bool {
 	return mode.IsRegular() && mode.Perm() == tempMode && strings.HasPrefix(name, tempPrefix)
 }
 
-// bringFile copies back a changed file, replacing the old one atomically.
-func (b *box) bringFile(ctx context.Context, from, to *os.Root, name, full string, info, is fs.FileInfo) error {
+// copyFileBack copies back a changed file, replacing the old one atomically.
+func (b *box) copyFileBack(ctx context.Context, from, to *os.Root, name, full string, info, is fs.FileInfo) error {
 	now := stampOf(info)
 	if ino, ok := b.before[full]; ok && ino == now.ino && b.stamps[ino] == now && is != nil && is.Mode().IsRegular() {
 		same, err := b.same(from, to, name)

@@ -14,9 +14,9 @@ import (
 	"github.com/footnotehq/footnote/internal/sandbox"
 )
 
-// TestSizeIsTheKernels checks that no attempt stores more bytes than the limit. Each attempt prints its
+// TestKernelEnforcesSize checks that no attempt stores more bytes than the limit. Each attempt prints its
 // current total repeatedly, because it may be killed at any time.
-func TestSizeIsTheKernels(t *testing.T) {
+func TestKernelEnforcesSize(t *testing.T) {
 	const limit = 16 << 20
 	for name, script := range map[string]string{
 		"unlinked": `import os
@@ -90,7 +90,7 @@ func blocks(t *testing.T, dir string) (total int64) {
 	return total
 }
 
-func TestChangesAreBroughtBack(t *testing.T) {
+func TestChangesAreCopiedBack(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

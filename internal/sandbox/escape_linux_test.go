@@ -7,7 +7,7 @@ import (
 	"github.com/footnotehq/footnote/internal/sandbox"
 )
 
-// prelude is what the programs of TestMemoryOfTheKernel share. Each holds more than its limit when it calls
+// prelude is the code that the programs of TestMemoryOfTheKernel share. Each holds more than its limit when it calls
 // hold, and at most about 400 MB even if nothing stops it. Then only the time limit ends it.
 const prelude = `import ctypes, fcntl, mmap, os, select, socket, struct, threading, time
 libc = ctypes.CDLL(None, use_errno=True)

@@ -85,7 +85,7 @@ func inodes() (n int64) {
 // inode identifies a file.
 type inode struct{ dev, ino uint64 }
 
-// tally is what one reading found so far.
+// tally sums up one reading so far.
 type tally struct {
 	bytes    int64
 	mappings int64

@@ -26,8 +26,8 @@ const (
 	reportFD  = 4 // sends the report
 )
 
-// world is the input of the first stage, task that of the second.
-type world struct {
+// container is the input of the first stage, task that of the second.
+type container struct {
 	Dir    string   `json:"dir"` // any folder: the new root is mounted on it
 	System []string `json:"system"`
 	Size   int64    `json:"size"`  // of the workspace, in bytes
@@ -65,8 +65,8 @@ const (
 	capSysResource = 24 // for its own limits on watches
 )
 
-// inside is the user id of commands, as they see it.
-const inside = 1000
+// commandUID is the user id of commands, as they see it.
+const commandUID = 1000
 
 // Run runs a command to its end, and copies its changes back to its folder, which nobody else may use
 // meanwhile. It returns ctx's cause if ctx ends first, ErrUnavailable if the command could not be confined
@@ -125,16 +125,16 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 	res, rep, err := p.wait()
 	res.Elapsed, res.Full = time.Since(begun), full
 	// Keep the command's changes to its files, however it ended.
-	brought := b.bring()
+	copyErr := b.copyBack()
 	res.Filled, res.TooDeep = b.full(), b.deeper
 	res.Lost, res.LostFirst = b.lost.n, b.lost.some
 	switch {
 	case ctx.Err() != nil:
-		return res, errors.Join(context.Cause(ctx), brought)
+		return res, errors.Join(context.Cause(ctx), copyErr)
 	case rep.Error != "":
 		return res, fmt.Errorf("%w: %s", ErrUnavailable, rep.Error)
-	case brought != nil:
-		return res, brought
+	case copyErr != nil:
+		return res, copyErr
 	case res.Ended != "":
 		return res, nil
 	case run.Err() != nil:
@@ -152,11 +152,11 @@ var errNoBox = errors.New("there is no workspace")
 
 // enter tells the first stage to create the workspace, and fills it.
 func (p *running) enter(ctx context.Context, c Command, over bool) (*box, error) {
-	w := world{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // plus the folder
+	setup := container{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // plus the folder
 	if over {
-		w.Inodes = maxEmptied + 1
+		setup.Inodes = maxEmptied + 1
 	}
-	if err := writeFrame(p.control, w); err != nil {
+	if err := writeFrame(p.control, setup); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoBox, err)
 	}
 	fd, err := p.receive()
@@ -192,18 +192,18 @@ func (p *running) receive() (int, error) {
 			return fds[0], nil
 		}
 	}
-	p.said = first[:n] // the start of a report that says why
+	p.reportStart = first[:n] // the start of a report that says why
 	return 0, errNoBox
 }
 
 // running is the first process of a sandbox, as the server sees it.
 type running struct {
-	cmd     *exec.Cmd
-	control *os.File
-	report  *net.UnixConn
-	said    []byte // part of the report that was already read
-	out     flood
-	err     bytes.Buffer
+	cmd         *exec.Cmd
+	control     *os.File
+	report      *net.UnixConn
+	reportStart []byte // part of the report that was already read
+	out         flood
+	err         bytes.Buffer
 }
 
 // start starts the first stage. It calls stop if the output exceeds its limit.
@@ -231,8 +231,8 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 		Setpgid: true, // a Ctrl-C in the server's terminal must not reach it
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: commandUID, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: commandUID, HostID: os.Getegid(), Size: 1}},
 		AmbientCaps: []uintptr{capSetpcap, capSysAdmin, capSysResource},
 	}
 	if err := p.cmd.Start(); err != nil {
@@ -276,7 +276,8 @@ func (p *running) wait() (Result, report, error) {
 	var rep report
 	told := make(chan error, 1)
 	go func() { // ends with the process, which has the only other end
-		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(p.said), p.report), maxReportBytes))
+		all := io.MultiReader(bytes.NewReader(p.reportStart), p.report)
+		data, err := io.ReadAll(io.LimitReader(all, maxReportBytes))
 		if err == nil && len(data) == 0 {
 			err = errors.New("it ended without a report")
 		}
@@ -288,7 +289,7 @@ func (p *running) wait() (Result, report, error) {
 	ended := p.cmd.Wait()
 	err := <-told
 	if err != nil {
-		err = errors.Join(err, ended, words(p.err.String()))
+		err = errors.Join(err, ended, errorText(p.err.String()))
 	}
 	var res Result
 	res.Output, res.Dropped, res.Cut = p.out.ring.text()
@@ -298,7 +299,7 @@ func (p *running) wait() (Result, report, error) {
 	return res, rep, err
 }
 
-func words(s string) error {
+func errorText(s string) error {
 	if s = strings.TrimSpace(s); s == "" {
 		return nil
 	}

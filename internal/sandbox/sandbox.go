@@ -12,6 +12,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -51,30 +52,14 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Time <= 0 {
-		l.Time = 2 * time.Minute
-	}
-	if l.Memory <= 0 {
-		l.Memory = 512 << 20
-	}
-	if l.Processes <= 0 {
-		l.Processes = 128
-	}
-	if l.File <= 0 {
-		l.File = 64 << 20
-	}
-	if l.Disk <= 0 {
-		l.Disk = 256 << 20
-	}
-	if l.Files <= 0 {
-		l.Files = 50_000
-	}
-	if l.Output <= 0 {
-		l.Output = 30_000
-	}
-	if l.Flood <= 0 {
-		l.Flood = 64 << 20
-	}
+	l.Time = cmp.Or(max(l.Time, 0), 2*time.Minute)
+	l.Memory = cmp.Or(max(l.Memory, 0), 512<<20)
+	l.Processes = cmp.Or(max(l.Processes, 0), 128)
+	l.File = cmp.Or(max(l.File, 0), 64<<20)
+	l.Disk = cmp.Or(max(l.Disk, 0), 256<<20)
+	l.Files = cmp.Or(max(l.Files, 0), 50_000)
+	l.Output = cmp.Or(max(l.Output, 0), 30_000)
+	l.Flood = cmp.Or(max(l.Flood, 0), 64<<20)
 	return l
 }
 

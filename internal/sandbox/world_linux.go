@@ -51,14 +51,14 @@ func Main() {
 // enter is the first stage: it builds the sandbox and executes the second stage in it. It returns only if
 // that fails.
 func enter() error {
-	var w world
+	var c container
 	control := os.NewFile(controlFD, "control")
 	// The second stage continues reading, so the garbage collector must not close it before.
 	defer runtime.KeepAlive(control)
-	if err := readFrame(control, &w); err != nil {
+	if err := readFrame(control, &c); err != nil {
 		return fmt.Errorf("read the task: %w", err)
 	}
-	if err := build(w); err != nil {
+	if err := build(c); err != nil {
 		return err
 	}
 	if err := unix.Sethostname([]byte("workspace")); err != nil {
@@ -72,30 +72,30 @@ func enter() error {
 }
 
 // build builds a file system from mounts that only this process and its children see, and makes it the root.
-func build(w world) error {
+func build(c container) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	// Any folder can serve as the mount point of the new root; it appears again below old.
-	if err := unix.Mount("root", w.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+	if err := unix.Mount("root", c.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
 		"mode=0755,size=1m,nr_inodes=1000"); err != nil {
 		return fmt.Errorf("mount the new root: %w", err)
 	}
 	const old = "/old"
-	if err := os.Mkdir(w.Dir+old, 0o700); err != nil {
+	if err := os.Mkdir(c.Dir+old, 0o700); err != nil {
 		return err
 	}
-	if err := unix.PivotRoot(w.Dir, w.Dir+old); err != nil {
+	if err := unix.PivotRoot(c.Dir, c.Dir+old); err != nil {
 		return fmt.Errorf("change the root: %w", err)
 	}
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { return systemFolders(old, w.System) },
+		func() error { return systemFolders(old, c.System) },
 		func() error { return devices(old) },
 		func() error { return etc(old) },
-		func() error { return workspace(w) },
+		func() error { return workspace(c) },
 		proc,
 		func() error { return scratch("/tmp", tempSize) },
 		func() error { return scratch("/dev/shm", sharedSize) },
@@ -204,9 +204,9 @@ func etc(old string) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"passwd": fmt.Sprintf("coder:x:%d:%d::%s:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", inside, inside,
+		"passwd": fmt.Sprintf("coder:x:%d:%d::%s:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", commandUID, commandUID,
 			Folder),
-		"group":         fmt.Sprintf("coder:x:%d:\nnogroup:x:65534:\n", inside),
+		"group":         fmt.Sprintf("coder:x:%d:\nnogroup:x:65534:\n", commandUID),
 		"hosts":         "127.0.0.1 localhost workspace\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 	} {
@@ -300,8 +300,8 @@ func scratch(at string, size int64) error {
 
 // workspace creates the file system of the workspace, whose size the kernel limits, and sends its folder to
 // the server, which fills it.
-func workspace(w world) error {
-	options := fmt.Sprintf("mode=0700,size=%d,nr_inodes=%d", w.Size, w.Inodes)
+func workspace(c container) error {
+	options := fmt.Sprintf("mode=0700,size=%d,nr_inodes=%d", c.Size, c.Inodes)
 	if err := os.Mkdir(Folder, 0o755); err != nil {
 		return err
 	}

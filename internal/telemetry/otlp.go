@@ -16,6 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -57,9 +58,9 @@ func (o *otlp) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) e
 	}
 	switch {
 	case err != nil && !o.failing.Swap(true):
-		o.log.Warn("traces are not taken; they are lost until they are", "spans", len(spans), "err", err)
+		o.log.Warn("trace export failed; dropping spans until it works", "spans", len(spans), "err", err)
 	case err == nil && o.failing.Swap(false):
-		o.log.Info("traces are taken again")
+		o.log.Info("trace export works again")
 	}
 	return nil
 }
@@ -240,29 +241,15 @@ func encodeValue(v attribute.Value) any {
 	}
 }
 
-// traceparent formats a span context as a W3C traceparent.
+// traceparent formats a span context as a W3C traceparent; an invalid one becomes an empty text.
 func traceparent(sc trace.SpanContext) string {
-	if !sc.IsValid() {
-		return ""
-	}
-	return fmt.Sprintf("00-%s-%s-%02x", sc.TraceID(), sc.SpanID(), byte(sc.TraceFlags()&trace.FlagsSampled))
+	headers := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), sc), headers)
+	return headers["traceparent"]
 }
 
 // parseTraceparent parses a traceparent; the result is invalid if s is malformed.
 func parseTraceparent(s string) trace.SpanContext {
-	part := strings.Split(s, "-")
-	if len(part) < 4 || len(part[0]) != 2 || part[0] == "ff" || part[0] == "00" && len(part) != 4 ||
-		len(part[3]) != 2 || s != strings.ToLower(s) {
-		return trace.SpanContext{}
-	}
-	version, verr := strconv.ParseUint(part[0], 16, 8)
-	flags, ferr := strconv.ParseUint(part[3], 16, 8)
-	id, terr := trace.TraceIDFromHex(part[1])
-	span, serr := trace.SpanIDFromHex(part[2])
-	if verr != nil || ferr != nil || terr != nil || serr != nil || version == 0xff {
-		return trace.SpanContext{}
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true,
-	})
+	headers := propagation.MapCarrier{"traceparent": s}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), headers))
 }

@@ -3,8 +3,6 @@
 package telemetry
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,12 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
-	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/footnotehq/footnote"
 )
@@ -29,120 +23,73 @@ var seconds = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60
 // lengths are the buckets of conversation histograms, in messages or events.
 var lengths = []float64{1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20_000}
 
-// Metrics holds the instruments of one process. Its methods are safe for concurrent use.
+// Metrics holds the metrics of one process. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
-	provider *sdk.MeterProvider
-	meter    metric.Meter
-
-	runs     metric.Int64Counter
-	runTime  metric.Float64Histogram
-	steps    metric.Int64Counter
-	stepTime metric.Float64Histogram
-	tokens   metric.Int64Counter
-	cost     metric.Float64Counter
-	toolTime metric.Float64Histogram
-	requests metric.Int64Counter
-	repairs  metric.Int64Counter
-	damage   metric.Int64Counter
-	failures metric.Int64Counter
-	slow     metric.Int64Counter
 	slowFrom time.Duration
+	names    names
 
-	questions metric.Int64Histogram
-	events    metric.Int64Histogram
-
-	cacheLooks    metric.Int64Counter
-	cacheFailures metric.Int64Counter
-
-	requestTime metric.Float64Histogram
-	streams     metric.Int64UpDownCounter
-
-	labels labels
+	runs, steps, tokens, cost, cacheLooks, cacheFailures, failures, slow, requests *prometheus.CounterVec
+	runTime, stepTime, toolTime, requestTime                                       *prometheus.HistogramVec
+	questions, events                                                              prometheus.Histogram
+	repairs, damage                                                                prometheus.Counter
+	streams                                                                        *prometheus.GaugeVec
 }
 
-// New returns the instruments. Answers that take at least slow count as slow; 0 counts none.
-func New(slow time.Duration) (*Metrics, error) {
+// New returns the metrics. Answers that take at least slow count as slow; 0 counts none.
+func New(slow time.Duration) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), slowFrom: slow}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	exporter, err := otelprom.New(otelprom.WithRegisterer(m.registry), otelprom.WithoutScopeInfo())
-	if err != nil {
-		return nil, fmt.Errorf("make the metrics exporter: %w", err)
+	make := promauto.With(m.registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return make.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m.provider = sdk.NewMeterProvider(sdk.WithReader(exporter),
-		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "footnote"))))
-	m.meter = m.provider.Meter("footnote")
-	b := builder{meter: m.meter}
-	m.runs = b.counter("footnote_runs", "Runs that ended, by assistant and outcome.")
-	m.runTime = b.histogram("footnote_run_seconds", "How long runs took.")
-	m.steps = b.counter("footnote_steps", "Model calls, by model and whether they failed.")
-	m.stepTime = b.histogram("footnote_step_seconds", "How long model calls took.")
-	m.tokens = b.counter("footnote_tokens", "Tokens, by model and kind.")
-	m.cost = b.money("footnote_cost_usd", "Money spent on models, in US dollars.")
-	m.toolTime = b.histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.")
-	m.cacheLooks = b.counter("footnote_cache_lookups",
-		"Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
-	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
-	m.repairs = b.counter("footnote_history_repairs",
-		"What had to be made good in torn logs before a model could read them.")
-	m.damage = b.counter("footnote_unreadable",
-		"Events and results that are stored and cannot be read, each counted once.")
-	m.failures = b.counter("footnote_errors",
-		"What came to nothing, by where (run, step, request) and the code of the error.")
-	m.slow = b.counter("footnote_slow_responses",
-		"Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.")
-	m.questions = b.lengths("footnote_conversation_questions",
-		"How many questions a conversation has when an answer has ended.")
-	m.events = b.lengths("footnote_conversation_events", "How many events a conversation has when an answer has ended.")
-	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
-	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
-	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by protocol.")
-	return m, b.err
-}
-
-// builder creates instruments and keeps the first error.
-type builder struct {
-	meter metric.Meter
-	err   error
-}
-
-func (b *builder) keep(err error) {
-	if b.err == nil && err != nil {
-		b.err = fmt.Errorf("make a metric: %w", err)
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return make.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds}, labels)
 	}
-}
-
-func (b *builder) counter(name, words string) metric.Int64Counter {
-	c, err := b.meter.Int64Counter(name, metric.WithDescription(words))
-	b.keep(err)
-	return c
-}
-
-func (b *builder) gauge(name, words string) metric.Int64UpDownCounter {
-	g, err := b.meter.Int64UpDownCounter(name, metric.WithDescription(words))
-	b.keep(err)
-	return g
-}
-
-func (b *builder) money(name, words string) metric.Float64Counter {
-	c, err := b.meter.Float64Counter(name, metric.WithDescription(words))
-	b.keep(err)
-	return c
-}
-
-func (b *builder) histogram(name, words string) metric.Float64Histogram {
-	h, err := b.meter.Float64Histogram(name, metric.WithDescription(words),
-		metric.WithExplicitBucketBoundaries(seconds...))
-	b.keep(err)
-	return h
-}
-
-func (b *builder) lengths(name, words string) metric.Int64Histogram {
-	h, err := b.meter.Int64Histogram(name, metric.WithDescription(words),
-		metric.WithExplicitBucketBoundaries(lengths...))
-	b.keep(err)
-	return h
+	make.NewGaugeVec(prometheus.GaugeOpts{Name: "target_info", Help: "Target metadata"}, []string{"service_name"}).
+		WithLabelValues("footnote").Set(1)
+	m.runs = counter("footnote_runs_total", "Runs that ended, by assistant and outcome.", "assistant", "outcome")
+	m.runTime = histogram("footnote_run_seconds", "How long runs took.", "assistant")
+	m.steps = counter("footnote_steps_total", "Model calls, by model and whether they failed.", "model", "outcome")
+	m.stepTime = histogram("footnote_step_seconds", "How long model calls took.", "model")
+	m.tokens = counter("footnote_tokens_total", "Tokens, by model and kind.", "model", "kind")
+	m.cost = counter("footnote_cost_usd_total", "Money spent on models, in US dollars.", "model")
+	m.toolTime = histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.", "tool", "outcome")
+	m.cacheLooks = counter("footnote_cache_lookups_total",
+		"Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.",
+		"tool", "outcome")
+	m.cacheFailures = counter("footnote_cache_failures_total",
+		"Failures of the cache, by operation: get, put, drop or decode.", "what")
+	m.repairs = make.NewCounter(prometheus.CounterOpts{
+		Name: "footnote_history_repairs_total",
+		Help: "Repairs of incomplete logs, so that a model could read them.",
+	})
+	m.damage = make.NewCounter(prometheus.CounterOpts{
+		Name: "footnote_unreadable_total",
+		Help: "Events and results that are stored and cannot be read, each counted once.",
+	})
+	m.failures = counter("footnote_errors_total", "Failures, by where (run, step, request) and the code of the error.",
+		"where", "route", "code")
+	m.slow = counter("footnote_slow_responses_total",
+		"Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.",
+		"what", "of")
+	m.questions = make.NewHistogram(prometheus.HistogramOpts{
+		Name: "footnote_conversation_questions", Buckets: lengths,
+		Help: "How many questions a conversation has when an answer has ended.",
+	})
+	m.events = make.NewHistogram(prometheus.HistogramOpts{
+		Name: "footnote_conversation_events", Buckets: lengths,
+		Help: "How many events a conversation has when an answer has ended.",
+	})
+	m.requests = counter("footnote_http_requests_total", "HTTP requests, by route, method and status.",
+		"route", "method", "status")
+	m.requestTime = histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.", "route")
+	m.streams = make.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "footnote_open_streams", Help: "Streams that are open now, by protocol.",
+	}, []string{"door"})
+	return m
 }
 
 // Handler serves GET /metrics.
@@ -150,62 +97,51 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Close ends the collection.
-func (m *Metrics) Close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
-
 // Gauge registers a value that is read at each scrape.
-func (m *Metrics) Gauge(name, words string, read func() int64) error {
-	_, err := m.meter.Int64ObservableGauge(name, metric.WithDescription(words),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(read())
-			return nil
-		}))
-	if err != nil {
-		return fmt.Errorf("make the metric %s: %w", name, err)
-	}
-	return nil
+func (m *Metrics) Gauge(name, help string, read func() int64) {
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+		func() float64 { return float64(read()) })
 }
 
-// labels caches attribute sets: there are few of them, and building one costs more than counting.
-type labels struct {
-	mu    sync.RWMutex // guards below
-	known map[pairs]metric.MeasurementOption
+// names bounds how many models and tools have metrics of their own: servers and clients choose the names.
+type names struct {
+	mu    sync.RWMutex      // guards below
+	known map[string]string // copies of the names, by name
 }
 
-// pairs are the attributes of one measurement, as alternating names and values.
-type pairs [6]string
+const maxNames = 2_000
 
-const maxKnown = 4096 // the upstream names the models, so their number is unlimited
-
-func (l *labels) of(p pairs) metric.MeasurementOption {
-	l.mu.RLock()
-	option := l.known[p]
-	l.mu.RUnlock()
-	if option != nil {
-		return option
+// of returns a copy of a name, which may belong to the buffer of a request, or "other" if too many names are known.
+func (n *names) of(name string) string {
+	n.mu.RLock()
+	known, ok := n.known[name]
+	n.mu.RUnlock()
+	if ok {
+		return known
 	}
-	set := make([]attribute.KeyValue, 0, len(p)/2)
-	for i := 0; i < len(p) && p[i] != ""; i += 2 {
-		p[i+1] = strings.Clone(p[i+1]) // may belong to the buffer of an earlier request
-		set = append(set, attribute.String(p[i], p[i+1]))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.known) >= maxNames {
+		return "other"
 	}
-	option = metric.WithAttributeSet(attribute.NewSet(set...))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known == nil || len(l.known) >= maxKnown {
-		l.known = map[pairs]metric.MeasurementOption{}
+	if n.known == nil {
+		n.known = map[string]string{}
 	}
-	l.known[p] = option
-	return option
+	name = strings.Clone(name)
+	n.known[name] = name
+	return name
 }
 
 // RunEnded counts a run.
 func (m *Metrics) RunEnded(assistant, outcome string, d time.Duration) {
-	ctx := context.Background()
-	m.runs.Add(ctx, 1, m.labels.of(pairs{"assistant", assistant, "outcome", outcome}))
-	m.runTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"assistant", assistant}))
+	m.runs.WithLabelValues(assistant, outcome).Inc()
+	m.runTime.WithLabelValues(assistant).Observe(d.Seconds())
+	m.countSlow("run", assistant, d)
+}
+
+func (m *Metrics) countSlow(what, of string, d time.Duration) {
 	if m.slowFrom > 0 && d >= m.slowFrom {
-		m.slow.Add(ctx, 1, m.labels.of(pairs{"what", "run", "of", assistant}))
+		m.slow.WithLabelValues(what, of).Inc()
 	}
 }
 
@@ -219,89 +155,73 @@ func (m *Metrics) StepFailed(code footnote.Code) { m.failed("step", "", code) }
 func (m *Metrics) RequestFailed(route string, code footnote.Code) { m.failed("request", route, code) }
 
 func (m *Metrics) failed(where, route string, code footnote.Code) {
-	m.failures.Add(context.Background(), 1, m.labels.of(pairs{"where", where, "route", route, "code", string(code)}))
+	m.failures.WithLabelValues(where, route, string(code)).Inc()
 }
 
 // ConversationGrew records the length of a conversation at the end of an answer.
 func (m *Metrics) ConversationGrew(questions int, events int64) {
-	ctx := context.Background()
-	m.questions.Record(ctx, int64(questions))
-	m.events.Record(ctx, events)
+	m.questions.Observe(float64(questions))
+	m.events.Observe(float64(events))
 }
 
 // Answered records the duration of an answer that was not streamed.
-func (m *Metrics) Answered(route string, d time.Duration) {
-	if m.slowFrom > 0 && d >= m.slowFrom {
-		m.slow.Add(context.Background(), 1, m.labels.of(pairs{"what", "request", "of", route}))
-	}
-}
+func (m *Metrics) Answered(route string, d time.Duration) { m.countSlow("request", route, d) }
 
 // StepEnded counts a model call.
 func (m *Metrics) StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool) {
-	ctx := context.Background()
+	model = m.names.of(model)
 	outcome := "ok"
 	if failed {
 		outcome = "failed"
 	}
-	m.steps.Add(ctx, 1, m.labels.of(pairs{"model", model, "outcome", outcome}))
-	m.stepTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"model", model}))
-	for _, t := range [...]struct {
-		kind string
-		n    int64
-	}{
-		{
-			"input", u.Input,
-		}, {"output", u.Output}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite5m + u.CacheWrite1h},
-	} {
-		if t.n > 0 {
-			m.tokens.Add(ctx, t.n, m.labels.of(pairs{"model", model, "kind", t.kind}))
-		}
+	m.steps.WithLabelValues(model, outcome).Inc()
+	m.stepTime.WithLabelValues(model).Observe(d.Seconds())
+	m.countTokens(model, "input", u.Input)
+	m.countTokens(model, "output", u.Output)
+	m.countTokens(model, "cache_read", u.CacheRead)
+	m.countTokens(model, "cache_write", u.CacheWrite5m+u.CacheWrite1h)
+	m.cost.WithLabelValues(model).Add(max(0, c.USD()))
+}
+
+func (m *Metrics) countTokens(model, kind string, n int64) {
+	if n > 0 {
+		m.tokens.WithLabelValues(model, kind).Add(float64(n))
 	}
-	m.cost.Add(ctx, c.USD(), m.labels.of(pairs{"model", model}))
 }
 
 // ToolEnded counts a tool call.
 func (m *Metrics) ToolEnded(name, outcome string, d time.Duration) {
-	m.toolTime.Record(context.Background(), d.Seconds(), m.labels.of(pairs{"tool", name, "outcome", outcome}))
+	m.toolTime.WithLabelValues(m.names.of(name), outcome).Observe(d.Seconds())
 }
 
 // CacheLooked counts the cache outcome of a tool call.
 func (m *Metrics) CacheLooked(tool, outcome string) {
-	m.cacheLooks.Add(context.Background(), 1, m.labels.of(pairs{"tool", tool, "outcome", outcome}))
+	m.cacheLooks.WithLabelValues(m.names.of(tool), outcome).Inc()
 }
 
 // CacheFailed counts a failure of the cache.
-func (m *Metrics) CacheFailed(what string) {
-	m.cacheFailures.Add(context.Background(), 1, m.labels.of(pairs{"what", what}))
-}
+func (m *Metrics) CacheFailed(what string) { m.cacheFailures.WithLabelValues(what).Inc() }
 
 // HistoryRepaired counts repairs to the history of a conversation.
-func (m *Metrics) HistoryRepaired(repairs int) {
-	m.repairs.Add(context.Background(), int64(repairs))
-}
+func (m *Metrics) HistoryRepaired(repairs int) { m.repairs.Add(float64(repairs)) }
 
 // Unreadable counts stored data that cannot be read.
-func (m *Metrics) Unreadable() { m.damage.Add(context.Background(), 1) }
+func (m *Metrics) Unreadable() { m.damage.Inc() }
 
 // RequestEnded counts an HTTP request.
 func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration) {
-	ctx := context.Background()
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		http.MethodOptions:
 	default:
 		method = "other" // callers must not be able to create labels
 	}
-	m.requests.Add(ctx, 1, m.labels.of(pairs{"route", route, "method", method, "status", strconv.Itoa(status)}))
-	m.requestTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"route", route}))
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.requestTime.WithLabelValues(route).Observe(d.Seconds())
 }
 
 // StreamOpened counts an open stream of an endpoint.
-func (m *Metrics) StreamOpened(protocol string) {
-	m.streams.Add(context.Background(), 1, m.labels.of(pairs{"door", protocol}))
-}
+func (m *Metrics) StreamOpened(protocol string) { m.streams.WithLabelValues(protocol).Inc() }
 
 // StreamClosed removes a stream from that count.
-func (m *Metrics) StreamClosed(protocol string) {
-	m.streams.Add(context.Background(), -1, m.labels.of(pairs{"door", protocol}))
-}
+func (m *Metrics) StreamClosed(protocol string) { m.streams.WithLabelValues(protocol).Dec() }

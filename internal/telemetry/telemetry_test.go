@@ -21,14 +21,9 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 	return w.Body.String()
 }
 
-func TestWhatHappenedIsShown(t *testing.T) {
-	m, err := telemetry.New(time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := telemetry.New(time.Second); err != nil { // two in one process
-		t.Fatal(err)
-	}
+func TestMetrics(t *testing.T) {
+	m := telemetry.New(time.Second)
+	telemetry.New(time.Second) // there can be two in one process
 	m.RunEnded("analyst", "finished", time.Second)
 	m.StepEnded("claude", footnote.Usage{
 		Input: 10, Output: 5, CacheWrite5m: 1, CacheWrite1h: 2,
@@ -47,9 +42,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	m.StreamOpened("openai")
 	m.StreamOpened("openai")
 	m.StreamClosed("openai")
-	if err := m.Gauge("footnote_lag", "How far behind.", func() int64 { return 7 }); err != nil {
-		t.Fatal(err)
-	}
+	m.Gauge("footnote_lag", "How far behind.", func() int64 { return 7 })
 	text := scrape(t, m)
 	for _, want := range []string{
 		`footnote_runs_total{assistant="analyst",outcome="finished"} 1`,
@@ -86,33 +79,32 @@ func TestWhatHappenedIsShown(t *testing.T) {
 			}
 		}
 	}
-	if err := m.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestManyNames checks that an unlimited number of names uses limited memory, and that all are counted.
 func TestManyNames(t *testing.T) {
-	m, err := telemetry.New(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := telemetry.New(0)
 	for i := range 5_000 {
 		m.CacheLooked(fmt.Sprint("tool", i), "hit")
 		m.RunEnded("analyst", fmt.Sprint("outcome", i%7), time.Second)
 	}
-	if text := scrape(t, m); !strings.Contains(text,
-		`footnote_runs_total{assistant="analyst",outcome="outcome6"} 714`) {
-		t.Error("runs are missing")
+	text := scrape(t, m)
+	for _, want := range []string{
+		`footnote_runs_total{assistant="analyst",outcome="outcome6"} 714`,
+		`footnote_cache_lookups_total{outcome="hit",tool="other"} 3000`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if n := strings.Count(text, "footnote_cache_lookups_total{"); n != 2_001 {
+		t.Errorf("%d tools have metrics of their own, want 2001 with the others", n)
 	}
 }
 
 // BenchmarkAnswer counts everything that one answer of the OpenAI endpoint counts.
 func BenchmarkAnswer(b *testing.B) {
-	m, err := telemetry.New(0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := telemetry.New(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		m.StreamOpened("openai")

@@ -124,7 +124,7 @@ func (t *Traces) start(ctx context.Context, name string, o ...trace.SpanStartOpt
 }
 
 // Run implements agent.Tracer.
-func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, own string, end func(agent.RunEnd)) {
+func (t *Traces) Run(ctx context.Context, f agent.TracedRun) (_ context.Context, own string, end func(agent.RunEnd)) {
 	caller, first := parseTraceparent(f.Caller), parseTraceparent(f.First)
 	options := []trace.SpanStartOption{trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"),

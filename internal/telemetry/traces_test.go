@@ -18,7 +18,6 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
-	"github.com/footnotehq/footnote/internal/otlptest"
 	"github.com/footnotehq/footnote/internal/telemetry"
 	"github.com/footnotehq/footnote/model"
 	"github.com/footnotehq/footnote/store"
@@ -95,7 +94,7 @@ type server struct {
 	traces *telemetry.Traces
 }
 
-func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, model model.Model) *server {
+func serve(t *testing.T, log store.Store, c *otlpCollector, content bool, model model.Model) *server {
 	t.Helper()
 	s := &server{log: &mortalLog{
 		Store: log, testDone: make(chan struct{}), resultStored: make(chan struct{}), stored: make(chan struct{}, 1),
@@ -190,7 +189,7 @@ func (s *server) ended(t *testing.T, stream string) (last footnote.Body) {
 	return last
 }
 
-func named(spans []otlptest.Span, name string) (found []otlptest.Span) {
+func named(spans []received, name string) (found []received) {
 	for _, s := range spans {
 		if s.Name == name {
 			found = append(found, s)
@@ -204,10 +203,10 @@ const (
 	callersSpan  = "b7ad6b7169203331"
 )
 
-// TestARunIsOneTraceWhereverItRuns kills the server of a run during a call. The server that takes over continues in
+// TestTakeoverContinuesTrace kills the server of a run during a call. The server that takes over continues in
 // the caller's trace.
-func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
-	log, collector := sqlitetest.New(t), otlptest.Start(t)
+func TestTakeoverContinuesTrace(t *testing.T) {
+	log, collector := sqlitetest.New(t), startCollector(t)
 	first := &stuck{
 		Model: agenttest.Script(agenttest.Call("c1", "run_query", `{"sql":"SELECT 8150915"}`)),
 		hung:  make(chan struct{}),
@@ -264,7 +263,7 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 		t.Errorf("%v, %v", chats[0].Resource, chats[1].Resource)
 	}
 	for _, want := range []struct {
-		span otlptest.Span
+		span received
 		kind int
 		set  map[string]any
 	}{
@@ -309,10 +308,10 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	}
 }
 
-// TestAParkedRunGoesOnInItsTrace parks a run for an answer from a page, which goes to a different server. No trace
+// TestParkedRunContinuesTrace parks a run for an answer from a page, which goes to a different server. No trace
 // was started before, so the run's id determines it.
-func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
-	log, collector := sqlitetest.New(t), otlptest.Start(t)
+func TestParkedRunContinuesTrace(t *testing.T) {
+	log, collector := sqlitetest.New(t), startCollector(t)
 	a := serve(t, log, collector, true, agenttest.Script(agenttest.Call("c1", "ask_page", `{"what":"size"}`)))
 	ticket, err := a.Submit(t.Context(), agent.Turn{
 		Text: "How large is order 4711?", Principal: ann, Protocol: "aisdk", OnDisconnect: agent.Continue,
@@ -370,9 +369,9 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTraceparent checks that a malformed traceparent starts a new trace.
-func TestWhatIsNoTraceparent(t *testing.T) {
-	collector := otlptest.Start(t)
+// TestMalformedTraceparent checks that a malformed traceparent starts a new trace.
+func TestMalformedTraceparent(t *testing.T) {
+	collector := startCollector(t)
 	traces := telemetry.NewTraces(telemetry.TraceOptions{
 		Endpoint: collector.URL,
 		Ratio:    1,
@@ -385,14 +384,14 @@ func TestWhatIsNoTraceparent(t *testing.T) {
 		"cc" + good[2:] + "-more",
 	} {
 		ctx := footnote.WithOrigin(t.Context(), footnote.Origin{Run: "run_" + strings.Trim(caller, " -")})
-		_, own, end := traces.Run(ctx, agent.Followed{Assistant: "analyst", Caller: caller, Part: 1})
+		_, own, end := traces.Run(ctx, agent.TracedRun{Assistant: "analyst", Caller: caller, Part: 1})
 		end(agent.RunEnd{Outcome: "failed", Code: footnote.AgentTimeout})
 		taken := caller == good || strings.HasPrefix(caller, "cc")
 		if got := strings.Contains(own, callersTrace); got != taken {
 			t.Errorf("%q: the run is %s", caller, own)
 		}
 	}
-	if _, own, _ := traces.Run(t.Context(), agent.Followed{
+	if _, own, _ := traces.Run(t.Context(), agent.TracedRun{
 		Caller: strings.TrimSuffix(good, "01") + "00",
 	}); !strings.HasSuffix(own, "-00") {
 		t.Errorf("a caller that follows nothing: %s", own)
@@ -407,15 +406,15 @@ func TestWhatIsNoTraceparent(t *testing.T) {
 	}
 }
 
-// TestSecretsThatJSONWritesInAnotherWay checks that no span contains a secret with a quote or an & in it.
-func TestSecretsThatJSONWritesInAnotherWay(t *testing.T) {
-	collector := otlptest.Start(t)
+// TestSecretsEscapedInJSON checks that no span contains a secret with a quote or an & in it.
+func TestSecretsEscapedInJSON(t *testing.T) {
+	collector := startCollector(t)
 	const secret = `p&ss"4711`
 	traces := telemetry.NewTraces(telemetry.TraceOptions{
 		Endpoint: collector.URL, Ratio: 1, Content: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Redact: func(s string) string { return strings.ReplaceAll(s, secret, "***") },
 	})
-	ctx, _, end := traces.Run(t.Context(), agent.Followed{Run: "run_1", Question: "Is it " + secret + "?"})
+	ctx, _, end := traces.Run(t.Context(), agent.TracedRun{Run: "run_1", Question: "Is it " + secret + "?"})
 	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": "It is " + secret}})
 	_, done := traces.Step(ctx, &model.Request{Model: "m", Messages: []model.Message{{Role: "user", Content: content}}})
 	done(&model.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Say("No, " + secret).Blocks}}, nil)

@@ -100,7 +100,7 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 			RetryAfter: fetchPause, Err: k.err,
 		}
 	}
-	return nil, refused("it is signed with a key that the issuer does not show.", nil)
+	return nil, refused("it is signed with a key that the issuer does not publish.", nil)
 }
 
 // known returns the cached key with an id, unless the cache is too old. Without an id it succeeds only if
@@ -143,7 +143,7 @@ func (k *keys) begin() <-chan struct{} {
 		defer k.mu.Unlock()
 		k.reading, k.err = nil, err
 		if err != nil {
-			k.log.Warn("the keys of the tokens were not read", "issuer", k.issuer, "err", err)
+			k.log.Warn("cannot read the public keys of the token issuer", "issuer", k.issuer, "err", err)
 			return
 		}
 		k.set, k.read = set, now
@@ -182,7 +182,7 @@ func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		}
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("what the issuer says of itself: %w", err)
+			return nil, fmt.Errorf("read the configuration of the issuer: %w", err)
 		case about.Issuer != k.issuer:
 			return nil, fmt.Errorf("the issuer calls itself %.200q", about.Issuer)
 		case !Safe(about.Keys):

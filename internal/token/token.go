@@ -101,7 +101,7 @@ func (v *Verifier) Mine(text string) bool {
 
 // refused returns the error for a rejected token. The caller is told why.
 func refused(why string, err error) error {
-	return &footnote.Error{Code: footnote.Unauthorized, Message: "The token is not accepted: " + why, Err: err}
+	return footnote.Wrapf(footnote.Unauthorized, err, "The token is not accepted: %s", why)
 }
 
 // Check returns the principal of a token. It returns Unauthorized for a token that is not accepted.
@@ -143,9 +143,9 @@ func (v *Verifier) valid(c jwt.Claims) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, jwt.ErrInvalidIssuer):
-		return refused("it is of another issuer.", err)
+		return refused("it comes from another issuer.", err)
 	case errors.Is(err, jwt.ErrInvalidAudience):
-		return refused("it is for somebody else.", err)
+		return refused("it is for another audience.", err)
 	case errors.Is(err, jwt.ErrExpired):
 		return refused("it has expired.", err)
 	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):

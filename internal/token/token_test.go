@@ -205,9 +205,11 @@ func TestTokens(t *testing.T) {
 		},
 		"no issuer": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"iss": nil})), "another issuer"},
 		"another audience": {
-			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnotes"})), "somebody else",
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": "footnotes"})), "another audience",
 		},
-		"no audience":        {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": nil})), "somebody else"},
+		"no audience": {
+			sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"aud": nil})), "another audience",
+		},
 		"unlisted algorithm": {sign(t, "RS512", "r1", rsaKey, is.claims(nil)), "algorithm"},
 		"no signature":       {none, "algorithm"},
 		"HMAC, public key":   {sign(t, "HS256", "r1", publicPEM, is.claims(nil)), "algorithm"},
@@ -216,10 +218,10 @@ func TestTokens(t *testing.T) {
 		},
 		"another's key":      {sign(t, "RS256", "r1", otherRSA, is.claims(nil)), "signature"},
 		"key of another alg": {sign(t, "RS256", "e1", rsaKey, is.claims(nil)), "signature"},
-		"unknown key":        {sign(t, "RS256", "r9", otherRSA, is.claims(nil)), "does not show"},
-		"no key id":          {sign(t, "RS256", "", rsaKey, is.claims(nil)), "does not show"}, // there are two
-		"a path for an id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not show"},
-		"its own key":        {ownKey(t, is.claims(nil)), "does not show"},
+		"unknown key":        {sign(t, "RS256", "r9", otherRSA, is.claims(nil)), "does not publish"},
+		"no key id":          {sign(t, "RS256", "", rsaKey, is.claims(nil)), "does not publish"}, // there are two
+		"a path for an id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not publish"},
+		"its own key":        {ownKey(t, is.claims(nil)), "does not publish"},
 		"where its keys are": {elsewhere(t, is.claims(nil)), "signature"},
 		"changed": {
 			parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"eve"}`)) + "." + parts[2],
@@ -321,23 +323,23 @@ func TestChangedKeys(t *testing.T) {
 	check("the first key", old, "")
 	is.change(func() { is.keys = []jose.JSONWebKey{public("r2", otherRSA)} })
 	fresh := sign(t, "RS256", "r2", otherRSA, is.claims(nil))
-	check("too soon after the last look", fresh, "does not show")
+	check("too soon after the last look", fresh, "does not publish")
 	is.change(func() { is.now = is.now.Add(fetchPause) })
 	check("the new key", fresh, "")
-	check("the key that was taken away", old, "does not show")
+	check("the key that was taken away", old, "does not publish")
 	count := func() (n int) { is.change(func() { n = is.asked }); return n }
 	asked := count()
 	for i := range 200 {
-		check("made up", sign(t, "RS256", fmt.Sprintf("made-up-%d", i), otherRSA, is.claims(nil)), "does not show")
+		check("made up", sign(t, "RS256", fmt.Sprintf("made-up-%d", i), otherRSA, is.claims(nil)), "does not publish")
 	}
 	if got := count(); got != asked {
 		t.Errorf("200 made-up keys made %d requests", got-asked)
 	}
 }
 
-// TestTheIssuerIsAway checks that cached keys stay valid for a day while the issuer is unavailable, and that
+// TestIssuerUnavailable checks that cached keys stay valid for a day while the issuer is unavailable, and that
 // without cached keys the error says so.
-func TestTheIssuerIsAway(t *testing.T) {
+func TestIssuerUnavailable(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	is.change(func() { is.away = true })
 	v := is.verifier(nil)
@@ -368,8 +370,8 @@ func TestTheIssuerIsAway(t *testing.T) {
 	}
 }
 
-// TestWhereTheKeysAre checks which key sets are accepted.
-func TestWhereTheKeysAre(t *testing.T) {
+// TestKeySources checks which key sets are accepted.
+func TestKeySources(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	file := filepath.Join(t.TempDir(), "keys.json")
 	if err := os.WriteFile(file, must(json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public("r1", rsaKey)}})),

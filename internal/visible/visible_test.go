@@ -14,7 +14,7 @@ func tags(s string) string {
 	return strings.Map(func(r rune) rune { return 0xe0000 + r }, s)
 }
 
-func TestTextShowsWhatIsHidden(t *testing.T) {
+func TestTextReplacesHiddenCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"a" + tags("hi"):           "a<U+E0068><U+E0069>",
 		"\U0001f3f4" + tags("hi"):  "\U0001f3f4<U+E0068><U+E0069>",
@@ -54,7 +54,7 @@ func TestTextShowsWhatIsHidden(t *testing.T) {
 	}
 }
 
-func TestTextKeepsWhatWritingNeeds(t *testing.T) {
+func TestTextKeepsNeededCharacters(t *testing.T) {
 	for _, s := range []string{
 		"👩\u200d❤\ufe0f\u200d👩 👩\u200d👩\u200d👧 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 👍🏽",
 		"\U0001f3f4" + tags("gbeng") + "\U000e007f \U0001f3f4" + tags("gbsct") + "\U000e007f",

@@ -1,6 +1,5 @@
-// Package redisrate counts requests in a Redis that several servers share. Redis
-// holds nothing that must not be lost: when it is gone, each server lets its part of a
-// limit through by a counter of its own.
+// Package redisrate counts requests in a Redis that several servers share. Redis may lose its data. While Redis is
+// unreachable, each server allows its share of a limit with its own counter.
 package redisrate
 
 import (
@@ -17,12 +16,12 @@ import (
 
 const (
 	prefix    = "footnote:rate:"
-	replyTime = 250 * time.Millisecond // a request does not wait longer for its counter
-	restTime  = 2 * time.Second        // after a failure Redis is left alone for so long
+	replyTime = 250 * time.Millisecond // the longest that a request waits for its counter
+	restTime  = 2 * time.Second        // pause after a failure of Redis
 )
 
-// script is the cell rate algorithm by the clock of Redis: the key holds the time, in
-// microseconds, when all of a minute's requests may come again.
+// script is the generic cell rate algorithm with the clock of Redis: a key holds the time, in microseconds, at which a
+// full minute's requests are allowed again.
 var script = redis.NewScript(`
 local t = redis.call('TIME')
 local now, minute = t[1] * 1000000 + t[2], 60000000
@@ -33,19 +32,18 @@ if wait > 0 then return {0, wait} end
 redis.call('SET', KEYS[1], string.format('%.0f', at + each), 'PX', 120000)
 return {math.floor((minute - (at + each - now)) / each), 0}`)
 
-// Counter is a ledger.Counter. It must be closed.
+// Counter implements ledger.Counter. The caller must close it.
 type Counter struct {
 	client *redis.Client
 	own    ledger.Counter
 	log    *slog.Logger
-	reply  time.Duration // how long Redis is waited for
-	rest   atomic.Int64  // until when Redis is not asked, in ns
+	reply  time.Duration // the longest wait for Redis
+	rest   atomic.Int64  // end of the pause, in ns
 }
 
 var _ ledger.Counter = (*Counter)(nil)
 
-// Open makes a counter over the Redis at a URL. It does not connect. own counts while
-// Redis is away.
+// Open returns a counter for the Redis at a URL. It does not connect. own counts while Redis is unreachable.
 func Open(url string, own ledger.Counter, log *slog.Logger) (*Counter, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -74,7 +72,7 @@ func (c *Counter) Take(ctx context.Context, key string, most int64) (left int64,
 		return 0, 0, context.Cause(ctx)
 	}
 	if c.rest.Swap(now+int64(restTime)) < now-int64(time.Minute) {
-		c.log.WarnContext(ctx, "Redis does not count requests; each server counts by itself", "err", err)
+		c.log.WarnContext(ctx, "Redis is unreachable; each server counts requests by itself", "err", err)
 	}
 	return c.own.Take(ctx, key, most)
 }

@@ -14,7 +14,7 @@ type Counts struct {
 	Questions int64 `json:"questions,omitempty"` // asked by a person
 	Runs      int64 `json:"runs,omitempty"`      // started to answer them
 	Failed    int64 `json:"failed,omitempty"`    // runs that ended with an error
-	Calls     int64 `json:"calls,omitempty"`     // calls of our tools
+	Calls     int64 `json:"calls,omitempty"`     // calls of server-side tools
 	Hits      int64 `json:"hits,omitempty"`      // calls answered from the cache
 	// Unreadable counts unreadable events, whose cost may be missing from the sums.
 	Unreadable int64 `json:"unreadable,omitempty"`
@@ -53,8 +53,7 @@ func countsOf(b footnote.Body) Counts {
 	return Counts{}
 }
 
-// Run is a person's question and what it used. The text is not stored here: it is in the log, as long as the
-// conversation exists.
+// Run describes a run and its usage. The text of the question is only in the log, as long as the conversation exists.
 type Run struct {
 	Run          string         `json:"run"`
 	Conversation string         `json:"conversation"`

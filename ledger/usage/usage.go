@@ -83,7 +83,7 @@ func Open(log Log, file string) (*Totals, error) {
 		err = json.Unmarshal(data, &t.kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("usage: %s is damaged, remove it to add up anew what the log still has: %w", file, err)
+		return nil, fmt.Errorf("usage: %s is damaged; remove it to count again what the log still has: %w", file, err)
 	}
 	t.saved = t.kept.Position
 	if t.kept.Users == nil {
@@ -265,7 +265,7 @@ func (t *Totals) save() error {
 		err = plainfile.Replace(t.file, data)
 	}
 	if err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The usage could not be stored.", Err: err}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The usage could not be stored.")
 	}
 	t.saved = t.kept.Position
 	return nil

@@ -109,7 +109,7 @@ func TestUsageOutlivesItsConversation(t *testing.T) {
 	}
 }
 
-func TestADamagedFileIsSaid(t *testing.T) {
+func TestDamagedFileIsReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "usage.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -125,8 +125,8 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 }
 
-// TestAskingWritesNothing checks that a query does not write the file, which may be large.
-func TestAskingWritesNothing(t *testing.T) {
+// TestQueriesWriteNothing checks that a query does not write the file, which may be large.
+func TestQueriesWriteNothing(t *testing.T) {
 	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100))
 	totals := open(t, s, file)
@@ -144,7 +144,7 @@ func TestAskingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheLogIsTheError(t *testing.T) {
+func TestLogErrorIsReturned(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := sqlitetest.New(t)
 	if err := s.Close(); err != nil {
@@ -156,8 +156,8 @@ func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 	}
 }
 
-// TestWhoAskedWhat counts questions, answers and cache hits by user and day, and lists the runs of an organisation.
-func TestWhoAskedWhat(t *testing.T) {
+// TestQuestionsByUser counts questions, answers and cache hits by user and day, and lists the runs of an organisation.
+func TestQuestionsByUser(t *testing.T) {
 	s := sqlitetest.New(t)
 	file := filepath.Join(t.TempDir(), "usage.json")
 	if _, err := s.CreateAppend(t.Context(), footnote.Stream{
@@ -217,8 +217,8 @@ func (f *failingLog) Events(ctx context.Context, stream string, after int64) ite
 	return f.Log.Events(ctx, stream, after)
 }
 
-// TestARunIsListedOnce checks that an event that failed to be counted, and is read again, is counted once.
-func TestARunIsListedOnce(t *testing.T) {
+// TestRunIsListedOnce checks that an event that failed to be counted, and is read again, is counted once.
+func TestRunIsListedOnce(t *testing.T) {
 	s, file := sqlitetest.New(t), filepath.Join(t.TempDir(), "usage.json")
 	if _, err := s.CreateAppend(t.Context(), footnote.Stream{
 		ID: "c1", Kind: "conversation", Org: "acme", User: "ada",
@@ -281,9 +281,9 @@ func (l *slowLog) Tail(ctx context.Context, after int64, limit int) ([]footnote.
 	return l.Log.Tail(ctx, after, limit)
 }
 
-// TestALongLogKeepsNobodyWaiting checks that a query waits only briefly, reports that there is more, and
+// TestLongLogDoesNotBlockQueries checks that a query waits only briefly, reports that there is more, and
 // that the next query does not read anything twice. Settling before a deletion reads all of it.
-func TestALongLogKeepsNobodyWaiting(t *testing.T) {
+func TestLongLogDoesNotBlockQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sqlitetest.New(t)
 		many := make([]footnote.Body, 6_000)

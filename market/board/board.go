@@ -4,6 +4,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -64,9 +65,7 @@ type entry struct {
 
 // New returns boards on a log.
 func New(o Options) *Boards {
-	if o.Memory <= 0 {
-		o.Memory = 64 << 20
-	}
+	o.Memory = cmp.Or(max(o.Memory, 0), 64<<20)
 	return &Boards{opts: o, known: map[string]*entry{}}
 }
 
@@ -166,9 +165,9 @@ func (b *Boards) bounds(ctx context.Context, symbol, by string) (drawing.Data, e
 
 // Changed is the result of a change.
 type Changed struct {
-	Version int64            // of the document
-	Changes []drawing.Change // of this step, with their differences
-	Again   bool             // the call had made this change before
+	Version  int64            // of the document
+	Changes  []drawing.Change // of this step, with their differences
+	Repeated bool             // the call had made this change before
 }
 
 // Drawing returns the drawing after the change; nil if it was removed.
@@ -232,7 +231,7 @@ func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawin
 func (b *Boards) Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64,
 	c drawing.Cause) (Changed, error) {
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
-		body, err := doc.Take(id, base, c)
+		body, err := doc.Remove(id, base, c)
 		return []footnote.DrawingChanged{body}, err
 	})
 }
@@ -241,14 +240,14 @@ func (b *Boards) Remove(ctx context.Context, p footnote.Principal, symbol, id st
 func (b *Boards) Undo(ctx context.Context, p footnote.Principal, symbol string, version int64,
 	c drawing.Cause) (Changed, error) {
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
-		return doc.Back(version, c)
+		return doc.Undo(version, c)
 	})
 }
 
 // Redo redoes the change that was undone last.
 func (b *Boards) Redo(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) (Changed, error) {
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
-		return doc.Again(c)
+		return doc.Redo(c)
 	})
 }
 
@@ -276,17 +275,17 @@ func (b *Boards) Import(ctx context.Context, p footnote.Principal, symbol string
 		}
 	}
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
-		return doc.Bring(all, clear, c, newID)
+		return doc.Import(all, clear, c, newID)
 	})
 }
 
-// Made returns the change that a call has made, if any.
-func (b *Boards) Made(ctx context.Context, p footnote.Principal, symbol string,
+// ChangeOf returns the change that a call has made, if any.
+func (b *Boards) ChangeOf(ctx context.Context, p footnote.Principal, symbol string,
 	c drawing.Cause) (res Changed, made bool, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) error {
 		var step int64
-		if step, made = e.doc.Made(c); made {
-			res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Again: true}
+		if step, made = e.doc.StepOf(c); made {
+			res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Repeated: true}
 		}
 		return nil
 	})
@@ -299,11 +298,11 @@ func (b *Boards) Withdraw(ctx context.Context, p footnote.Principal, symbol stri
 	call := c
 	c.Call = "" // the id remains that of the reverted change
 	_, err := b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
-		step, made := doc.Made(call)
+		step, made := doc.StepOf(call)
 		if !made {
 			return nil, nil
 		}
-		bodies, err := doc.Back(step, c)
+		bodies, err := doc.Undo(step, c)
 		if footnote.CodeOf(err) == footnote.Conflict {
 			return nil, nil // changed since, or already removed
 		}

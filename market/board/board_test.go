@@ -49,7 +49,7 @@ func view(t *testing.T, b *board.Boards, p footnote.Principal) board.View {
 	return v
 }
 
-func TestADocumentIsWhatTheLogSays(t *testing.T) {
+func TestDocumentSurvivesRestart(t *testing.T) {
 	ctx := context.Background()
 	file := filepath.Join(t.TempDir(), "log.db")
 	open := func() store.Store {
@@ -66,7 +66,7 @@ func TestADocumentIsWhatTheLogSays(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	again, err := b.Put(ctx, alice, line(1.1), 0, agent("toolu_1", ""))
-	if err != nil || !again.Again || again.Version != 1 || again.Drawing().ID != made.Drawing().ID {
+	if err != nil || !again.Repeated || again.Version != 1 || again.Drawing().ID != made.Drawing().ID {
 		t.Fatalf("the same call again: %+v, %v", again, err)
 	}
 	moved := *made.Drawing()
@@ -90,10 +90,10 @@ func TestADocumentIsWhatTheLogSays(t *testing.T) {
 	if got := view(t, b, alice); !reflect.DeepEqual(got, want) {
 		t.Errorf("after a restart: %+v, want %+v", got, want)
 	}
-	if again, err := b.Put(ctx, alice, line(1.1), 0, agent("toolu_1", "")); err != nil || !again.Again {
+	if again, err := b.Put(ctx, alice, line(1.1), 0, agent("toolu_1", "")); err != nil || !again.Repeated {
 		t.Errorf("the call after a restart: %+v, %v", again, err)
 	}
-	changes, more, err := b.History(ctx, alice, "EURUSD", board.Asked{Limit: 10})
+	changes, more, err := b.History(ctx, alice, "EURUSD", board.HistoryQuery{Limit: 10})
 	if err != nil || more || len(changes) != 3 || changes[0].Action != drawing.Undo ||
 		changes[1].Reason != "It broke." || string(changes[1].Changes["price"].To) != "1.2" {
 		t.Errorf("%+v, %v", changes, err)
@@ -150,14 +150,14 @@ func TestDrawingsBelongToOnePerson(t *testing.T) {
 		words = append(words, fmt.Sprint(footnote.CodeOf(err), len(err.Error())-len(d.ID)))
 	}
 	if words[0] != words[1] {
-		t.Errorf("a foreign drawing: %s, one that never was: %s", words[0], words[1])
+		t.Errorf("a foreign drawing: %s, an unknown one: %s", words[0], words[1])
 	}
 	if v := view(t, b, bob); len(v.Drawings) != 0 {
 		t.Errorf("bob sees %+v", v)
 	}
 }
 
-func TestWhatIsForgottenBeginsAnew(t *testing.T) {
+func TestForgottenDocumentStartsEmpty(t *testing.T) {
 	ctx := context.Background()
 	log := sqlitetest.New(t)
 	b, other := board.New(board.Options{Log: log}), board.New(board.Options{Log: log})
@@ -186,7 +186,7 @@ func TestWhatIsForgottenBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestDataThatIsAway(t *testing.T) {
+func TestUnavailablePrices(t *testing.T) {
 	ctx := context.Background()
 	var away error
 	b := board.New(board.Options{Log: sqlitetest.New(t),
@@ -197,7 +197,7 @@ func TestDataThatIsAway(t *testing.T) {
 			return drawing.Data{First: 1_700_000_000, Last: 1_710_000_000, Low: 1, High: 1.2}, away
 		}})
 	if _, err := b.Put(ctx, alice, line(9), 0, hand); footnote.CodeOf(err) != footnote.InvalidRequest {
-		t.Errorf("far from every price: %v", err)
+		t.Errorf("a price far from the data: %v", err)
 	}
 	if err := b.Symbol(ctx, "NOSUCH"); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("no such symbol: %v", err)
@@ -227,9 +227,9 @@ func (r *countingLog) Events(ctx context.Context, id string, after int64) iter.S
 	}
 }
 
-// TestAHistoryIsReadInPages checks the pages of a history longer than a document keeps, for all drawings and for one.
+// TestHistoryPages checks the pages of a history longer than a document keeps, for all drawings and for one.
 // A page must read only the events on it.
-func TestAHistoryIsReadInPages(t *testing.T) {
+func TestHistoryPages(t *testing.T) {
 	ctx := context.Background()
 	log := &countingLog{Store: sqlitetest.New(t)}
 	b := board.New(board.Options{Log: log})
@@ -262,7 +262,8 @@ func TestAHistoryIsReadInPages(t *testing.T) {
 		before, more := int64(0), true
 		for more {
 			log.events = 0
-			page, older, err := b.History(ctx, alice, "EURUSD", board.Asked{Drawing: id, Before: before, Limit: 50})
+			q := board.HistoryQuery{Drawing: id, Before: before, Limit: 50}
+			page, older, err := b.History(ctx, alice, "EURUSD", q)
 			if err != nil || len(page) > 50 {
 				t.Fatal(len(page), err)
 			}
@@ -295,7 +296,7 @@ func TestAHistoryIsReadInPages(t *testing.T) {
 		}
 	}
 	if after != 1500 {
-		t.Errorf("the changes end with %d", after)
+		t.Errorf("the last change is %d", after)
 	}
 	for _, far := range []int64{1500, 1501, math.MaxInt64} {
 		if part, err := b.Since(ctx, alice, "EURUSD", far); err != nil || len(part) != 0 {
@@ -307,8 +308,8 @@ func TestAHistoryIsReadInPages(t *testing.T) {
 	}
 }
 
-// TestWordsComeBackAsTheyWere checks that a person's text survives a restart, an undo and a redo byte for byte.
-func TestWordsComeBackAsTheyWere(t *testing.T) {
+// TestTextRoundTrip checks that a person's text survives a restart, an undo and a redo byte for byte.
+func TestTextRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	log, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "log.db"), sqlite.Options{})
 	if err != nil {
@@ -340,8 +341,8 @@ func TestWordsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestDocumentsInMemoryAreBounded checks that the limit applies to the memory of documents, not to their number.
-func TestDocumentsInMemoryAreBounded(t *testing.T) {
+// TestDocumentCacheIsBounded checks that the limit applies to the memory of documents, not to their number.
+func TestDocumentCacheIsBounded(t *testing.T) {
 	ctx := context.Background()
 	log := &countingLog{Store: sqlitetest.New(t)}
 	b := board.New(board.Options{Log: log, Memory: 2 << 20})
@@ -412,8 +413,8 @@ func (h *hurriedLog) Events(ctx context.Context, id string, after int64) iter.Se
 	}
 }
 
-// TestALongHistoryIsReadInParts reads a history in several calls, none of which has enough time for all of it.
-func TestALongHistoryIsReadInParts(t *testing.T) {
+// TestLongHistoryIsReadInParts reads a history in several calls, none of which has enough time for all of it.
+func TestLongHistoryIsReadInParts(t *testing.T) {
 	ctx := context.Background()
 	log := &hurriedLog{sqlitetest.New(t), 1000}
 	b := board.New(board.Options{Log: log})
@@ -438,9 +439,9 @@ func TestALongHistoryIsReadInParts(t *testing.T) {
 	}
 }
 
-// TestAMarketThatDoesNotAnswer checks that a silent market delays neither a person who draws nor one who imports many
-// drawings.
-func TestAMarketThatDoesNotAnswer(t *testing.T) {
+// TestSilentMarketDoesNotDelayDrawing checks that a silent market delays neither a person who draws nor one who imports
+// many drawings.
+func TestSilentMarketDoesNotDelayDrawing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, asked := t.Context(), 0
 		b := board.New(board.Options{Log: sqlitetest.New(t),

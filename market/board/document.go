@@ -135,8 +135,8 @@ func (b *Boards) edit(ctx context.Context, p footnote.Principal, symbol string, 
 	f func(*drawing.Document) ([]footnote.DrawingChanged, error)) (res Changed, err error) {
 	for range editTries {
 		err = b.use(ctx, p, symbol, func(e *entry) error {
-			if step, made := e.doc.Made(c); made {
-				res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Again: true}
+			if step, made := e.doc.StepOf(c); made {
+				res = Changed{Version: e.doc.Version, Changes: e.doc.Step(step), Repeated: true}
 				return nil
 			}
 			bodies, err := f(e.doc)

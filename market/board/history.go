@@ -9,8 +9,8 @@ import (
 	"github.com/footnotehq/footnote/market/drawing"
 )
 
-// Asked selects changes.
-type Asked struct {
+// HistoryQuery selects changes.
+type HistoryQuery struct {
 	Drawing string // of this drawing; empty: of all drawings
 	Before  int64  // before this version; 0: up to the newest
 	Limit   int
@@ -18,7 +18,7 @@ type Asked struct {
 
 // History returns changes of a document, newest first. more reports whether there are older ones.
 func (b *Boards) History(ctx context.Context, p footnote.Principal, symbol string,
-	q Asked) (list []drawing.Change, more bool, err error) {
+	q HistoryQuery) (list []drawing.Change, more bool, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) (err error) {
 		versions := e.doc.Earlier(q.Before, q.Drawing, q.Limit+1)
 		if more = len(versions) > q.Limit; more {

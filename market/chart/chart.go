@@ -4,12 +4,12 @@
 package chart
 
 import (
+	"cmp"
 	"encoding/json"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -41,22 +41,10 @@ func Decode(body []byte) (Request, error) {
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	case q.Symbol == "" || q.Timeframe == "":
 		return q, footnote.Errorf(footnote.InvalidRequest, "symbol and timeframe say which chart is meant.")
-	case !name(q.ConversationID) || !name(q.MessageID):
+	case !protocol.PlainID(q.ConversationID, 128) || !protocol.PlainID(q.MessageID, 128):
 		return q, footnote.Errorf(footnote.InvalidRequest, "An id is at most 128 bytes of printable UTF-8.")
 	}
 	return q, nil
-}
-
-func name(s string) bool {
-	if len(s) > 128 || !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
 }
 
 // Where returns the chart of the request in the form of the assistant's setting.
@@ -83,10 +71,9 @@ func DecodeResult(body []byte) (Result, error) {
 	if err := strictjson.Closed(body, &q); err != nil {
 		return q, err
 	}
-	if q.ToolCallID == "" {
-		q.ToolCallID = q.ID
-	}
-	if q.ConversationID == "" || q.ToolCallID == "" || !name(q.ConversationID) || len(q.ToolCallID) > 256 {
+	q.ToolCallID = cmp.Or(q.ToolCallID, q.ID)
+	if q.ConversationID == "" || !protocol.PlainID(q.ConversationID, 128) ||
+		q.ToolCallID == "" || len(q.ToolCallID) > 256 {
 		return q, footnote.Errorf(footnote.InvalidRequest, "conversationId and toolCallId say which call is meant.")
 	}
 	if len(q.Result) == 0 {

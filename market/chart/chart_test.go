@@ -43,9 +43,9 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheFirstWord checks that a run that fails before anything was shown can get the HTTP
+// TestEarlyFailureHasNoFrames checks that a run that fails before anything was shown can get the HTTP
 // status of its error.
-func TestNothingBeforeTheFirstWord(t *testing.T) {
+func TestEarlyFailureHasNoFrames(t *testing.T) {
 	enc := chart.NewEncoder(chart.Options{Conversation: "conv_1", Run: "r1"})
 	out := enc.Event(nil, footnote.Event{
 		Run:  "r1",

@@ -2,11 +2,11 @@ package chart
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -132,20 +132,13 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 		e.cites = b.Cites
 	case footnote.RunFinished:
 		return e.finish(dst, b.Reason, b.Usage, b.Cost)
-	case footnote.RunStopped:
-		if b.By == "shutdown" || b.By == "interrupted" {
-			return e.failed(dst,
-				footnote.Errorf(footnote.ModelUnavailable,
-					"The server was restarted before the answer was complete. Please ask again."))
+	case footnote.RunStopped, footnote.RunFailed:
+		if err := protocol.RunError(b); err != nil {
+			return e.failed(dst, err)
 		}
-		return e.finish(dst, b.By, b.Usage, b.Cost)
-	case footnote.RunFailed:
-		return e.failed(dst,
-			&footnote.Error{
-				Code:       b.Code,
-				Message:    b.Message,
-				RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond,
-			})
+		if s, ok := b.(footnote.RunStopped); ok {
+			return e.finish(dst, s.By, s.Usage, s.Cost)
+		}
 	}
 	return dst
 }

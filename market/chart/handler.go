@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	_ "embed"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,9 +25,12 @@ type handler struct {
 	summaries summaries
 }
 
+//go:embed openapi.yaml
+var description []byte
+
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
-	return protocol.Routes{List: []protocol.Route{
+	return protocol.Routes{OpenAPI: description, List: []protocol.Route{
 		{Method: http.MethodPost, Pattern: "/api/chat", Handler: p.post, Held: true},
 		{Method: http.MethodGet, Pattern: "/api/chat", Handler: p.list},
 		{Method: http.MethodGet, Pattern: "/api/chat/{id}", Handler: p.view},
@@ -73,14 +77,10 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (ticket agent.T
 	if err != nil {
 		return ticket, err
 	}
-	head, found, err := p.server.Find(r, q.ConversationID)
-	if err != nil {
+	if err := protocol.InConversation(p.server, r, &turn, q.ConversationID); err != nil {
 		return ticket, err
 	}
-	if turn.Conversation = head.ID; !found {
-		if turn.ClientID = q.ConversationID; strings.HasPrefix(q.ConversationID, "conv_") {
-			return ticket, protocol.NoConversation()
-		}
+	if turn.Conversation == "" {
 		turn.Tier = tier
 	}
 	return p.server.Submit(w, r, turn)
@@ -234,7 +234,7 @@ func (p *handler) summary(r *http.Request, head footnote.Stream) (Summary, error
 
 // list handles GET /api/chat: the conversations about charts, most recently changed first.
 func (p *handler) list(w http.ResponseWriter, r *http.Request) error {
-	limit, before, err := p.server.Paging(r, 20, 50)
+	limit, before, err := protocol.Paging(r.URL.Query(), 20, 50)
 	if err != nil {
 		return err
 	}

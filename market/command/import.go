@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/market/open"
 )
 
-// Env is what the commands use of the program.
+// Env holds the parts of the program that the commands use.
 type Env struct {
 	Config   func() (config.Config, error) // with the settings of the command line
 	In       io.Reader
@@ -31,7 +31,7 @@ type Market struct {
 
 // Import is the command footnote market import.
 type Import struct {
-	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"Kind of data: candles, calendar, headlines, cot or trades."`
+	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"Kind of data: ${enum}."`
 	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
 	Symbol    string `help:"Symbol of the candles, and of other rows without one." placeholder:"SYMBOL"`
 	Timeframe string `help:"Timeframe of the candles: 1m, 5m, 15m, 30m, 1h, 4h, 1D, 1W or 1M." placeholder:"TIME"`

@@ -96,7 +96,7 @@ func TestMarket(t *testing.T) {
 		}
 	}
 	if ahead == 0 {
-		t.Error("nothing is coming up")
+		t.Error("the calendar has no future events")
 	}
 	for _, h := range k.news {
 		if !h.Synthetic || !strings.Contains(h.Source, "synthetic") || h.Time.After(Ends) {
@@ -133,7 +133,7 @@ func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Ca
 			if f != market.D1 &&
 				(local.Weekday() == time.Saturday || local.Weekday() == time.Friday && local.Hour() >= 17 ||
 					local.Weekday() == time.Sunday && local.Hour() < 17) {
-				t.Fatalf("%s %s: %s is of a weekend", s.Symbol, f, b.Time)
+				t.Fatalf("%s %s: %s is on a weekend", s.Symbol, f, b.Time)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestMarketAgrees(t *testing.T) {
 		}
 		got = got[:len(got)-1]
 		if want := loaded[len(loaded)-len(got):]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: the %d computed are not the loaded ones", f, len(got))
+			t.Errorf("%s: the %d computed bars differ from the loaded ones", f, len(got))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package drawing
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,17 +17,17 @@ import (
 
 // Limits on a drawing and on a document.
 const (
-	MostDrawings = 10_000
-	MostBytes    = 32 << 20 // approximate memory of all drawings
-	MostReason   = 1_000    // in characters, like the following
-	maxNotes     = 4_000
-	maxText      = 1_000
-	maxLabel     = 200
-	maxTag       = 50
-	maxTags      = 20
-	maxLevels    = 30
-	maxBytes     = 64 << 10 // of a drawing's JSON
-	maxPrice     = 1e12
+	MaxDrawings     = 10_000
+	MaxBytes        = 32 << 20 // approximate memory of all drawings
+	MaxReason       = 1_000    // in characters, like the following
+	maxNotes        = 4_000
+	maxText         = 1_000
+	maxLabel        = 200
+	maxTag          = 50
+	maxTags         = 20
+	maxLevels       = 30
+	maxDrawingBytes = 64 << 10 // of a drawing's JSON
+	maxPrice        = 1e12
 )
 
 // FutureBars is how many bars of its timeframe a drawing may extend beyond the newest bar: trendlines are extended
@@ -51,8 +52,8 @@ func CheckSymbol(symbol string) error {
 // document; Check does.
 func Parse(data []byte) (Drawing, error) {
 	var d Drawing
-	if len(data) > maxBytes {
-		return d, invalid("A drawing has at most %d bytes.", maxBytes)
+	if len(data) > maxDrawingBytes {
+		return d, invalid("A drawing has at most %d bytes.", maxDrawingBytes)
 	}
 	if err := strictjson.Closed(data, &d); err != nil {
 		return d, err
@@ -95,7 +96,7 @@ func (d *Drawing) words() error {
 		most       int
 	}{{"text", d.Text, maxText}, {"label", d.Label, maxLabel}, {"notes", d.Notes, maxNotes}} {
 		if n := utf8.RuneCountInString(f.text); n > f.most || !utf8.ValidString(f.text) {
-			return invalid("%s has %d characters; at most %d are taken.", f.name, n, f.most)
+			return invalid("%s has %d characters; at most %d are allowed.", f.name, n, f.most)
 		}
 	}
 	if len(d.Tags) > maxTags {
@@ -172,7 +173,7 @@ func (d *Drawing) anchors() error {
 	}
 	for i, a := range d.Anchors {
 		if a.Time <= 0 || a.Time > lastTime {
-			return invalid("The time of anchor %d is no time: unix seconds are wanted.", i+1)
+			return invalid("The time of anchor %d is invalid. Use unix seconds.", i+1)
 		}
 		if d.Type == VerticalLine && a.Price == 0 {
 			continue // it has no price
@@ -215,9 +216,7 @@ func (d *Drawing) checkTypeFields() error {
 			return invalid("A text has words in text.")
 		}
 	case Marker:
-		if d.MarkerType == "" {
-			d.MarkerType = "circle"
-		}
+		d.MarkerType = cmp.Or(d.MarkerType, "circle")
 		if !slices.Contains(MarkerTypes, d.MarkerType) {
 			return invalid("markerType is one of %s.", strings.Join(MarkerTypes, ", "))
 		}
@@ -286,9 +285,7 @@ func (d *Drawing) position() error {
 		return invalid("A short position has its takeProfit below its entry and its stopLoss above: %s, %s, %s are "+
 			"not so.", num(target), num(entry), num(stop))
 	}
-	if d.Status == "" {
-		d.Status = Signal
-	}
+	d.Status = cmp.Or(d.Status, Signal)
 	if !slices.Contains(Statuses, d.Status) {
 		return invalid("status is one of %s.", strings.Join(Statuses, ", "))
 	}

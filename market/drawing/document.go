@@ -91,17 +91,6 @@ type part struct {
 	before, after *Drawing
 }
 
-// Fold builds a document from the events of its stream.
-func Fold(symbol string, events []footnote.Event) (*Document, error) {
-	d := &Document{Symbol: symbol}
-	for _, ev := range events {
-		if err := d.Apply(ev); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
-}
-
 // Apply applies the next event of the stream. It skips kinds that do not belong to a document, and changes that
 // cannot be read: only their effect is lost.
 func (d *Document) Apply(ev footnote.Event) error {
@@ -392,8 +381,8 @@ func (d *Document) CanUndo() bool { return len(d.done) > 0 }
 // CanRedo reports whether a change can be redone.
 func (d *Document) CanRedo() bool { return len(d.undone) > 0 }
 
-// Made returns the step that a call has made, if any.
-func (d *Document) Made(c Cause) (step int64, made bool) {
+// StepOf returns the step that a call has made, if any.
+func (d *Document) StepOf(c Cause) (step int64, made bool) {
 	if c.Call == "" {
 		return 0, false
 	}

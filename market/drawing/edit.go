@@ -29,8 +29,8 @@ func (c Cause) check(needed bool) error {
 	if needed && strings.TrimSpace(c.Reason) == "" {
 		return invalid("The reason is missing: say in a sentence why the drawing is changed.")
 	}
-	if n := utf8.RuneCountInString(c.Reason); n > MostReason || !utf8.ValidString(c.Reason) {
-		return invalid("The reason has %d characters; at most %d are taken.", n, MostReason)
+	if n := utf8.RuneCountInString(c.Reason); n > MaxReason || !utf8.ValidString(c.Reason) {
+		return invalid("The reason has %d characters; at most %d are allowed.", n, MaxReason)
 	}
 	return nil
 }
@@ -52,13 +52,13 @@ func (d *Document) room(parts ...part) error {
 		}
 	}
 	switch {
-	case n > MostDrawings && n > len(d.at):
+	case n > MaxDrawings && n > len(d.at):
 		return footnote.Errorf(footnote.TooLarge, "There would be %d drawings; a chart may have %d. Remove some first.",
-			n, MostDrawings)
-	case bytes > MostBytes && bytes > d.bytes:
+			n, MaxDrawings)
+	case bytes > MaxBytes && bytes > d.bytes:
 		return footnote.Errorf(footnote.TooLarge,
 			"The drawings of this chart, with all that is written in them, would take %d MB; they may take %d. "+
-				"Remove some first, or shorten their notes.", (bytes>>20)+1, MostBytes>>20)
+				"Remove some first, or shorten their notes.", (bytes>>20)+1, MaxBytes>>20)
 	}
 	return nil
 }
@@ -75,7 +75,8 @@ func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
 		if id, found := Duplicate(d.Drawings(), now); found {
 			return footnote.DrawingChanged{},
 				footnote.Errorf(footnote.Conflict,
-					"This is drawn already: %s. Update that one instead, with its id %s.", d.drawings[id].Words(), id)
+					"This is drawn already: %s. Update that one instead, with its id %s.",
+					d.drawings[id].Sentence(), id)
 		}
 	}
 	if err := d.room(part{now.ID, nil, &now}); err != nil {
@@ -104,7 +105,7 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 		if id, found := Duplicate(d.Drawings(), now); found {
 			return b, false, footnote.Errorf(footnote.Conflict,
 				"There is one already where this would be: %s. Keep that one, with its id %s, and remove this one if "+
-					"it no longer holds.", d.drawings[id].Words(), id)
+					"it no longer holds.", d.drawings[id].Sentence(), id)
 		}
 	}
 	if err := d.room(part{now.ID, old, &now}); err != nil {
@@ -114,8 +115,8 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 	return b, err == nil, err
 }
 
-// Take returns the event that removes a drawing.
-func (d *Document) Take(id string, base int64, c Cause) (footnote.DrawingChanged, error) {
+// Remove returns the event that removes a drawing.
+func (d *Document) Remove(id string, base int64, c Cause) (footnote.DrawingChanged, error) {
 	old, err := d.present(id, base, c)
 	if err == nil {
 		err = d.room(part{id, old, nil})
@@ -152,9 +153,9 @@ func (d *Document) event(id, action string, now *Drawing, c Cause,
 	return b, err
 }
 
-// Back returns the events that undo a step, or the newest if seq is 0. It returns a Conflict if one of the step's
+// Undo returns the events that undo a step, or the newest if seq is 0. It returns a Conflict if one of the step's
 // drawings has changed since.
-func (d *Document) Back(seq int64, c Cause) ([]footnote.DrawingChanged, error) {
+func (d *Document) Undo(seq int64, c Cause) ([]footnote.DrawingChanged, error) {
 	s, later, err := pick(d.done, seq, "undo")
 	if err != nil {
 		return nil, err
@@ -162,8 +163,8 @@ func (d *Document) Back(seq int64, c Cause) ([]footnote.DrawingChanged, error) {
 	return d.revert(s, later, Undo, c, func(p part) *Drawing { return p.before })
 }
 
-// Again returns the events that redo the step that was undone last.
-func (d *Document) Again(c Cause) ([]footnote.DrawingChanged, error) {
+// Redo returns the events that redo the step that was undone last.
+func (d *Document) Redo(c Cause) ([]footnote.DrawingChanged, error) {
 	s, _, err := pick(d.undone, 0, "redo")
 	if err != nil {
 		return nil, err
@@ -231,12 +232,12 @@ func (d *Document) asOneStep(bodies []footnote.DrawingChanged) []footnote.Drawin
 	return bodies
 }
 
-// Bring returns the events that import drawings. Drawings with a known id replace the existing ones; the others are
+// Import returns the events that import drawings. Drawings with a known id replace the existing ones; the others are
 // new. With clear, all existing drawings not in the list are removed. This restores a previous chart, including the
 // states of its positions.
-func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string) ([]footnote.DrawingChanged, error) {
-	if len(all) > MostDrawings {
-		return nil, footnote.Errorf(footnote.TooLarge, "At most %d drawings can be imported.", MostDrawings)
+func (d *Document) Import(all []Drawing, clear bool, c Cause, newID func() string) ([]footnote.DrawingChanged, error) {
+	if len(all) > MaxDrawings {
+		return nil, footnote.Errorf(footnote.TooLarge, "At most %d drawings can be imported.", MaxDrawings)
 	}
 	var bodies []footnote.DrawingChanged
 	var parts []part

@@ -47,8 +47,8 @@ func hidden(r rune) bool {
 // clock formats a time for the model.
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04") }
 
-// Words returns a one-sentence description of a drawing, with its id.
-func (d *Drawing) Words() string {
+// Sentence returns a one-sentence description of a drawing, with its id.
+func (d *Drawing) Sentence() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s] %s", d.ID, strings.ReplaceAll(d.Type, "_", " "))
 	if d.Label != "" {
@@ -149,11 +149,11 @@ func Describe(all []Drawing, most int) string {
 	fmt.Fprintf(&b, "There are %d drawings:", len(list))
 	for i := range list {
 		if i == most {
-			fmt.Fprintf(&b, "\n- and %d others, which are not told here: get_drawings lists them, and a call that "+
+			fmt.Fprintf(&b, "\n- and %d others, which are not listed here: get_drawings lists them, and a call that "+
 				"would draw one of them again says so", len(list)-most)
 			break
 		}
-		b.WriteString("\n- " + list[i].Words())
+		b.WriteString("\n- " + list[i].Sentence())
 	}
 	return b.String()
 }

@@ -12,6 +12,7 @@ package feed
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,18 +81,10 @@ func Open(o Options) (*Feed, error) {
 		return nil, footnote.Errorf(footnote.InvalidRequest,
 			"The address of the price feed must begin with http, https, ws or wss.")
 	}
-	if o.Silence <= 0 {
-		o.Silence = 2 * time.Minute
-	}
-	if o.Grace <= 0 {
-		o.Grace = 5 * time.Second
-	}
-	if o.Pause <= 0 {
-		o.Pause = time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Silence = cmp.Or(max(o.Silence, 0), 2*time.Minute)
+	o.Grace = cmp.Or(max(o.Grace, 0), 5*time.Second)
+	o.Pause = cmp.Or(max(o.Pause, 0), time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -130,7 +123,7 @@ func (f *Feed) Price(_ context.Context, symbol string) (market.Price, error) {
 		return market.Price{}, market.Down(market.PriceFeed, fmt.Sprintf("%s. %s", f.why, last), nil)
 	case !known:
 		return market.Price{},
-			market.Down(market.PriceFeed, fmt.Sprintf("it is connected, but has not said a price of %s yet.", symbol),
+			market.Down(market.PriceFeed, fmt.Sprintf("it is connected, but has not sent a price of %s yet.", symbol),
 				nil)
 	}
 	return p, nil

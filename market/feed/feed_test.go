@@ -120,7 +120,7 @@ func TestStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			until(t, f, "EURUSD", isDown("it is connected, but has not said a price of EURUSD yet."))
+			until(t, f, "EURUSD", isDown("it is connected, but has not sent a price of EURUSD yet."))
 			bid := func(want float64) func(market.Price, error) bool {
 				return func(p market.Price, err error) bool { return err == nil && p.Bid == want }
 			}
@@ -185,8 +185,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestGone checks that the error reports the lost stream and the age of the last price, but not the address.
-func TestGone(t *testing.T) {
+// TestLostStream checks that the error reports the lost stream and the age of the last price, but not the address.
+func TestLostStream(t *testing.T) {
 	s := serve(t)
 	f, err := feed.Open(feed.Options{
 		URL:   s.URL + "/sse?token=secret",
@@ -200,8 +200,8 @@ func TestGone(t *testing.T) {
 	until(t, f, "EURUSD", isDown("it is connected"))
 	s.say <- "data: {\"symbol\":\"EURUSD\",\"bid\":1.3,\"ask\":1.4}\n\n"
 	until(t, f, "EURUSD", func(p market.Price, err error) bool { return err == nil })
+	s.Listener.Close() // first: the feed connects again at once
 	s.CloseClientConnections()
-	s.Listener.Close()
 	until(t, f, "EURUSD", isDown("The last price of EURUSD was 1.3 / 1.4, "))
 	if _, err := f.Price(t.Context(), "USDJPY"); !isDown("There was no price of USDJPY yet.")(market.Price{}, err) ||
 		strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "127.0.0.1") {
@@ -226,7 +226,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRefusedConnections(t *testing.T) {
 	s := serve(t)
 	f, err := feed.Open(feed.Options{URL: s.URL + "/other", Pause: time.Millisecond, Grace: time.Millisecond})
 	if err != nil {

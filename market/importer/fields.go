@@ -124,14 +124,14 @@ func (r *reader) number(name, s string) (float64, error) {
 	text := s
 	if comma.MatchString(s) {
 		if r.csv.Comma != ';' {
-			return 0, refuse("%s is %q, which is no number: a comma is a decimal sign only in files that semicolons "+
-				"separate", name, short(s))
+			return 0, refuse("%s is %q, which is not a number: a comma is a decimal sign only in files that "+
+				"semicolons separate", name, short(s))
 		}
 		text = strings.Replace(s, ",", ".", 1)
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !plain.MatchString(text) || math.Abs(v) > market.MostNumber {
-		return 0, refuse("%s is %q, which is no number", name, short(s))
+	if err != nil || !plain.MatchString(text) || math.Abs(v) > market.MaxNumber {
+		return 0, refuse("%s is %q, which is not a number", name, short(s))
 	}
 	if i := strings.IndexAny(s, ".,"); i >= 0 {
 		if r.sign != 0 && r.sign != s[i] {
@@ -175,7 +175,7 @@ var counted = regexp.MustCompile(`^(\d+|\d{1,3}(,\d{3})+)$`)
 func (f fields) whole(name string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(f.text(name), ",", ""), 10, 64)
 	if err != nil || !counted.MatchString(f.text(name)) {
-		return 0, refuse("%s is %q, which is no whole number", name, short(f.text(name)))
+		return 0, refuse("%s is %q, which is not a whole number", name, short(f.text(name)))
 	}
 	return n, nil
 }
@@ -234,9 +234,9 @@ func (f fields) time(name string) (time.Time, error) {
 }
 
 var (
-	errTime  = errors.New("which is no time such as 2026-11-19 15:00")
-	errTwice = errors.New("a time that there was twice when the clocks went back: write it with its zone, or in UTC")
-	errNever = errors.New("a time that there never was, because the clocks went forward")
+	errTime  = errors.New("which is not a time such as 2026-11-19 15:00")
+	errTwice = errors.New("a time that occurred twice because the clocks went back: write it with its zone, or in UTC")
+	errNever = errors.New("a time that never occurred because the clocks went forward")
 )
 
 func (r *reader) parse(s string) (time.Time, error) {

@@ -2,6 +2,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -64,9 +65,7 @@ const (
 
 // Import reads a file. If a row is invalid or anything fails, it loads nothing.
 func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep Report, err error) {
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
+	o.Zone = cmp.Or(o.Zone, time.UTC)
 	r, err := open(file, o)
 	if err != nil {
 		return rep, err
@@ -133,48 +132,24 @@ type reader struct {
 // columnNames lists the columns of each kind with their aliases; the first name is ours. A star marks required
 // columns.
 var columnNames = map[string][][]string{
-	Candles: {{
-		"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>",
-	}, {
-		"hour", "<time>",
-	}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
+	Candles: {{"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>"}, {"hour", "<time>"},
+		{"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
 		{"volume", "v", "tick_volume", "tickvol", "<tickvol>", "<vol>"}, {"symbol", "pair"}},
 	Calendar: {
-		{
-			"time*", "timestamp", "date", "datetime",
-		}, {
-			"hour",
-		}, {
-			"currency*", "ccy",
-		}, {
-			"title*", "event", "name",
-		}, {"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"},
+		{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"currency*", "ccy"}, {"title*", "event", "name"},
+		{"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"},
 	},
 	Headlines: {
-		{
-			"time*", "timestamp", "date", "datetime",
-		}, {"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"},
+		{"time*", "timestamp", "date", "datetime"},
+		{"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"},
 	},
-	COT: {{
-		"date*", "report_date", "as_of",
-	}, {
-		"published",
-	}, {"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
+	COT: {{"date*", "report_date", "as_of"}, {"published"},
+		{"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
 		{"commercial_long*", "comm_long"}, {"commercial_short*", "comm_short"}, {"open_interest*"}},
-	Trades: {{
-		"id*", "ticket",
-	}, {
-		"symbol", "pair",
-	}, {
-		"side*", "type", "direction",
-	}, {"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
-		{
-			"entry*", "entry_price", "open_price",
-		}, {
-			"exit", "exit_price", "close_price",
-		}, {
-			"stop", "stop_loss", "sl",
-		}, {"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
+	Trades: {{"id*", "ticket"}, {"symbol", "pair"}, {"side*", "type", "direction"},
+		{"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
+		{"entry*", "entry_price", "open_price"}, {"exit", "exit_price", "close_price"}, {"stop", "stop_loss", "sl"},
+		{"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
 }
 
 // Kinds returns the kinds of files.

@@ -108,10 +108,10 @@ yesterday,1,1,1,1
 2026-11-19 10:08,1,2,1,2
 `
 	want := []string{
-		`3: time is "yesterday", which is no time such as 2026-11-19 15:00`,
-		"4: its high 0.5 is below its open, low or close", `5: open is "NaN", which is no number`,
+		`3: time is "yesterday", which is not a time such as 2026-11-19 15:00`,
+		"4: its high 0.5 is below its open, low or close", `5: open is "NaN", which is not a number`,
 		"6: it has 4 fields, and the first line 5",
-		"8: 2026-11-19T10:05:30Z is no beginning of a bar of 1m; 2026-11-19T10:05:00Z is",
+		"8: 2026-11-19T10:05:30Z is not the start of a bar of 1m; 2026-11-19T10:05:00Z is",
 		`11: it is not CSV: bare " in non-quoted-field`,
 	}
 	s := open(t)
@@ -169,7 +169,7 @@ func TestZones(t *testing.T) {
 	o.SkipBad = true
 	_, bad := load(t, s, text, o)
 	if len(bad) != 2 || !strings.Contains(bad[0], "3: ") || !strings.Contains(bad[0], "twice") ||
-		!strings.Contains(bad[1], "never was") {
+		!strings.Contains(bad[1], "never occurred") {
 		t.Errorf("%v", bad)
 	}
 	got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.M1})
@@ -230,9 +230,9 @@ func TestLongRows(t *testing.T) {
 	}
 }
 
-// TestTwice checks that rows are rejected if one would replace another in the same file, and that loading the same
-// file again changes nothing.
-func TestTwice(t *testing.T) {
+// TestDuplicateRows checks that rows are rejected if one would replace another in the same file, and that loading the
+// same file again changes nothing.
+func TestDuplicateRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
 		o          importer.Options
@@ -363,7 +363,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-func TestOthers(t *testing.T) {
+func TestOtherKinds(t *testing.T) {
 	s := open(t)
 	load(t, s, "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", minutes)
 	_, bad := load(t, s,
@@ -393,7 +393,7 @@ func TestOthers(t *testing.T) {
 		importer.Options{Kind: importer.Headlines, SkipBad: true, Synthetic: true})
 	news, err := s.Headlines(t.Context(), market.HeadlineQuery{})
 	if err != nil || len(news) != 1 || news[0].Title != `Euro, "up"` || len(news[0].Currencies) != 2 ||
-		!news[0].Synthetic || len(bad) != 1 || !strings.Contains(bad[0], "no address") {
+		!news[0].Synthetic || len(bad) != 1 || !strings.Contains(bad[0], "not the address") {
 		t.Errorf("%+v, %v, %v", news, bad, err)
 	}
 	head := "date,noncommercial_long,noncommercial_short,commercial_long,commercial_short,open_interest\n"
@@ -433,14 +433,14 @@ func TestDecimalSigns(t *testing.T) {
 			`it have a decimal ","`,
 		head + line + "1.5;1.5;1.5;1.5;1,500\n": `2: volume is "1,500", and numbers before ` +
 			`it have a decimal "."`,
-		head + line + "1,5;1,5;1,5;1.000,5;2\n": `2: close is "1.000,5", which is no number`,
-		head + line + "1;1;1;1;1,000,000\n": `2: volume is "1,000,000", which is no ` +
-			`number`,
-		"time,open,high,low,close\n2026-11-19 10:00,\"1,5\",1,1,1\n": `2: open is "1,5", which is no number: a ` +
-			`comma is a decimal sign only in files that semicolons separate`,
-		"time\topen\thigh\tlow\tclose\n2026-11-19 10:00\t1,5\t1\t1\t1\n": `2: open is "1,5", which is no number: a ` +
-			`comma is a decimal sign only in files that semicolons separate`,
-		"time,open,high,low,close\n2026-11-19 10:00,1e16,1e16,1,1\n": `2: open is "1e16", which is no number`,
+		head + line + "1,5;1,5;1,5;1.000,5;2\n": `2: close is "1.000,5", which is not a number`,
+		head + line + "1;1;1;1;1,000,000\n": `2: volume is "1,000,000", which is not ` +
+			`a number`,
+		"time,open,high,low,close\n2026-11-19 10:00,\"1,5\",1,1,1\n": `2: open is "1,5", which is not a number: ` +
+			`a comma is a decimal sign only in files that semicolons separate`,
+		"time\topen\thigh\tlow\tclose\n2026-11-19 10:00\t1,5\t1\t1\t1\n": `2: open is "1,5", which is not a number: ` +
+			`a comma is a decimal sign only in files that semicolons separate`,
+		"time,open,high,low,close\n2026-11-19 10:00,1e16,1e16,1,1\n": `2: open is "1e16", which is not a number`,
 	} {
 		_, bad := load(t, open(t), text, minutes)
 		if strings.Join(bad, "\n") != want {
@@ -459,8 +459,8 @@ func TestDecimalSigns(t *testing.T) {
 	}
 }
 
-// TestLonger rejects hours declared as minutes, and accepts a few minutes that happen to be hours apart.
-func TestLonger(t *testing.T) {
+// TestWrongTimeframe rejects hours declared as minutes, and accepts a few minutes that happen to be hours apart.
+func TestWrongTimeframe(t *testing.T) {
 	rows := func(n int, step time.Duration) string {
 		var text strings.Builder
 		text.WriteString("time,open,high,low,close\n")
@@ -473,7 +473,7 @@ func TestLonger(t *testing.T) {
 	s := open(t)
 	_, err := importer.Import(t.Context(), s, strings.NewReader(rows(100, time.Hour)), minutes)
 	if footnote.CodeOf(err) != footnote.InvalidRequest ||
-		!strings.Contains(err.Error(), "said to be of 1m, and no two of the 100 are nearer than 1h.") {
+		!strings.Contains(err.Error(), "declared as 1m, but no two of the 100 are less than 1h apart.") {
 		t.Error(err)
 	}
 	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
@@ -487,8 +487,8 @@ func TestLonger(t *testing.T) {
 	}
 }
 
-// TestUnread checks that unused columns are reported.
-func TestUnread(t *testing.T) {
+// TestUnusedColumns checks that unused columns are reported.
+func TestUnusedColumns(t *testing.T) {
 	o := minutes
 	var unread []string
 	o.Unread = func(columns []string) { unread = columns }
@@ -513,8 +513,9 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestWaits checks that an import reports that it waits while another process loads, and continues after that.
-func TestWaits(t *testing.T) {
+// TestImportWaitsForOtherLoad checks that an import reports that it waits while another process loads, and continues
+// after that.
+func TestImportWaitsForOtherLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "market.db")
 	var stores [2]market.Store
 	for i := range stores {
@@ -552,8 +553,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRefused checks that missing options are reported before the file is read.
-func TestRefused(t *testing.T) {
+// TestInvalidOptions checks that missing options are reported before the file is read.
+func TestInvalidOptions(t *testing.T) {
 	s := open(t)
 	for name, c := range map[string]struct {
 		text, want string
@@ -568,13 +569,13 @@ func TestRefused(t *testing.T) {
 			minutes,
 		},
 		"no symbol": {
-			"time,open,high,low,close\n", "of which symbol", importer.Options{
+			"time,open,high,low,close\n", "symbol of the candles", importer.Options{
 				Kind:      importer.Candles,
 				Timeframe: market.M1,
 			},
 		},
 		"no length": {
-			"time,open,high,low,close\n", "how long the candles are", importer.Options{
+			"time,open,high,low,close\n", "time frame of the candles", importer.Options{
 				Kind:   importer.Candles,
 				Symbol: "X",
 			},
@@ -593,7 +594,7 @@ func TestRefused(t *testing.T) {
 				Timeframe: market.M1,
 			},
 		},
-		"nobody's": {"id,side,size,opened,entry\n", "whose trades", importer.Options{Kind: importer.Trades}},
+		"nobody's": {"id,side,size,opened,entry\n", "owner of the trades", importer.Options{Kind: importer.Trades}},
 	} {
 		_, err := importer.Import(t.Context(), s, strings.NewReader(c.text), c.o)
 		if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(footnote.MessageOf(err), c.want) {

@@ -16,12 +16,12 @@ import (
 func (o Options) check() error {
 	switch {
 	case o.Kind == Candles && o.Symbol == "":
-		return refuse("It is not known of which symbol the candles are.")
+		return refuse("The symbol of the candles is missing.")
 	case o.Kind == Candles && o.Timeframe.Order() < 0:
-		return refuse("It is not known how long the candles are. %s",
+		return refuse("The time frame of the candles is missing. %s",
 			footnote.MessageOf(market.CandleQuery{Timeframe: o.Timeframe}.Check()))
 	case o.Kind == Trades && (o.Org == "" || o.User == ""):
-		return refuse("It is not known whose trades they are: name the organisation and the user.")
+		return refuse("The owner of the trades is missing: name the organisation and the user.")
 	case len(o.Currency) > longName:
 		return refuse("The currency %q is too long.", short(o.Currency))
 	}
@@ -193,8 +193,8 @@ func (c *candles) longer() error {
 	if longest == declared || c.rows < many {
 		return nil
 	}
-	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time "+
-		"frame they are.", declared, c.rows, longest)
+	return refuse("The candles are declared as %s, but no two of the %d are less than %s apart. Name their real "+
+		"time frame.", declared, c.rows, longest)
 }
 
 // finish sets the number of decimal places, which is known now.
@@ -263,7 +263,7 @@ func (o Options) headline(f fields) (h market.Headline, err error) {
 	}
 	if u, err := url.Parse(h.URL); h.URL != "" &&
 		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return h, refuse("url is %q, which is no address of a page", short(h.URL))
+		return h, refuse("url is %q, which is not the address of a page", short(h.URL))
 	}
 	all, err := f.words("currencies", longTitle, false)
 	h.Currencies = strings.FieldsFunc(strings.ToUpper(all), func(r rune) bool {
@@ -312,13 +312,9 @@ func (o Options) report(f fields) (r market.COTReport, err error) {
 		name string
 		to   *int64
 	}{
-		{
-			"noncommercial_long", &r.NonCommercialLong,
-		}, {
-			"noncommercial_short", &r.NonCommercialShort,
-		}, {
-			"commercial_long", &r.CommercialLong,
-		}, {"commercial_short", &r.CommercialShort}, {"open_interest", &r.OpenInterest},
+		{"noncommercial_long", &r.NonCommercialLong}, {"noncommercial_short", &r.NonCommercialShort},
+		{"commercial_long", &r.CommercialLong}, {"commercial_short", &r.CommercialShort},
+		{"open_interest", &r.OpenInterest},
 	} {
 		if *p.to, err = f.whole(p.name); err != nil {
 			return r, err
@@ -357,11 +353,8 @@ func (o Options) trade(f fields) (t market.Trade, err error) {
 		to       *float64
 		required bool
 	}{
-		{
-			"size", &t.Size, true,
-		}, {
-			"entry", &t.Entry, true,
-		}, {"exit", &t.Exit, over}, {"stop", &t.Stop, false}, {"target", &t.Target, false}, {"pnl", &t.PnL, over},
+		{"size", &t.Size, true}, {"entry", &t.Entry, true},
+		{"exit", &t.Exit, over}, {"stop", &t.Stop, false}, {"target", &t.Target, false}, {"pnl", &t.PnL, over},
 	} {
 		if *p.to, err = f.number(p.name, p.required); err != nil {
 			return t, err

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 
 	"github.com/footnotehq/footnote"
@@ -13,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/chart"
+	"github.com/footnotehq/footnote/market/endpoint"
 	"github.com/footnotehq/footnote/market/planner"
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	tools "github.com/footnotehq/footnote/market/tool/market"
@@ -36,16 +38,21 @@ func openModule(_ context.Context, e module.Env) (*module.Opened, error) {
 	return &module.Opened{
 		Assistants: []*agent.Assistant{chartAnalyst(e, m, boards, prices)},
 		Serve: func(o *httpapi.Options) {
-			o.Drawings, o.Market = boards, m
-			o.Protocols = append(o.Protocols, chart.New())
+			o.Protocols = append(o.Protocols, chart.New(), endpoint.New(boards, m))
+			o.About.Features.Charts = m != nil
 		},
 		Document: board.IsBoard,
-		Forget: func(ctx context.Context, p footnote.Principal) ([]string, error) {
+		Forget: func(ctx context.Context, p footnote.Principal) ([]module.Deleted, error) {
 			return forget(ctx, boards, string(e.Config.Market.Store), p)
 		},
 		Close: close,
 	}, nil
 }
+
+// systemPrompt is the system prompt of the chart analyst. It does not change between messages.
+//
+//go:embed prompt.txt
+var systemPrompt string
 
 // chartAnalyst returns the assistant that reads a market and draws on the user's chart.
 func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *drawing.Prices) *agent.Assistant {
@@ -74,7 +81,7 @@ func chartAnalyst(e module.Env, m market.Market, boards *board.Boards, prices *d
 	for _, t := range as.Tools {
 		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // visible, and undone with a key
 	}
-	system := prompt.Blocks(prompt.Chart(prompt.ChartOptions{Data: true}))
+	system := prompt.Blocks(systemPrompt)
 	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 		if len(asked) > 0 {
 			return nil, nil, footnote.Errorf(footnote.InvalidRequest,

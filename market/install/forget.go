@@ -8,27 +8,20 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/internal/doctor"
+	"github.com/footnotehq/footnote/internal/module"
 	"github.com/footnotehq/footnote/market/board"
 	"github.com/footnotehq/footnote/market/open"
 )
 
-// forget deletes the drawings and the trade journal of a user. It repeats for drawings that a second device adds
-// meanwhile.
-func forget(ctx context.Context, boards *board.Boards, where string, p footnote.Principal) ([]string, error) {
-	charts := 0
-	for {
-		n, err := boards.Forget(ctx, p)
-		charts += n
-		if err != nil || n == 0 || ctx.Err() != nil {
-			deleted := []string{"drawings on " + doctor.Counted(charts, "chart")}
-			trades, there, terr := forgetTrades(ctx, where, p)
-			if there {
-				deleted = append(deleted, doctor.Counted(trades, "trade"))
-			}
-			return deleted, errors.Join(err, terr)
-		}
+// forget deletes the drawings and the trade journal of a user.
+func forget(ctx context.Context, boards *board.Boards, where string, p footnote.Principal) ([]module.Deleted, error) {
+	charts, err := boards.Forget(ctx, p)
+	deleted := []module.Deleted{{Count: charts, Before: "drawings on ", Noun: "chart"}}
+	trades, there, terr := forgetTrades(ctx, where, p)
+	if there {
+		deleted = append(deleted, module.Deleted{Count: trades, Noun: "trade"})
 	}
+	return deleted, errors.Join(err, terr)
 }
 
 // forgetTrades deletes a person's trade journal; there is none without a market.

@@ -208,12 +208,12 @@ func (l *lazyMarket) close() error {
 
 // askMarket queries the database once it is open.
 func askMarket[Q, T any](ctx context.Context, l *lazyMarket, q Q,
-	f func(market.Store) func(context.Context, Q) ([]T, error)) ([]T, error) {
+	query func(market.Store, context.Context, Q) ([]T, error)) ([]T, error) {
 	s, err := l.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return f(s)(ctx, q)
+	return query(s, ctx, q)
 }
 
 // Symbols implements market.Data.
@@ -227,38 +227,25 @@ func (l *lazyMarket) Symbols(ctx context.Context) ([]market.Symbol, error) {
 
 // Candles implements market.Data.
 func (l *lazyMarket) Candles(ctx context.Context, q market.CandleQuery) ([]market.Candle, error) {
-	return askMarket(ctx, l, q,
-		func(s market.Store) func(context.Context, market.CandleQuery) ([]market.Candle, error) {
-			return s.Candles
-		})
+	return askMarket(ctx, l, q, market.Store.Candles)
 }
 
 // Events implements market.Data.
 func (l *lazyMarket) Events(ctx context.Context, q market.EventQuery) ([]market.Event, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.EventQuery) ([]market.Event, error) {
-		return s.Events
-	})
+	return askMarket(ctx, l, q, market.Store.Events)
 }
 
 // Headlines implements market.Data.
 func (l *lazyMarket) Headlines(ctx context.Context, q market.HeadlineQuery) ([]market.Headline, error) {
-	return askMarket(ctx, l, q,
-		func(s market.Store) func(context.Context, market.HeadlineQuery) ([]market.Headline, error) {
-			return s.Headlines
-		})
+	return askMarket(ctx, l, q, market.Store.Headlines)
 }
 
 // COT implements market.Data.
 func (l *lazyMarket) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport, error) {
-	return askMarket(ctx, l, q,
-		func(s market.Store) func(context.Context, market.COTQuery) ([]market.COTReport, error) {
-			return s.COT
-		})
+	return askMarket(ctx, l, q, market.Store.COT)
 }
 
 // Trades implements market.Data.
 func (l *lazyMarket) Trades(ctx context.Context, q market.TradeQuery) ([]market.Trade, error) {
-	return askMarket(ctx, l, q, func(s market.Store) func(context.Context, market.TradeQuery) ([]market.Trade, error) {
-		return s.Trades
-	})
+	return askMarket(ctx, l, q, market.Store.Trades)
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/footnotehq/footnote/market/sqlite"
 )
 
-// TestDoctorLooksAtTheMarket checks a loaded market, a missing one, and a file that is not a database.
-func TestDoctorLooksAtTheMarket(t *testing.T) {
+// TestDoctorChecksMarket checks a loaded market, a missing one, and a file that is not a database.
+func TestDoctorChecksMarket(t *testing.T) {
 	var c config.Config
 	c.Market.Store = config.Secret(markettest.Small(t))
 	scope := doctor.Scope{Hosts: func(string) []string { return nil }}
 	if got := check(t.Context(), c, scope); len(got) != 1 || got[0] != (doctor.OK("market", "1 symbol")) {
-		t.Errorf("a loaded one: %v", got)
+		t.Errorf("a loaded market: %v", got)
 	}
 	missing := filepath.Join(t.TempDir(), "market.db")
 	c.Market.Store = config.Secret(missing)
 	if got := check(t.Context(), c, scope); len(got) != 1 || got[0].State != "warn" ||
 		!strings.Contains(got[0].Detail, "market import") {
-		t.Errorf("a missing one: %v", got)
+		t.Errorf("a missing market: %v", got)
 	}
 	if _, err := os.Stat(missing); err == nil {
-		t.Error("looking made the file")
+		t.Error("the check created the file")
 	}
 	if err := os.WriteFile(missing, []byte("this is no database, only some text"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func TestDoctorLooksAtTheMarket(t *testing.T) {
 	}
 }
 
-// TestMarketIsOpenedAgain checks that a database that is unavailable at first is reported, and is read once it is
+// TestMarketReopensAfterFailure checks that a database that is unavailable at first is reported, and is read once it is
 // there.
-func TestMarketIsOpenedAgain(t *testing.T) {
+func TestMarketReopensAfterFailure(t *testing.T) {
 	folder := t.TempDir()
 	there := false
 	l := newLazyMarket(func(ctx context.Context) (market.Store, error) {

@@ -1,6 +1,8 @@
+// Package markettest provides a small market for tests.
 package markettest
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -29,18 +31,21 @@ func Small(t *testing.T) (path string) {
 			Close: p + 0.001, Volume: 5,
 		})
 	}
-	with(t, s, func(l market.Load) error {
-		if err := l.Symbol(t.Context(), market.Symbol{
+	l, err := s.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(
+		l.Symbol(t.Context(), market.Symbol{
 			Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5,
-		}); err != nil {
-			return err
-		}
-		if err := l.Candles(t.Context(), "EURUSD", market.M1, list); err != nil {
-			return err
-		}
-		return l.Events(t.Context(), []market.Event{
+		}),
+		l.Candles(t.Context(), "EURUSD", market.M1, list),
+		l.Events(t.Context(), []market.Event{
 			{Time: Begins, Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.5), Unit: "%"},
-		})
-	})
+		}),
+		l.Commit(t.Context()),
+	); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }

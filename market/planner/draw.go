@@ -14,98 +14,98 @@ import (
 
 // stroke is a drawing to make, or one whose place is marked already.
 type stroke struct {
-	tool   string
-	input  map[string]any
-	there  string // the id of a drawing that marks it
-	unseen string // why that one is not to be seen; empty: it is
-	what   string // "Support"
-	tell   func(w *writer)
+	tool       string
+	input      map[string]any
+	existing   string // id of the drawing that marks the place already, if any
+	visibility string // why that drawing is not visible on this chart; empty if it is
+	name       string // such as "Support"
+	describe   func(w *writer)
 }
 
-// candles is the call that reads the candles of the chart.
-func (t *chartTurn) candles() *chartCall {
-	return &chartCall{
+// readCandles returns the call that reads the candles of the chart.
+func (t *turn) readCandles() *toolCall {
+	return &toolCall{
 		"get_candles", map[string]any{"symbol": t.at.symbol, "timeframe": t.at.timeframe, "limit": candlesRead},
 	}
 }
 
-// draw reads candles, draws what was asked for, one after the other, and says what it
-// has drawn.
-func (o *chartOrder) draw(t *chartTurn, w *writer) *chartCall {
+// draw answers a request for drawings. It reads the candles, makes the drawings one after the other and describes them.
+func (r *request) draw(t *turn, w *writer) *toolCall {
 	c := t.h.Result("get_candles")
 	if c == nil {
-		return t.candles()
+		return t.readCandles()
 	}
 	b := w.readBars(c)
 	if b == nil {
 		return nil
 	}
-	strokes, missing := o.strokes(t, b)
-	done := t.strokes()
+	strokes, missing := r.strokes(t, b)
+	done := t.drawCalls()
 	next := 0
 	outcome := make([]*offline.Call, len(strokes))
 	for i, s := range strokes {
-		strokes[i].unseen = t.unseen(s.there)
-		if s.there != "" || o.tell {
+		strokes[i].visibility = t.visibilityNote(s.existing)
+		if s.existing != "" || r.describeOnly {
 			continue
 		}
 		if next == len(done) {
-			return &chartCall{s.tool, s.input}
+			return &toolCall{s.tool, s.input}
 		}
 		outcome[i] = done[next]
 		next++
 	}
-	w.drawn(strokes, outcome, o.tell)
+	w.strokes(strokes, outcome, r.describeOnly)
 	for i, m := range missing {
 		if i > 0 || len(strokes) > 0 {
 			w.Text("\n\n")
 		}
 		w.Text(m)
 	}
-	w.read(b, t.at.timeframe)
+	w.reading(b, t.at.timeframe)
 	return nil
 }
 
-// drawn says what became of each stroke.
-func (w *writer) drawn(strokes []stroke, outcome []*offline.Call, tell bool) {
+// strokes writes the outcome of each stroke.
+func (w *writer) strokes(strokes []stroke, outcome []*offline.Call, describeOnly bool) {
 	for i, s := range strokes {
 		if i > 0 {
 			w.Text("\n\n")
 		}
 		switch c := outcome[i]; {
-		case tell:
-			w.Text(s.what + ": ")
-		case s.there != "":
-			w.Text(s.what + " is marked already, by `" + s.there + "`" + s.unseen + ", so I drew no second one: ")
+		case describeOnly:
+			w.Text(s.name + ": ")
+		case s.existing != "":
+			w.Text(s.name + " is marked already, by `" + s.existing + "`" + s.visibility +
+				", so I drew no second one: ")
 		case c.Failed:
-			w.Text(s.what + " could not be drawn (`" + offline.Clip(c.Content) + "`): ")
+			w.Text(s.name + " could not be drawn (`" + offline.Clip(c.Content) + "`): ")
 		default:
-			w.Text("I drew " + lowerFirst(s.what) + ": ")
+			w.Text("I drew " + lowerFirst(s.name) + ": ")
 		}
-		s.tell(w)
+		s.describe(w)
 	}
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// strokes are the drawings of an order, and what of it cannot be drawn, in words.
-func (o *chartOrder) strokes(t *chartTurn, b *bars) (list []stroke, missing []string) {
+// strokes returns the drawings for a request, and a description of each that cannot be drawn.
+func (r *request) strokes(t *turn, b *bars) (list []stroke, missing []string) {
 	var err string
-	switch o.kind {
+	switch r.kind {
 	case "trendline":
-		list, err = o.trendline(t, b)
+		list, err = r.trendline(t, b)
 	case "fib":
-		list, err = o.fib(t, b)
+		list, err = r.fib(t, b)
 	default:
-		levels := swing.Levels(b.swings, b.apart)
+		levels := swing.Levels(b.swings, b.tolerance)
 		for _, side := range []struct {
 			wanted, above bool
 			what, color   string
-		}{{o.support, false, "Support", "#26a69a"}, {o.resist, true, "Resistance", "#ef5350"}} {
+		}{{r.support, false, "Support", "#26a69a"}, {r.resist, true, "Resistance", "#ef5350"}} {
 			if !side.wanted {
 				continue
 			}
-			l, ok := choose(swing.Beyond(levels, b.close, b.apart, side.above))
+			l, ok := mostTouched(swing.Beyond(levels, b.close, b.tolerance, side.above))
 			if !ok {
 				where := map[bool]string{true: "above", false: "below"}[side.above]
 				missing = append(missing,
@@ -123,12 +123,12 @@ func (o *chartOrder) strokes(t *chartTurn, b *bars) (list []stroke, missing []st
 	return list, missing
 }
 
-// nearestLevels is among how many of the nearest levels the one is chosen that was touched
-// most.
-const nearestLevels = 3
+// consideredLevels is the number of nearest levels from which mostTouched chooses.
+const consideredLevels = 3
 
-func choose(near []swing.Level) (l swing.Level, ok bool) {
-	for i, n := range near[:min(len(near), nearestLevels)] {
+// mostTouched returns the level with the most touches among the nearest ones.
+func mostTouched(near []swing.Level) (l swing.Level, ok bool) {
+	for i, n := range near[:min(len(near), consideredLevels)] {
 		if i == 0 || len(n.Touches) > len(l.Touches) {
 			l = n
 		}
@@ -136,10 +136,10 @@ func choose(near []swing.Level) (l swing.Level, ok bool) {
 	return l, len(near) > 0
 }
 
-// mostTouches is how many touches an answer names, the newest.
-const mostTouches = 4
+// maxTouches limits the touches in an answer. The newest ones are named.
+const maxTouches = 4
 
-func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
+func (t *turn) level(b *bars, l swing.Level, what, color string) stroke {
 	var times []string
 	for _, s := range l.Touches {
 		times = append(times, b.when(s))
@@ -147,23 +147,23 @@ func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
 	beyond := map[string]string{"Support": "below", "Resistance": "above"}[what]
 	notes := fmt.Sprintf(
 		"The price of %s turned within %s of it at %s. A close %s it by more than that would make it wrong.",
-		t.at.timeframe, b.price(b.apart), listWords(last(times, 12)), beyond)
+		t.at.timeframe, b.price(b.tolerance), joinWords(last(times, 12)), beyond)
 	if len(times) == 1 {
 		notes = fmt.Sprintf("The price of %s turned here once, at %s. A close %s it would make it wrong.",
 			t.at.timeframe, times[0], beyond)
 	}
 	importance := map[bool]string{true: "high", false: "medium"}[len(l.Touches) > 2]
 	return stroke{
-		tool: "draw_horizontal_line", there: t.marks(l.Price, b.apart, ""), what: what,
+		tool: "draw_horizontal_line", existing: t.levelAt(l.Price, b.tolerance, ""), name: what,
 		input: map[string]any{
 			"price": l.Price, "label": what, "color": color, "notes": notes,
 			"tags": []string{strings.ToLower(what), "swing"}, "importance": importance,
 		},
-		tell: func(w *writer) {
+		describe: func(w *writer) {
 			w.Text("**")
-			w.num(b.toldTable, l.At.Bar, columnOf(l.At), b.Digits)
+			w.num(b.marketTable, l.At.Bar, columnOf(l.At), b.Digits)
 			w.Text("**; the price turned there or close by at ")
-			shown := last(l.Touches, mostTouches)
+			shown := last(l.Touches, maxTouches)
 			for i, s := range shown {
 				switch {
 				case i > 0 && i == len(shown)-1:
@@ -171,7 +171,7 @@ func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
 				case i > 0:
 					w.Text(", ")
 				}
-				w.when(b.toldTable, s.Bar, "time")
+				w.when(b.marketTable, s.Bar, "time")
 			}
 			if len(shown) < len(l.Touches) {
 				w.Text(", and before")
@@ -181,22 +181,23 @@ func (t *chartTurn) level(b *bars, l swing.Level, what, color string) stroke {
 	}
 }
 
-// last are the last n of a list.
+// last returns the last n entries of a list.
 func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// marks is the id of a level that is drawn within a distance of a price; empty: none.
-func (t *chartTurn) marks(price, apart float64, but string) string {
+// levelAt returns the id of a level drawn within a distance of a price, or an empty string. It ignores the drawing
+// except.
+func (t *turn) levelAt(price, tolerance float64, except string) string {
 	for _, d := range t.at.drawings {
-		if p, ok := levelOf(d); ok && d.ID != but && math.Abs(p-price) <= apart {
+		if p, ok := levelOf(d); ok && d.ID != except && math.Abs(p-price) <= tolerance {
 			return d.ID
 		}
 	}
-	id, _ := drawing.Duplicate(t.at.drawings, drawing.Drawing{ID: but, Type: drawing.HorizontalLine, Price: &price})
+	id, _ := drawing.Duplicate(t.at.drawings, drawing.Drawing{ID: except, Type: drawing.HorizontalLine, Price: &price})
 	return id
 }
 
-// unseen says why a drawing is not to be seen on this chart.
-func (t *chartTurn) unseen(id string) string {
+// visibilityNote returns why a drawing is not visible on this chart, or an empty string.
+func (t *turn) visibilityNote(id string) string {
 	for _, d := range t.at.drawings {
 		switch {
 		case d.ID != id:
@@ -209,8 +210,8 @@ func (t *chartTurn) unseen(id string) string {
 	return ""
 }
 
-// between is the id of a drawing of a type between two swings.
-func (t *chartTurn) between(kind string, b *bars, from, to swing.Swing) string {
+// drawingBetween returns the id of a drawing of a type between two swings.
+func (t *turn) drawingBetween(kind string, b *bars, from, to swing.Swing) string {
 	at := func(s swing.Swing) drawing.Anchor {
 		return drawing.Anchor{Time: b.list[s.Bar].Time.Unix(), Price: s.Price}
 	}
@@ -218,11 +219,11 @@ func (t *chartTurn) between(kind string, b *bars, from, to swing.Swing) string {
 	return id
 }
 
-// trendline goes through the last two lows when the last swing went up, and through the
-// last two highs when it went down, unless the order says which.
-func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing string) {
+// trendline draws a line through the last two lows if the last swing went up, and through the last two highs if it went
+// down. A request may name lows or highs instead.
+func (r *request) trendline(t *turn, b *bars) (list []stroke, missing string) {
 	n := len(b.turns)
-	highs := o.highs || n > 0 && !o.lows && !b.turns[n-1].High
+	highs := r.highs || n > 0 && !r.lows && !b.turns[n-1].High
 	var ends []swing.Swing
 	for _, s := range b.turns {
 		if s.High == highs {
@@ -238,7 +239,7 @@ func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing st
 	}
 	why := "the last swing went up, so the line goes under it"
 	switch {
-	case o.highs || o.lows:
+	case r.highs || r.lows:
 		why = "through the " + side + " was asked for"
 	case highs:
 		why = "the last swing went down, so the line goes over it"
@@ -246,14 +247,14 @@ func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing st
 	notes := fmt.Sprintf(
 		"The last two swing %s of %s are %s and %s (%s). Two points make any line: a third touch would make it worth "+
 			"more, and a close beyond it wrong.",
-		side, t.at.timeframe, b.say(ends[0]), b.say(ends[1]), why)
+		side, t.at.timeframe, b.describe(ends[0]), b.describe(ends[1]), why)
 	return []stroke{{
-		tool: "draw_trendline", there: t.between(drawing.Trendline, b, ends[0], ends[1]),
-		what: "The trendline of the last swing " + side,
+		tool: "draw_trendline", existing: t.drawingBetween(drawing.Trendline, b, ends[0], ends[1]),
+		name: "The trendline of the last swing " + side,
 		input: map[string]any{"anchor1": b.anchor(ends[0]), "anchor2": b.anchor(ends[1]), "type": "ray",
 			"label": "Trendline", "color": color,
 			"notes": notes, "tags": []string{"trendline", tag, "swing"}, "importance": "medium"},
-		tell: func(w *writer) {
+		describe: func(w *writer) {
 			w.Text("from ")
 			w.swing(b, ends[0])
 			w.Text(" through ")
@@ -263,11 +264,11 @@ func (o *chartOrder) trendline(t *chartTurn, b *bars) (list []stroke, missing st
 	}}, ""
 }
 
-// fib goes over the last swing in the direction of the order.
-func (o *chartOrder) fib(t *chartTurn, b *bars) (list []stroke, missing string) {
+// fib draws a retracement of the last swing in the requested direction.
+func (r *request) fib(t *turn, b *bars) (list []stroke, missing string) {
 	from, to := -1, -1
 	for i := len(b.turns) - 1; i > 0 && from < 0; i-- {
-		if down := b.turns[i-1].High; o.down == o.up || down == o.down {
+		if down := b.turns[i-1].High; r.down == r.up || down == r.down {
 			from, to = i-1, i
 		}
 	}
@@ -276,35 +277,35 @@ func (o *chartOrder) fib(t *chartTurn, b *bars) (list []stroke, missing string) 
 	}
 	begin, end := b.turns[from], b.turns[to]
 	notes := fmt.Sprintf("The last swing of %s from a %s to a %s went from %s to %s. Beyond %s it would be wrong.",
-		t.at.timeframe, columnOf(begin), columnOf(end), b.say(begin), b.say(end), b.price(begin.Price))
+		t.at.timeframe, columnOf(begin), columnOf(end), b.describe(begin), b.describe(end), b.price(begin.Price))
 	return []stroke{{
-		tool: "draw_fibonacci", there: t.between(drawing.Fibonacci, b, begin, end),
-		what: fmt.Sprintf("The retracement of the last swing from %s to %s", columnOf(begin), columnOf(end)),
+		tool: "draw_fibonacci", existing: t.drawingBetween(drawing.Fibonacci, b, begin, end),
+		name: fmt.Sprintf("The retracement of the last swing from %s to %s", columnOf(begin), columnOf(end)),
 		input: map[string]any{
 			"anchor1": b.anchor(begin), "anchor2": b.anchor(end), "label": "Fib", "color": "#2962ff", "notes": notes,
 			"tags": []string{"fib", "swing"}, "importance": "medium",
 		},
-		tell: func(w *writer) {
+		describe: func(w *writer) {
 			w.Text("from ")
 			w.swing(b, begin)
 			w.Text(" to ")
 			w.swing(b, end)
 			for i, share := range []string{"0.382", "0.5", "0.618"} {
 				w.Text([]string{". `", ", `", " and `"}[i] + share + "` is at ")
-				w.retraced(b, begin, end, share)
+				w.retracement(b, begin, end, share)
 			}
 			w.Text(".")
 		},
 	}}, ""
 }
 
-// retraced writes the price at a share of a retracement.
-func (w *writer) retraced(b *bars, begin, end swing.Swing, share string) {
+// retracement writes the price at a share of a retracement.
+func (w *writer) retracement(b *bars, begin, end swing.Swing, share string) {
 	cell := func(s swing.Swing) string { return fmt.Sprintf("%s[%d].%s", b.ID, s.Bar, columnOf(s)) }
 	var part float64
 	_, _ = fmt.Sscan(share, &part) // it is one of the numbers above
 	scale := math.Pow10(b.Digits)
-	// A half is rounded up, also where a float is a little less than it.
+	// Round halves up, also if the float is slightly below the half.
 	price := b.price(math.Floor((end.Price+(begin.Price-end.Price)*part)*scale+0.5+1e-6) / scale)
 	w.Cite(price, footnote.Cite{
 		Result:  b.ID,

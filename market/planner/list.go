@@ -9,41 +9,41 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// list says what is drawn, as far as one page of the tool has it.
-func (t *chartTurn) list(w *writer) *chartCall {
+// list answers a question about the drawings. It lists the first page that the tool returns.
+func (t *turn) list(w *writer) *toolCall {
 	c := t.h.Result("get_drawings")
 	if c == nil {
-		return &chartCall{"get_drawings", map[string]any{}}
+		return &toolCall{"get_drawings", map[string]any{}}
 	}
-	told, reason := readTable(c)
+	table, reason := readTable(c)
 	switch {
 	case reason != "":
 		w.Text("The drawings could not be read: `" + offline.Clip(reason) + "`")
 		return nil
-	case len(told.Rows) == 0:
-		w.Text("There are no drawings on the chart of " + told.Symbol + ".")
+	case len(table.Rows) == 0:
+		w.Text("There are no drawings on the chart of " + table.Symbol + ".")
 		return nil
-	case told.Total > len(told.Rows):
-		w.Text("There are `" + strconv.Itoa(told.Total) + "` drawings on the chart of " + told.Symbol +
+	case table.Total > len(table.Rows):
+		w.Text("There are `" + strconv.Itoa(table.Total) + "` drawings on the chart of " + table.Symbol +
 			"; the list beside the chart has all of them. The most important ones are:\n")
 	default:
-		n, be, noun := strconv.Itoa(len(told.Rows)), "are ", " drawings"
+		n, be, noun := strconv.Itoa(len(table.Rows)), "are ", " drawings"
 		if n == "1" {
 			be, noun = "is ", " drawing"
 		}
 		w.Text("There " + be)
-		w.Cite(n, footnote.Cite{Result: told.ID, Formula: "count(" + told.ID + ")", Value: n})
-		w.Text(noun + " on the chart of " + told.Symbol + ":\n")
+		w.Cite(n, footnote.Cite{Result: table.ID, Formula: "count(" + table.ID + ")", Value: n})
+		w.Text(noun + " on the chart of " + table.Symbol + ":\n")
 	}
-	for row := range told.Rows {
-		w.drawing(told, row)
+	for row := range table.Rows {
+		w.drawing(table, row)
 	}
 	w.Text("\n\nTimes are UTC.")
 	return nil
 }
 
-// drawing says one row of them.
-func (w *writer) drawing(t toldTable, row int) {
+// drawing writes one row of the table of drawings.
+func (w *writer) drawing(t marketTable, row int) {
 	said := func(column string) string { s, _ := t.at(row, column).(string); return s }
 	w.Text("\n- " + strings.ReplaceAll(said("type"), "_", " "))
 	for _, column := range []string{"label", "text"} {
@@ -80,8 +80,8 @@ func (w *writer) drawing(t toldTable, row int) {
 	w.Text(")")
 }
 
-// place says a price and a time, as far as there are.
-func (w *writer) place(t toldTable, row int, before, price, at string) {
+// place writes a price and a time. It leaves out the one that the row lacks.
+func (w *writer) place(t marketTable, row int, before, price, at string) {
 	_, priced := t.value(row, price)
 	if priced {
 		w.Text(before)

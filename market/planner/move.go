@@ -9,34 +9,33 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// move reads candles, moves a level to a swing, and says so with the reason that the
-// trail keeps.
-func (o *chartOrder) move(t *chartTurn, w *writer) *chartCall {
-	if t.at.away {
+// move answers a request to move a level to a swing. The history of the drawing keeps the reason.
+func (r *request) move(t *turn, w *writer) *toolCall {
+	if t.at.unavailable {
 		w.Text("The drawings cannot be read now, so I moved nothing. Please ask again.")
 		return nil
 	}
 	c := t.h.Result("get_candles")
 	if c == nil {
-		if len(o.movable(t, math.NaN())) == 0 {
-			w.Text(o.nothing(t))
+		if len(r.candidates(t, math.NaN())) == 0 {
+			w.Text(r.noLevelText(t))
 			return nil
 		}
-		return t.candles()
+		return t.readCandles()
 	}
 	b := w.readBars(c)
 	if b == nil {
 		return nil
 	}
-	m, why := o.plan(t, b)
+	m, why := r.plan(t, b)
 	if m == nil {
 		w.Text(why)
-		w.read(b, t.at.timeframe)
+		w.reading(b, t.at.timeframe)
 		return nil
 	}
 	u := t.h.Result("update_drawing")
 	if u == nil {
-		return &chartCall{"update_drawing", m.input}
+		return &toolCall{"update_drawing", m.input}
 	}
 	if u.Failed {
 		w.Text("I moved nothing: `" + offline.Clip(u.Content) + "`")
@@ -48,48 +47,49 @@ func (o *chartOrder) move(t *chartTurn, w *writer) *chartCall {
 	if m.chosen != "" {
 		w.Text(" " + m.chosen)
 	}
-	w.read(b, t.at.timeframe)
+	w.reading(b, t.at.timeframe)
 	return nil
 }
 
-func (o *chartOrder) what() string {
-	if o.support {
+func (r *request) levelName() string {
+	if r.support {
 		return "support"
 	}
 	return "resistance"
 }
 
-// nothing says that there is nothing to move, as far as is known.
-func (o *chartOrder) nothing(t *chartTurn) string {
-	if t.at.more {
-		return "Among the drawings of this chart that I am told of there is no " + o.what() +
-			" to move; there are too many to tell me all. Move it by hand, or remove what is not needed any more."
+// noLevelText returns the answer if there is no level to move. The message may not list all drawings.
+func (r *request) noLevelText(t *turn) string {
+	if t.at.truncated {
+		return "I see only some of the drawings on this chart, and there is no " + r.levelName() +
+			" among them. Move it by hand, or remove drawings that you no longer need."
 	}
-	return "There is no " + o.what() + " on this chart to move. Ask me to draw it first: `Draw support and resistance`."
+	return "There is no " + r.levelName() +
+		" on this chart to move. Ask me to draw it first: `Draw support and resistance`."
 }
 
-// movement is a level that goes to a swing.
+// movement is the move of a level to a swing.
 type movement struct {
 	from      float64
 	to        swing.Swing
 	name      string // of the drawing
 	direction string
-	which     string // swing it is
-	chosen    string // how the drawing was, where there were several
+	which     string // description of the swing
+	chosen    string // how the drawing was chosen, if there were several
 	input     map[string]any
 }
 
-// movable are the levels that an order may mean: those that are called so, or else those
-// without a name on its side of the price. A price of NaN has both sides.
-func (o *chartOrder) movable(t *chartTurn, price float64) []drawing.Drawing {
+// candidates returns the levels that a request may refer to: those with the requested name, or else those without a
+// name on the requested side of the price. If the price is NaN, both sides count.
+func (r *request) candidates(t *turn, price float64) []drawing.Drawing {
 	var named, plain []drawing.Drawing
 	for _, d := range t.at.drawings {
 		p, ok := levelOf(d)
 		switch {
 		case !ok || d.Hidden:
-		case called(d, o.what()):
+		case hasName(d, r.levelName()):
 			named = append(named, d)
-		case d.Label == "" && len(d.Tags) == 0 && !(o.support && p > price) && !(o.resist && p < price):
+		case d.Label == "" && len(d.Tags) == 0 && !(r.support && p > price) && !(r.resist && p < price):
 			plain = append(plain, d)
 		}
 	}
@@ -99,56 +99,56 @@ func (o *chartOrder) movable(t *chartTurn, price float64) []drawing.Drawing {
 	return plain
 }
 
-// plan is what to move where; nil with the reason when nothing is to be moved.
-func (o *chartOrder) plan(t *chartTurn, b *bars) (*movement, string) {
-	list := o.movable(t, b.close)
+// plan decides what to move where. It returns nil and the reason if nothing is to be moved.
+func (r *request) plan(t *turn, b *bars) (*movement, string) {
+	list := r.candidates(t, b.close)
 	if len(list) == 0 {
-		return nil, o.nothing(t)
+		return nil, r.noLevelText(t)
 	}
 	d, from := nearest(list, b.close)
-	m := &movement{from: from, name: "the " + o.what() + " (`" + d.ID + "`)"}
+	m := &movement{from: from, name: "the " + r.levelName() + " (`" + d.ID + "`)"}
 	switch {
 	case len(list) > 1:
 		m.chosen = "There are several; I took the one nearest to the price."
-	case !called(d, o.what()):
-		m.chosen = "No drawing is called " + o.what() + "; I took the level nearest to the price."
+	case !hasName(d, r.levelName()):
+		m.chosen = "No drawing is called " + r.levelName() + "; I took the level nearest to the price."
 	}
 	if d.Locked {
-		return nil, "The " + o.what() + " (`" + d.ID + "`) is locked, so I left it where it is."
+		return nil, "The " + r.levelName() + " (`" + d.ID + "`) is locked, so I left it where it is."
 	}
-	to, newest, ok := o.target(b, from)
+	to, newest, ok := r.target(b, from)
 	if !ok {
 		return nil, fmt.Sprintf("No swing %s of these candles is %s the %s at `%s`, so I left it where it is.",
-			o.side(), o.beyond(), o.what(), b.price(from))
+			r.swingKind(), r.beyond(), r.levelName(), b.price(from))
 	}
-	m.to, m.which, m.direction = to, "the last swing "+o.side(), "up"
+	m.to, m.which, m.direction = to, "the last swing "+r.swingKind(), "up"
 	if to.Price < from {
 		m.direction = "down"
 	}
 	if !newest {
-		m.which = "the last swing " + o.side() + " " + o.beyond() + " it; a newer one is not " + o.beyond() + " it"
+		m.which = "the last swing " + r.swingKind() + " " + r.beyond() + " it; a newer one is not " + r.beyond() + " it"
 	}
-	if id := t.marks(to.Price, 0, d.ID); id != "" {
-		return nil, "Another level (`" + id + "`) marks that swing " + o.side() + " already, so I moved nothing."
+	if id := t.levelAt(to.Price, 0, d.ID); id != "" {
+		return nil, "Another level (`" + id + "`) marks that swing " + r.swingKind() + " already, so I moved nothing."
 	}
 	if b.price(to.Price) == b.price(from) {
-		return nil, "The " + o.what() + " (`" + d.ID + "`) is at the last swing " + o.side() +
+		return nil, "The " + r.levelName() + " (`" + d.ID + "`) is at the last swing " + r.swingKind() +
 			" already, so I moved nothing."
 	}
-	m.input = o.update(t, b, d, m)
+	m.input = r.update(t, b, d, m)
 	return m, ""
 }
 
-func (o *chartOrder) side() string {
-	if o.highs {
+func (r *request) swingKind() string {
+	if r.highs {
 		return "high"
 	}
 	return "low"
 }
 
-func (o *chartOrder) beyond() string { return map[bool]string{true: "below", false: "above"}[o.down] }
+func (r *request) beyond() string { return map[bool]string{true: "below", false: "above"}[r.down] }
 
-// nearest is the level nearest to a price.
+// nearest returns the level nearest to a price.
 func nearest(list []drawing.Drawing, price float64) (d drawing.Drawing, at float64) {
 	for i, l := range list {
 		if p, _ := levelOf(l); i == 0 || math.Abs(p-price) < math.Abs(at-price) {
@@ -158,15 +158,15 @@ func nearest(list []drawing.Drawing, price float64) (d drawing.Drawing, at float
 	return d, at
 }
 
-// target is the last swing of the order's side; where it says down or up, the last one
-// that is below or above a price. Newest says that there is no newer one of its side.
-func (o *chartOrder) target(b *bars, from float64) (s swing.Swing, newest, ok bool) {
+// target returns the last swing of the requested kind. If the request says down or up, it is the last one below or
+// above the price from. newest reports whether no swing of that kind is newer.
+func (r *request) target(b *bars, from float64) (s swing.Swing, newest, ok bool) {
 	newest = true
 	for i := len(b.swings) - 1; i >= 0; i-- {
-		if s = b.swings[i]; s.High != o.highs {
+		if s = b.swings[i]; s.High != r.highs {
 			continue
 		}
-		if o.down && s.Price >= from || o.up && s.Price <= from {
+		if r.down && s.Price >= from || r.up && s.Price <= from {
 			newest = false
 			continue
 		}
@@ -175,15 +175,15 @@ func (o *chartOrder) target(b *bars, from float64) (s swing.Swing, newest, ok bo
 	return s, false, false
 }
 
-// update is the change as the tool takes it, with the reason that the trail keeps.
-func (o *chartOrder) update(t *chartTurn, b *bars, d drawing.Drawing, m *movement) map[string]any {
-	reason := fmt.Sprintf("You asked to move it to the last swing %s: %s of %s is %s.", o.side(), m.which,
-		t.at.timeframe, b.say(m.to))
-	beyond := map[bool]string{true: "below", false: "above"}[o.support]
+// update returns the input of the tool that changes a drawing, with the reason that the history keeps.
+func (r *request) update(t *turn, b *bars, d drawing.Drawing, m *movement) map[string]any {
+	reason := fmt.Sprintf("You asked to move it to the last swing %s: %s of %s is %s.", r.swingKind(), m.which,
+		t.at.timeframe, b.describe(m.to))
+	beyond := map[bool]string{true: "below", false: "above"}[r.support]
 	in := map[string]any{
 		"drawingId": d.ID, "reason": offline.UpperFirst(reason),
-		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", o.side(),
-			t.at.timeframe, b.say(m.to), beyond),
+		"notes": fmt.Sprintf("A swing %s of %s is here: %s. A close %s it would make it wrong.", r.swingKind(),
+			t.at.timeframe, b.describe(m.to), beyond),
 	}
 	if d.Version > 0 {
 		in["version"] = d.Version

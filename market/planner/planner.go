@@ -1,5 +1,5 @@
-// Package planner answers at a chart without a model: it extends the offline planner by requests about a market and
-// drawings.
+// Package planner answers questions at a chart without a model. It extends the offline planner with requests about a
+// market and drawings.
 package planner
 
 import (
@@ -11,37 +11,36 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// Chart is the planner of an assistant at a chart: a few plain requests become calls of the tools that read the market
-// and draw, and their results words. What it draws is computed from candles that it has read: swings, and the levels
-// they make. The zero value is ready, and may be used by many runs at once. It implements model.Model.
+// Chart is the planner of the chart assistant. It turns a few plain requests into calls of the tools that read the
+// market and draw, and puts their results into words. It draws swings, and levels at swings, computed from candles that
+// it has read. The zero value is ready to use, also by several runs at once. Chart implements model.Model.
 type Chart struct{}
 
 var _ model.Model = Chart{}
 
-// Step answers the last request of the history: with the next call of a tool, or, when there is none left to make, in
-// words.
+// Step answers the last request of the history: with the next tool call, or with text if no call is left to make.
 func (Chart) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
 	if ctx.Err() != nil {
 		return model.Reply{}, context.Cause(ctx)
 	}
-	return offline.Emit(chartStep(req), live), nil
+	return offline.Emit(step(req), live), nil
 }
 
-func chartStep(req model.Request) offline.Answer {
+func step(req model.Request) offline.Answer {
 	h := offline.ReadHistory(req.Messages)
 	if !offline.HasTools(req.Tools) {
 		return offline.Answer{Text: offline.ShortTitle(h.Last())} // a side job, such as a title
 	}
 	w := &writer{}
-	at, found := readChart(h.Context)
-	order, unknown := understandChart(h.Last(), at)
+	at, found := parseChart(h.Context)
+	order, unknown := understand(h.Last(), at)
 	switch {
 	case !found:
 		w.Text("I do not know which chart you are looking at, so I did nothing. Open one, and ask again.")
 	case order == nil:
-		w.declineChart(req, unknown)
+		w.decline(req, unknown)
 	default:
-		next := order.next(&chartTurn{h: h, at: at}, w)
+		next := order.next(&turn{h: h, at: at}, w)
 		if next == nil {
 			break
 		}
@@ -55,7 +54,7 @@ func chartStep(req model.Request) offline.Answer {
 		w.Text("No tool can be used at this point. Please ask again.")
 	}
 	if len(h.Questions) <= 1 {
-		w.Text("\n\n" + chartBadge)
+		w.Text("\n\n" + offlineBadge)
 	}
 	return w.Answer()
 }
@@ -63,13 +62,12 @@ func chartStep(req model.Request) offline.Answer {
 // writer collects an answer's text and the footnotes of its numbers.
 type writer struct{ offline.Writer }
 
-const chartBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
+const offlineBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed " +
 	"rules. " +
 	"To connect one: `export ANTHROPIC_API_KEY=…`_"
 
-// chartSuggestions are requests that can be carried out, with the tool that each needs
-// most.
-var chartSuggestions = []struct{ said, tool string }{
+// suggestions are requests that the planner understands, each with the main tool that it needs.
+var suggestions = []struct{ said, tool string }{
 	{"Draw support and resistance", "draw_horizontal_line"},
 	{"Draw a fib from the last high to the last low", "draw_fibonacci"},
 	{"What's coming up today?", "get_news_events"},
@@ -78,14 +76,14 @@ var chartSuggestions = []struct{ said, tool string }{
 	{"Headlines", "get_headlines"},
 }
 
-func (w *writer) declineChart(req model.Request, unknown string) {
+func (w *writer) decline(req model.Request, unknown string) {
 	w.Text("I am the offline planner and know only a few requests; I did not understand this one, so I did nothing.")
 	if unknown != "" {
 		w.Text(" " + unknown)
 	}
 	w.Text(" I can do, for example:\n")
 	n := 0
-	for _, s := range chartSuggestions {
+	for _, s := range suggestions {
 		if n < 3 && offline.Offered(req.Tools, s.tool) {
 			w.Text("\n- `" + s.said + "`")
 			n++
@@ -93,33 +91,33 @@ func (w *writer) declineChart(req model.Request, unknown string) {
 	}
 }
 
-// chartTurn is what an order is carried out with.
-type chartTurn struct {
+// turn holds the history and the chart that a request is about.
+type turn struct {
 	h  offline.History
-	at chartAt
+	at chartContext
 }
 
-// chartCall is a call to make.
-type chartCall struct {
+// toolCall is the next call of a tool.
+type toolCall struct {
 	tool  string
 	input map[string]any
 }
 
-// next is the call to make now; nil when all that is left is what was written.
-func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
-	switch o.kind {
+// next returns the next call, or nil if the answer is complete.
+func (r *request) next(t *turn, w *writer) *toolCall {
+	switch r.kind {
 	case "levels", "trendline", "fib":
-		return o.draw(t, w)
+		return r.draw(t, w)
 	case "move":
-		return o.move(t, w)
+		return r.move(t, w)
 	case "drawings":
 		return t.list(w)
 	case "stats":
-		return o.stats(t, w)
+		return r.stats(t, w)
 	case "events":
-		return o.events(t, w)
+		return r.events(t, w)
 	}
-	symbol := o.symbol
+	symbol := r.symbol
 	if symbol == "" {
 		symbol = t.at.symbol
 	}
@@ -127,29 +125,29 @@ func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
 		"price":     "get_current_price",
 		"cot":       "get_cot_positioning",
 		"headlines": "get_headlines",
-	}[o.kind]
+	}[r.kind]
 	c := t.h.Result(tool)
 	if c == nil {
-		return &chartCall{tool, map[string]any{"symbol": symbol}}
+		return &toolCall{tool, map[string]any{"symbol": symbol}}
 	}
-	told, ok := w.marketResult(c)
+	table, ok := w.marketResult(c)
 	if !ok {
 		return nil
 	}
-	switch o.kind {
+	switch r.kind {
 	case "price":
-		w.marketPrice(told)
+		w.marketPrice(table)
 	case "cot":
-		w.positions(symbol, told)
+		w.positions(symbol, table)
 	case "headlines":
-		w.headlines(symbol, told)
+		w.headlines(symbol, table)
 	}
-	w.synthetic(told)
+	w.synthetic(table)
 	return nil
 }
 
-// strokes are the calls that have drawn for the last request, in their order.
-func (t *chartTurn) strokes() []*offline.Call {
+// drawCalls returns the answered drawing calls of the last request, in order.
+func (t *turn) drawCalls() []*offline.Call {
 	var list []*offline.Call
 	for _, c := range t.h.Calls {
 		if strings.HasPrefix(c.Name, "draw_") && c.Answered {

@@ -22,6 +22,7 @@ import (
 	drawingtools "github.com/footnotehq/footnote/market/tool/drawing"
 	markettools "github.com/footnotehq/footnote/market/tool/market"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
 )
@@ -32,8 +33,8 @@ var firstBar = time.Date(2026, time.November, 9, 0, 0, 0, 0, time.UTC)
 // legBars is how many bars the price takes from one turn to the next.
 const legBars = 8
 
-// zigzag are hourly candles that go from turn to turn in straight lines. The turns are
-// in points of 0.0001; a bar reaches two points beyond them.
+// zigzag returns hourly candles that go from turn to turn in straight lines. The turns are in points of 0.0001; a bar
+// reaches two points beyond them.
 func zigzag(turns ...float64) []market.Candle {
 	var list []market.Candle
 	price := func(points float64) float64 { return math.Round(points*10) / 1e5 }
@@ -49,7 +50,7 @@ func zigzag(turns ...float64) []market.Candle {
 	return list
 }
 
-// chartMarket is a market with the candles, an event, a report, a headline and trades.
+// chartMarket returns a market with the candles, an event, a report, a headline and trades.
 func chartMarket(t *testing.T, candles []market.Candle) market.Market {
 	t.Helper()
 	s, err := marketdb.Open(t.Context(), filepath.Join(t.TempDir(), "market.db"))
@@ -112,13 +113,13 @@ func chartMarket(t *testing.T, candles []market.Candle) market.Market {
 	return market.New(s, &market.Replay{Data: s})
 }
 
-// chartTalk is a conversation with the planner at a chart. Tools of the market are the
-// real ones; what is drawn is only noted.
+// chartTalk is a conversation with the planner at a chart. It uses the real tools of the market. Drawing calls are only
+// recorded.
 type chartTalk struct {
 	t        *testing.T
 	tools    []tool.Tool
 	drawings []core.Drawing
-	refuse   string // what drawing is answered with; empty: it works
+	refuse   string // error that drawing calls return; empty: they succeed
 	msgs     []model.Message
 	stored   []footnote.StoredResult
 	tables   []cite.Table
@@ -145,8 +146,8 @@ func (c *chartTalk) definitions() json.RawMessage {
 	return data
 }
 
-// ask asks one question, runs what is called, and returns the answer. Every numeral of
-// it has a footnote that holds.
+// ask asks a question, runs the tool calls, and returns the answer. Every number in the answer must have a correct
+// footnote.
 func (c *chartTalk) ask(question string) string {
 	c.t.Helper()
 	chart := "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: " + core.Describe(c.drawings, 60) + "\n</chart>"
@@ -160,7 +161,7 @@ func (c *chartTalk) ask(question string) string {
 		reply, err := planner.Chart{}.Step(c.t.Context(), model.Request{
 			Tools:    c.definitions(),
 			Messages: c.msgs,
-		}, &deaf{t: c.t})
+		}, &modeltest.LiveChecker{Errorf: c.t.Errorf})
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -227,7 +228,7 @@ func (c *chartTalk) answer(id, content string, failed bool) {
 		}))
 }
 
-// footnotes checks those of an answer, and that no numeral is without.
+// footnotes checks the footnotes of an answer, and that every number has one.
 func (c *chartTalk) footnotes(question, text string, cites []footnote.Cite) {
 	c.t.Helper()
 	for _, p := range cite.Verify(text, cites, c.tables) {
@@ -240,7 +241,7 @@ func (c *chartTalk) footnotes(question, text string, cites []footnote.Cite) {
 			covered = covered || u.Start < k.End && k.Start < u.End
 		}
 		if !covered {
-			c.t.Errorf("%s: %q rests on nothing (%s): %s", question, u.Text, u.Reason, text)
+			c.t.Errorf("%s: %q has no footnote (%s): %s", question, u.Text, u.Reason, text)
 		}
 	}
 }
@@ -273,7 +274,7 @@ func TestChartDrawsLevels(t *testing.T) {
 			t.Errorf("%q is not in %s", want, text)
 		}
 	}
-	// What is there is not drawn again, whoever drew it.
+	// An existing level is not drawn again, whoever drew it.
 	c.drawings = []core.Drawing{{ID: "dr_1", Type: core.HorizontalLine, Price: new(1.10003), Version: 1}}
 	if text = c.ask("draw support"); len(c.drawn) > 0 ||
 		!strings.Contains(text, "Support is marked already, by `dr_1`") {
@@ -357,7 +358,7 @@ func TestChartMovesLevels(t *testing.T) {
 	for name, q := range map[string]struct {
 		said     string
 		drawings []core.Drawing
-		want     string // of the call: id, version, price; empty: nothing is moved
+		want     string // input of the call: id, version, price; empty: no call
 		says     string
 	}{
 		"one": {
@@ -426,14 +427,14 @@ func TestChartMovesLevels(t *testing.T) {
 		}
 	}
 	c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
-	for i := range 70 { // more than are told
+	for i := range 70 { // more than a message describes
 		c.drawings = append(c.drawings, line(fmt.Sprintf("dr_%d", i), 2+float64(i), "Target", int64(i)))
 	}
 	if text := c.ask(down); len(c.drawn) > 0 ||
-		!strings.Contains(text, "Among the drawings of this chart that I am told of there is no support") {
+		!strings.Contains(text, "I see only some of the drawings on this chart, and there is no support among them.") {
 		t.Errorf("%v: %s", c.drawn, text)
 	}
-	for i := range c.drawings[1:] { // a level is told before remarks that are newer
+	for i := range c.drawings[1:] { // a level is described before remarks that are newer
 		c.drawings[i+1].Type, c.drawings[i+1].Text, c.drawings[i+1].Anchors = core.Text, "Here", []core.Anchor{
 			{Time: firstBar.Unix(), Price: 1.1},
 		}
@@ -451,7 +452,7 @@ func TestChartMovesLevels(t *testing.T) {
 	}
 }
 
-func TestChartTells(t *testing.T) {
+func TestMarketQuestions(t *testing.T) {
 	for said, q := range map[string]struct {
 		calls string
 		says  []string
@@ -510,8 +511,7 @@ func TestChartTells(t *testing.T) {
 	}
 }
 
-// TestChartListsDrawings holds that what is drawn is said with footnotes, and how many more
-// there are.
+// TestChartListsDrawings checks that the answer lists the drawings with footnotes, and says how many it leaves out.
 func TestChartListsDrawings(t *testing.T) {
 	ada := footnote.Principal{Org: "acme", User: "ada"}
 	boards := board.New(board.Options{Log: sqlitetest.New(t)})
@@ -560,7 +560,7 @@ func TestChartListsDrawings(t *testing.T) {
 	}
 }
 
-// TestChartCalendar has no calendar, and one that ends before what is asked for.
+// TestChartCalendar asks about times that the calendar does not cover.
 func TestChartCalendar(t *testing.T) {
 	for said, want := range map[string]string{
 		"What's coming up today?": "No calendar is loaded for the currencies of AUDNZD: whether anything is " +
@@ -579,14 +579,14 @@ func TestChartCalendar(t *testing.T) {
 	}
 }
 
-// TestChartWithout holds what is said without a chart, without a tool, and to a side job.
-func TestChartWithout(t *testing.T) {
+// TestMissingChartOrTools checks the answers without a chart, without a needed tool, and to a side job.
+func TestMissingChartOrTools(t *testing.T) {
 	step := func(tools string, blocks ...map[string]any) string {
 		t.Helper()
 		reply, err := planner.Chart{}.Step(t.Context(), model.Request{
 			Tools:    json.RawMessage(tools),
 			Messages: []model.Message{message("user", blocks...)},
-		}, &deaf{t: t})
+		}, &modeltest.LiveChecker{Errorf: t.Errorf})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -615,17 +615,17 @@ func TestChartWithout(t *testing.T) {
 	}
 }
 
-// TestChartOffers holds that what the page offers before the first question is carried
-// out.
-func TestChartOffers(t *testing.T) {
+// TestPageSuggestionsWork checks that the planner understands every suggestion that the page shows before the first
+// question.
+func TestPageSuggestionsWork(t *testing.T) {
 	page, err := os.ReadFile("../../web/ui/src/market/Talk.tsx")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(page), "const offers = [")
+	_, list, _ := strings.Cut(string(page), "const suggestions = [")
 	list, _, ok := strings.Cut(list, "];")
 	if !ok {
-		t.Fatal("the page's offers are not where they were")
+		t.Fatal("Talk.tsx has no list of suggestions")
 	}
 	c, n := newChartTalk(t, chartMarket(t, zigzag(wave...))), 0
 	for line := range strings.Lines(list) {
@@ -641,4 +641,20 @@ func TestChartOffers(t *testing.T) {
 	if n < 6 {
 		t.Errorf("the page offers %d requests", n)
 	}
+}
+
+func message(role string, blocks ...map[string]any) model.Message {
+	b, err := json.Marshal(blocks)
+	if err != nil {
+		panic(err)
+	}
+	return model.Message{Role: role, Content: b}
+}
+
+func raw(blocks []json.RawMessage) json.RawMessage {
+	b, err := json.Marshal(blocks)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// toldTable is what a tool of the market said.
-type toldTable struct {
+// marketTable is the answer of a market tool.
+type marketTable struct {
 	Now       time.Time       `json:"now"`
 	Synthetic bool            `json:"synthetic"`
 	Symbol    string          `json:"symbol"`
@@ -24,13 +24,13 @@ type toldTable struct {
 	To        time.Time       `json:"to"`
 	Ends      time.Time       `json:"calendar_ends"` // zero: no calendar is loaded
 	Table     json.RawMessage `json:"table"`
-	Reason    string          `json:"reason"` // of a part that is away
+	Reason    string          `json:"reason"` // why a part is unavailable
 	result
 }
 
-// marketResult reads what a tool of the market said. When it is no table, why is written
-// and ok is false.
-func (w *writer) marketResult(c *offline.Call) (t toldTable, ok bool) {
+// marketResult reads the answer of a market tool. If it holds no table, marketResult writes the reason and returns
+// false.
+func (w *writer) marketResult(c *offline.Call) (t marketTable, ok bool) {
 	t, reason := readTable(c)
 	if reason != "" {
 		w.Text("The market could not be read, so I did nothing: `" + offline.Clip(reason) + "`")
@@ -38,8 +38,8 @@ func (w *writer) marketResult(c *offline.Call) (t toldTable, ok bool) {
 	return t, reason == ""
 }
 
-// readTable reads what a tool said; reason is why that is no table.
-func readTable(c *offline.Call) (t toldTable, reason string) {
+// readTable reads the answer of a tool. reason is set if it holds no table.
+func readTable(c *offline.Call) (t marketTable, reason string) {
 	err := json.Unmarshal([]byte(c.Content), &t)
 	if !c.Failed && err == nil {
 		if t.Result, err = offline.ParseResult(&offline.Call{Content: string(t.Table)}); err == nil {
@@ -58,7 +58,7 @@ func readTable(c *offline.Call) (t toldTable, reason string) {
 // result is the table that a tool returned.
 type result struct{ offline.Result }
 
-// column is the index of a column; -1: there is none.
+// column returns the index of a column, or -1.
 func (r result) column(name string) int {
 	for i, c := range r.Columns {
 		if c == name {
@@ -68,7 +68,7 @@ func (r result) column(name string) int {
 	return -1
 }
 
-// at is a cell; nil where there is none.
+// at returns a cell, or nil if there is none.
 func (r result) at(row int, column string) any {
 	if i := r.column(column); i >= 0 && row < len(r.Rows) {
 		return r.Rows[row][i]
@@ -76,12 +76,12 @@ func (r result) at(row int, column string) any {
 	return nil
 }
 
-// value is a cell as a number.
+// value returns a cell as a number.
 func (r result) value(row int, column string) (float64, bool) {
 	return offline.Number(r.at(row, column))
 }
 
-// moment is a cell as a time.
+// moment returns a cell as a time.
 func (r result) moment(row int, column string) time.Time {
 	s, _ := r.at(row, column).(string)
 	t, err := time.Parse(time.RFC3339, s)
@@ -91,7 +91,7 @@ func (r result) moment(row int, column string) time.Time {
 	return t
 }
 
-// clock is a time as answers say it.
+// clock formats a time for an answer.
 func clock(t time.Time) string {
 	if t.Hour() == 0 && t.Minute() == 0 {
 		return t.Format(time.DateOnly)
@@ -100,15 +100,15 @@ func clock(t time.Time) string {
 }
 
 // when writes the time of a cell with its footnote.
-func (w *writer) when(t toldTable, row int, column string) {
+func (w *writer) when(t marketTable, row int, column string) {
 	w.Cite(clock(t.moment(row, column)), footnote.Cite{
 		Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
 	})
 }
 
-// num writes the number of a cell with its footnote, with some digits after the point;
-// -1: as many as it has.
-func (w *writer) num(t toldTable, row int, column string, digits int) {
+// num writes the number of a cell with its footnote. digits is the number of decimal places; -1 means as many as
+// needed.
+func (w *writer) num(t marketTable, row int, column string, digits int) {
 	v, ok := t.value(row, column)
 	if !ok {
 		w.Text("not known")
@@ -120,7 +120,7 @@ func (w *writer) num(t toldTable, row int, column string, digits int) {
 }
 
 // money writes a sum of money.
-func (w *writer) money(t toldTable, row int, column string) {
+func (w *writer) money(t marketTable, row int, column string) {
 	if v, ok := t.value(row, column); ok {
 		w.Cite(offline.Figure2(v), footnote.Cite{
 			Result: t.ID, Row: new(row), Column: column, Value: offline.Exact(t.at(row, column)),
@@ -131,45 +131,44 @@ func (w *writer) money(t toldTable, row int, column string) {
 }
 
 // words writes the text of a cell.
-func (w *writer) words(t toldTable, row int, column string) {
+func (w *writer) words(t marketTable, row int, column string) {
 	w.Cell(t.Result, row, t.column(column), false, false)
 }
 
-// synthetic says of invented data that it is.
-func (w *writer) synthetic(t toldTable) {
+// synthetic writes a note if the data was invented.
+func (w *writer) synthetic(t marketTable) {
 	if t.Synthetic {
 		w.Text("\n\nThe data is synthetic: it was invented for a demo and says nothing about a real market.")
 	}
 }
 
-// bars are candles that were read, and their swings.
+// bars holds the candles of a chart and their swings.
 type bars struct {
-	toldTable
-	list   []market.Candle
-	close  float64 // the newest
-	wing   int     // how many bars on each side make a swing
-	swings []swing.Swing
-	turns  []swing.Swing // highs and lows in turn
-	apart  float64       // what is nearer is the same level
+	marketTable
+	list      []market.Candle
+	close     float64 // of the newest candle
+	wing      int     // bars on each side that a swing must exceed
+	swings    []swing.Swing
+	turns     []swing.Swing // alternating highs and lows
+	tolerance float64       // prices at most this far apart are one level
 }
 
-// How candles are read: how many, and how many bars on each side make a swing, the
-// widest first that finds enough of them.
+// candlesRead is the number of candles to read. Of the wings, widest first, the first that gives minTurns is used.
 const (
 	candlesRead = 300
-	enoughTurns = 4
+	minTurns    = 4
 )
 
 var wings = []int{5, 3, 2}
 
-// readBars reads candles; nil with the reason written when there are none to speak of.
-// A bar that is not over yet is no swing, and confirms none.
+// readBars parses candles and finds their swings. Without usable candles it writes the reason and returns nil. A
+// partial bar can neither be a swing nor confirm one.
 func (w *writer) readBars(c *offline.Call) *bars {
 	t, ok := w.marketResult(c)
 	if !ok {
 		return nil
 	}
-	b := &bars{toldTable: t}
+	b := &bars{marketTable: t}
 	for i := range t.Rows {
 		k := market.Candle{Time: t.moment(i, "time")}
 		var good [4]bool
@@ -194,15 +193,15 @@ func (w *writer) readBars(c *offline.Call) *bars {
 	}
 	for _, b.wing = range wings {
 		b.swings = swing.Find(whole, b.wing)
-		if b.turns = swing.Turns(b.swings); len(b.turns) >= enoughTurns {
+		if b.turns = swing.Turns(b.swings); len(b.turns) >= minTurns {
 			break
 		}
 	}
-	b.apart = swing.MeanRange(whole) / 2
+	b.tolerance = swing.MeanRange(whole) / 2
 	return b
 }
 
-// column is which price of its bar a swing is.
+// columnOf returns the column with the price of a swing.
 func columnOf(s swing.Swing) string {
 	if s.High {
 		return "high"
@@ -210,42 +209,42 @@ func columnOf(s swing.Swing) string {
 	return "low"
 }
 
-// swing writes a swing: its price and when.
+// swing writes the price and the time of a swing.
 func (w *writer) swing(b *bars, s swing.Swing) {
 	w.Text("**")
-	w.num(b.toldTable, s.Bar, columnOf(s), b.Digits)
+	w.num(b.marketTable, s.Bar, columnOf(s), b.Digits)
 	w.Text("** at ")
-	w.when(b.toldTable, s.Bar, "time")
+	w.when(b.marketTable, s.Bar, "time")
 }
 
-// say is a swing in a note, which has no footnotes.
-func (b *bars) say(s swing.Swing) string { return b.price(s.Price) + " at " + b.when(s) }
+// describe describes a swing for a note, which has no footnotes.
+func (b *bars) describe(s swing.Swing) string { return b.price(s.Price) + " at " + b.when(s) }
 
 func (b *bars) price(p float64) string { return strconv.FormatFloat(p, 'f', b.Digits, 64) }
 
 func (b *bars) when(s swing.Swing) string { return clock(b.list[s.Bar].Time) }
 
-// anchor is a swing as the tools take it.
+// anchor returns a swing in the form that the tools accept.
 func (b *bars) anchor(s swing.Swing) map[string]any {
 	return map[string]any{"timestamp": b.list[s.Bar].Time.Format(time.RFC3339), "price": s.Price}
 }
 
-// read says what was looked at.
-func (w *writer) read(b *bars, timeframe string) {
+// reading writes what the answer is based on.
+func (w *writer) reading(b *bars, timeframe string) {
 	last := len(b.list) - 1
 	w.Text("\n\nReading: " + b.Symbol + ", `" + timeframe + "`, ")
 	n := strconv.Itoa(len(b.list))
 	w.Cite(n, footnote.Cite{Result: b.ID, Formula: "count(" + b.ID + ")", Value: n})
 	w.Text(" candles to ")
-	w.when(b.toldTable, last, "time")
+	w.when(b.marketTable, last, "time")
 	w.Text(" (UTC), newest close ")
-	w.num(b.toldTable, last, "close", b.Digits)
+	w.num(b.marketTable, last, "close", b.Digits)
 	w.Text(".")
-	w.synthetic(b.toldTable)
+	w.synthetic(b.marketTable)
 }
 
-// list joins words: one, two and three.
-func listWords(parts []string) string {
+// joinWords joins words as in "one, two and three".
+func joinWords(parts []string) string {
 	if n := len(parts); n > 1 {
 		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
 	}

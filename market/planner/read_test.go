@@ -9,14 +9,14 @@ import (
 	"github.com/footnotehq/footnote/market/drawing"
 )
 
-// described is the end of a message at a chart with drawings.
+// described returns the end of a message at a chart with drawings.
 func described(list ...drawing.Drawing) string {
 	return "<chart symbol=\"EURUSD\" timeframe=\"1h\">\nCurrent price: bid 1.1.\nDrawings: " + drawing.Describe(list,
 		60) + "\nKey levels of the drawings, the highest first: none.\n</chart>"
 }
 
-// TestReadChart holds that drawings are read out of the words that describe them.
-func TestReadChart(t *testing.T) {
+// TestParseChart checks that drawings are parsed from their description.
+func TestParseChart(t *testing.T) {
 	at := time.Date(2026, 11, 18, 14, 0, 0, 0, time.UTC).Unix()
 	anchors := []drawing.Anchor{{Time: at, Price: 1.1}, {Time: at + 3600, Price: 1.25}}
 	list := []drawing.Drawing{
@@ -37,8 +37,8 @@ func TestReadChart(t *testing.T) {
 		{ID: "dr_5", Type: drawing.Text, Anchors: anchors[:1], Text: "Support at 1.2", Version: 3},
 		{ID: "dr_7", Type: drawing.HorizontalLine, Price: new(1.2), Version: 9, Hidden: true},
 	}
-	got, found := readChart(described(list...))
-	if !found || got.symbol != "EURUSD" || got.timeframe != "1h" || got.away || got.more ||
+	got, found := parseChart(described(list...))
+	if !found || got.symbol != "EURUSD" || got.timeframe != "1h" || got.unavailable || got.truncated ||
 		len(got.drawings) != len(list) {
 		t.Fatalf("%+v", got)
 	}
@@ -59,21 +59,21 @@ func TestReadChart(t *testing.T) {
 	if d := got.drawings[4]; d.ID != "dr_6" || d.Type != drawing.LongPosition {
 		t.Errorf("%+v", d)
 	}
-	if got, found := readChart(
+	if got, found := parseChart(
 		"<chart symbol=\"EURUSD\" timeframe=\"1h\">\nDrawings: not available now (The store is " +
-			"away).\n</chart>"); !found || !got.away {
+			"away).\n</chart>"); !found || !got.unavailable {
 		t.Errorf("%+v", got)
 	}
 	for _, none := range []string{"", "The chart.", `He said <chart symbol="EURUSD" timeframe="1h">`} {
-		if got, found := readChart(none); found {
+		if got, found := parseChart(none); found {
 			t.Errorf("%q: %+v", none, got)
 		}
 	}
 }
 
-func TestChartOrders(t *testing.T) {
-	at := chartAt{symbol: "EURUSD", timeframe: "1h"}
-	for said, want := range map[string]chartOrder{
+func TestUnderstand(t *testing.T) {
+	at := chartContext{symbol: "EURUSD", timeframe: "1h"}
+	for said, want := range map[string]request{
 		"Draw support and resistance":                    {kind: "levels", support: true, resist: true},
 		"Please draw the key levels on this chart.":      {kind: "levels", support: true, resist: true},
 		"mark resistance on eurusd":                      {kind: "levels", resist: true, symbol: "EURUSD"},
@@ -82,7 +82,7 @@ func TestChartOrders(t *testing.T) {
 		"PRICE OF BTC-USD NOW":                           {kind: "price", symbol: "BTC-USD"},
 		"What's on today?":                               {kind: "events", period: "today"},
 		"mark resistance on EURUSD":                      {kind: "levels", resist: true, symbol: "EURUSD"},
-		"Where is the nearest support?":                  {kind: "levels", support: true, tell: true},
+		"Where is the nearest support?":                  {kind: "levels", support: true, describeOnly: true},
 		"draw s/r on the 1h":                             {kind: "levels", support: true, resist: true},
 		"Draw the trendline of the last swing":           {kind: "trendline"},
 		"draw a trendline through the last two lows":     {kind: "trendline", lows: true},
@@ -103,7 +103,7 @@ func TestChartOrders(t *testing.T) {
 		"What’s coming up tomorrow?":                     {kind: "events", period: "tomorrow"},
 		"economic calendar":                              {kind: "events"},
 		"price":                                          {kind: "price"},
-		"What is the current price of GBP/USD?":          {kind: "price", symbol: "GBPUSD", tell: true},
+		"What is the current price of GBP/USD?":          {kind: "price", symbol: "GBPUSD", describeOnly: true},
 		"COT":                                            {kind: "cot"},
 		"how are speculators positioned?":                {kind: "cot"},
 		"headlines":                                      {kind: "headlines"},
@@ -112,14 +112,14 @@ func TestChartOrders(t *testing.T) {
 		"what have I drawn?":                             {kind: "drawings"},
 		"Which drawings are there on this chart?":        {kind: "drawings"},
 	} {
-		got, why := understandChart(said, at)
+		got, why := understand(said, at)
 		if got == nil {
 			t.Errorf("%q: nothing: %s", said, why)
 			continue
 		}
 		if got.kind == "stats" || got.kind == "events" || got.kind == "drawings" || got.kind == "price" ||
 			got.kind == "cot" || got.kind == "headlines" {
-			got.tell = want.tell
+			got.describeOnly = want.describeOnly
 		}
 		if *got != want {
 			t.Errorf("%q: %+v, want %+v", said, *got, want)
@@ -147,7 +147,7 @@ func TestChartOrders(t *testing.T) {
 		"price of gold":                                    "`gold`",
 		strings.Repeat("draw support and resistance ", 40): "too long",
 	} {
-		got, words := understandChart(said, at)
+		got, words := understand(said, at)
 		ok := false
 		for _, w := range strings.Split(why, "|") {
 			ok = ok || strings.Contains(words, w)
@@ -158,7 +158,7 @@ func TestChartOrders(t *testing.T) {
 	}
 }
 
-func TestChartPeriods(t *testing.T) {
+func TestRequestSpan(t *testing.T) {
 	now := time.Date(2026, 11, 19, 15, 42, 0, 0, time.UTC) // a Thursday
 	for period, want := range map[string]string{
 		"today": "2026-11-19 2026-11-20", "yesterday": "2026-11-18 2026-11-19", "tomorrow": "2026-11-20 2026-11-21",
@@ -169,18 +169,18 @@ func TestChartPeriods(t *testing.T) {
 		"october": "2026-10-01 2026-11-01", "december": "2025-12-01 2026-01-01", "november": "2026-11-01 2026-12-01",
 		"march 2025": "2025-03-01 2025-04-01", "2025": "2025-01-01 2026-01-01",
 	} {
-		o := chartOrder{period: period}
-		from, to := o.span(now)
+		r := request{period: period}
+		from, to := r.span(now)
 		if got := from.Format(time.DateOnly) + " " + to.Format(time.DateOnly); got != want {
 			t.Errorf("%s: %s, want %s", period, got, want)
 		}
 	}
-	o := chartOrder{period: "last month"}
-	if from, _ := o.span(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)); from.Format(time.DateOnly) != "2026-12-01" {
+	r := request{period: "last month"}
+	if from, _ := r.span(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)); from.Format(time.DateOnly) != "2026-12-01" {
 		t.Errorf("before January: %s", from)
 	}
-	o.period = "this week"
-	if from, _ := o.span(time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)); from.Format(time.DateOnly) != "2026-11-16" {
+	r.period = "this week"
+	if from, _ := r.span(time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)); from.Format(time.DateOnly) != "2026-11-16" {
 		t.Errorf("a Sunday's week: %s", from)
 	}
 }

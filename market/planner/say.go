@@ -8,42 +8,42 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// stats reads how a person's trades of a period went. Periods are counted from the
-// market's own time, which is where its data ends when it is a replay.
-func (o *chartOrder) stats(t *chartTurn, w *writer) *chartCall {
+// stats answers a question about the user's trades in a period. Periods are relative to the market's time, which for a
+// replay is the end of its data.
+func (r *request) stats(t *turn, w *writer) *toolCall {
 	in := map[string]any{}
-	if o.symbol != "" {
-		in["symbol"] = o.symbol
+	if r.symbol != "" {
+		in["symbol"] = r.symbol
 	}
 	period := ""
-	if o.period != "" {
+	if r.period != "" {
 		c := t.h.Result("get_trade_history")
 		if c == nil {
-			return &chartCall{"get_trade_history", map[string]any{"limit": 1}} // it says what time it is there
+			return &toolCall{"get_trade_history", map[string]any{"limit": 1}} // its result has the market's time
 		}
 		clock, ok := w.marketResult(c)
 		if !ok {
 			return nil
 		}
-		from, to := o.span(clock.Now.UTC())
+		from, to := r.span(clock.Now.UTC())
 		in["from"], in["to"] = from.Format(time.DateOnly), to.Format(time.DateOnly)
 		period = "`" + from.Format(time.DateOnly) + "` to `" + to.AddDate(0, 0, -1).Format(time.DateOnly) + "` (" +
-			plainPeriod(o.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
+			plainPeriod(r.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
 	}
 	c := t.h.Result("get_trade_stats")
 	if c == nil {
-		return &chartCall{"get_trade_stats", in}
+		return &toolCall{"get_trade_stats", in}
 	}
-	told, ok := w.marketResult(c)
+	table, ok := w.marketResult(c)
 	if !ok {
 		return nil
 	}
-	w.traded(told, period)
-	w.synthetic(told)
+	w.tradeStats(table, period)
+	w.synthetic(table)
 	return nil
 }
 
-// plainPeriod is a period without figures: a year stands beside it.
+// plainPeriod returns the name of a period without digits, because a year follows it.
 func plainPeriod(p string) string {
 	if strings.ContainsAny(p, "0123456789") {
 		p = strings.TrimSpace(strings.TrimRight(p, "0123456789"))
@@ -51,18 +51,18 @@ func plainPeriod(p string) string {
 			return "that year"
 		}
 	}
-	return upperFirstMonth(p)
+	return capitalizeMonth(p)
 }
 
-func upperFirstMonth(p string) string {
+func capitalizeMonth(p string) string {
 	if namedMonth.MatchString(p) {
 		return offline.UpperFirst(p)
 	}
 	return p
 }
 
-// traded says what trades add up to.
-func (w *writer) traded(t toldTable, period string) {
+// tradeStats writes the statistics of trades.
+func (w *writer) tradeStats(t marketTable, period string) {
 	if period == "" {
 		period = "all of the journal"
 	}
@@ -77,15 +77,15 @@ func (w *writer) traded(t toldTable, period string) {
 		if i > 0 {
 			w.Text("\n\n")
 		}
-		w.total(t, i)
+		w.totals(t, i)
 		w.groupsOf(t, i, "session ", "By session")
 		w.groupsOf(t, i, "pair ", "By pair")
 	}
 	w.Text("\n\nPeriod: " + period + ". Trades count when they were closed; times are UTC.")
 }
 
-// total says one row of all trades in a currency.
-func (w *writer) total(t toldTable, row int) {
+// totals writes the row that sums up all trades in a currency.
+func (w *writer) totals(t marketTable, row int) {
 	num := func(before, column string, digits int) {
 		w.Text(before)
 		w.num(t, row, column, digits)
@@ -118,8 +118,8 @@ func (w *writer) total(t toldTable, row int) {
 	w.Text(" losses.")
 }
 
-// groupsOf says the rows of a kind that belong to a total, one after the other.
-func (w *writer) groupsOf(t toldTable, total int, kind, title string) {
+// groupsOf writes the rows of a kind, such as "session ", that have the currency of a total.
+func (w *writer) groupsOf(t marketTable, total int, kind, title string) {
 	n := 0
 	for i := range t.Rows {
 		name, _ := t.at(i, "group").(string)
@@ -139,13 +139,13 @@ func (w *writer) groupsOf(t toldTable, total int, kind, title string) {
 	}
 }
 
-// mostListed is how many events or headlines an answer names.
-const mostListed = 12
+// maxListed limits the events in an answer. For headlines the limit is half of it.
+const maxListed = 12
 
-// events reads the calendar. Today's are those until midnight in UTC, and what follows
-// within a day is said apart; when nothing does, what the next days have.
-func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
-	symbol := o.symbol
+// events answers a question about the calendar. For today it lists the events until midnight UTC and, separately, those
+// in the rest of the next 24 hours. If there are none, it lists the events of the next seven days.
+func (r *request) events(t *turn, w *writer) *toolCall {
+	symbol := r.symbol
 	if symbol == "" {
 		symbol = t.at.symbol
 	}
@@ -156,32 +156,32 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 		}
 	}
 	if len(asked) == 0 {
-		return &chartCall{"get_news_events", map[string]any{"symbol": symbol}}
+		return &toolCall{"get_news_events", map[string]any{"symbol": symbol}}
 	}
-	told, ok := w.marketResult(asked[0])
+	table, ok := w.marketResult(asked[0])
 	if !ok {
 		return nil
 	}
-	now := told.Now.UTC()
-	if told.Ends.IsZero() {
+	now := table.Now.UTC()
+	if table.Ends.IsZero() {
 		w.Text("No calendar is loaded for the currencies of " + symbol +
 			": whether anything is scheduled is not known.")
-		w.marketNow(told, now)
+		w.marketNow(table, now)
 		return nil
 	}
 	from, to, when := now, now.AddDate(0, 0, 7), "in the days that follow"
-	if o.period == "tomorrow" || o.period == "this week" {
-		from, to = o.span(now)
-		when = o.period
-	} else if len(told.Rows) > 0 {
-		w.today(told, symbol, now)
+	if r.period == "tomorrow" || r.period == "this week" {
+		from, to = r.span(now)
+		when = r.period
+	} else if len(table.Rows) > 0 {
+		w.today(table, symbol, now)
 		return nil
 	}
 	if from.Before(now) {
 		from = now
 	}
 	if len(asked) == 1 {
-		return &chartCall{
+		return &toolCall{
 			"get_news_events", map[string]any{
 				"symbol": symbol,
 				"from":   from.Format(time.RFC3339),
@@ -189,19 +189,19 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 			},
 		}
 	}
-	if told, ok = w.marketResult(asked[1]); !ok {
+	if table, ok = w.marketResult(asked[1]); !ok {
 		return nil
 	}
-	if when != o.period {
+	if when != r.period {
 		w.Text("Nothing is scheduled in the next `24` hours for the currencies of " + symbol + ".\n\n")
 	}
-	w.calendar(told, symbol, when, 0, len(told.Rows))
-	w.marketNow(told, now)
+	w.calendar(table, symbol, when, 0, len(table.Rows))
+	w.marketNow(table, now)
 	return nil
 }
 
-// today says the events of the next day.
-func (w *writer) today(t toldTable, symbol string, now time.Time) {
+// today writes the events of the next 24 hours.
+func (w *writer) today(t marketTable, symbol string, now time.Time) {
 	midnight := now.Truncate(24*time.Hour).AddDate(0, 0, 1)
 	n := 0
 	for n < len(t.Rows) && t.moment(n, "time").Before(midnight) {
@@ -215,7 +215,7 @@ func (w *writer) today(t toldTable, symbol string, now time.Time) {
 	w.marketNow(t, now)
 }
 
-func (w *writer) marketNow(t toldTable, now time.Time) {
+func (w *writer) marketNow(t marketTable, now time.Time) {
 	w.Text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
 	if !t.Ends.IsZero() && t.Ends.Before(t.To) {
 		w.Text(" The calendar that is loaded ends at `" + clock(t.Ends) + "`: what comes after is not known.")
@@ -224,13 +224,13 @@ func (w *writer) marketNow(t toldTable, now time.Time) {
 }
 
 // calendar lists events.
-func (w *writer) calendar(t toldTable, symbol, when string, from, to int) {
+func (w *writer) calendar(t marketTable, symbol, when string, from, to int) {
 	if from == to {
 		w.Text("Nothing is scheduled " + when + " for the currencies of " + symbol + ".")
 		return
 	}
 	w.Text("Scheduled " + when + " for the currencies of " + symbol + ":\n")
-	for i := from; i < min(to, from+mostListed); i++ {
+	for i := from; i < min(to, from+maxListed); i++ {
 		w.Text("\n- ")
 		w.when(t, i, "time")
 		w.Text(" ")
@@ -249,12 +249,12 @@ func (w *writer) calendar(t toldTable, symbol, when string, from, to int) {
 			}
 		}
 	}
-	if to-from > mostListed {
+	if to-from > maxListed {
 		w.Text("\n- and more")
 	}
 }
 
-func (w *writer) marketPrice(t toldTable) {
+func (w *writer) marketPrice(t marketTable) {
 	if len(t.Rows) == 0 {
 		w.Text("There is no price.")
 		return
@@ -277,8 +277,8 @@ func (w *writer) marketPrice(t toldTable) {
 	w.Text(" seconds old.")
 }
 
-// positions says what large traders hold.
-func (w *writer) positions(symbol string, t toldTable) {
+// positions writes the positions of large traders.
+func (w *writer) positions(symbol string, t marketTable) {
 	if len(t.Rows) == 0 {
 		w.Text("The reports were read and have none of " + symbol + ".")
 		return
@@ -309,7 +309,7 @@ func (w *writer) positions(symbol string, t toldTable) {
 }
 
 // count writes a number of contracts.
-func (w *writer) count(t toldTable, column string) {
+func (w *writer) count(t marketTable, column string) {
 	v, ok := t.value(0, column)
 	if !ok {
 		w.Text("not known")
@@ -320,13 +320,13 @@ func (w *writer) count(t toldTable, column string) {
 	})
 }
 
-func (w *writer) headlines(symbol string, t toldTable) {
+func (w *writer) headlines(symbol string, t marketTable) {
 	if len(t.Rows) == 0 {
 		w.Text("The news was read and has no headline about the currencies of " + symbol + " in the last days.")
 		return
 	}
 	w.Text("The newest headlines about the currencies of " + symbol + ":\n")
-	for i := range t.Rows[:min(len(t.Rows), mostListed/2)] {
+	for i := range t.Rows[:min(len(t.Rows), maxListed/2)] {
 		w.Text("\n- ")
 		w.when(t, i, "time")
 		w.Text(" ")

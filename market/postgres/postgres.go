@@ -4,18 +4,15 @@ package postgres
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/internal/bars"
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
@@ -121,60 +118,5 @@ func (s *Store) migrate(ctx context.Context) error {
 // Close closes the connections.
 func (s *Store) Close() error {
 	s.pool.Close()
-	return nil
-}
-
-// load is a market.Load: one transaction.
-type load struct {
-	tx      pgx.Tx
-	changed bars.Changes
-}
-
-// Begin implements market.Store.
-func (s *Store) Begin(ctx context.Context) (market.Load, error) {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return nil, failed(ctx, "begin a load", err)
-	}
-	// A file may be large. Loads run one after another, because two loads of the same bars would wait for each other
-	// in different orders.
-	for _, sql := range []string{"SET LOCAL statement_timeout = 0",
-		fmt.Sprintf("SET LOCAL lock_timeout = %d", market.LoadWait.Milliseconds()),
-		fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
-		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, ` +
-			`volume float8) ON COMMIT DROP`} {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			const lockNotAvailable = "55P03"
-			if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == lockNotAvailable {
-				err = market.Occupied(err)
-			}
-			return nil, errors.Join(failed(ctx, "begin a load", err), tx.Rollback(context.WithoutCancel(ctx)))
-		}
-	}
-	return &load{tx: tx, changed: bars.Changes{}}, nil
-}
-
-// Commit implements market.Load.
-func (l *load) Commit(ctx context.Context) error {
-	for owner, changed := range l.changed {
-		t := candles{l.tx, owner}
-		all, err := t.series(ctx)
-		if err == nil {
-			err = bars.Make(ctx, t, all, changed)
-		}
-		if err != nil {
-			return failed(ctx, "make bars", err)
-		}
-	}
-	return failed(ctx, "commit a load", l.tx.Commit(ctx))
-}
-
-// Rollback implements market.Load.
-func (l *load) Rollback() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := l.tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
-		return failed(ctx, "roll back a load", err)
-	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/markettest"
 	"github.com/footnotehq/footnote/market/postgres"
 )
 
@@ -24,10 +23,6 @@ func open(tb testing.TB, url string) market.Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
-	markettest.Run(t, func(tb testing.TB) market.Store { return open(tb, pgtest.Database(tb)) })
-}
-
 // TestDown checks that errors report a database that is down without its address, and that queries work when it is
 // back.
 func TestDown(t *testing.T) {
@@ -35,7 +30,7 @@ func TestDown(t *testing.T) {
 	s := open(t, server.Database(t))
 	server.Kill(t)
 	if _, err := s.Symbols(t.Context()); footnote.CodeOf(err) != footnote.MarketUnavailable ||
-		strings.Contains(footnote.MessageOf(err), server.Socket()) {
+		strings.Contains(footnote.MessageOf(err), server.Folder()) {
 		t.Errorf("%v, %q", err, footnote.MessageOf(err))
 	}
 	server.Start(t)

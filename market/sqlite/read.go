@@ -18,9 +18,11 @@ func failed(ctx context.Context, doing string, err error) error {
 
 // dialect describes our tables in SQLite.
 var dialect = tables.Dialect{
-	User: "user",
-	Arg:  func(n int) string { return fmt.Sprintf("?%d", n) },
-	Time: second,
+	User:   "user",
+	Time:   second,
+	Stored: func(t time.Time) any { return t.Unix() },
+	Bin:    bin,
+	End:    end,
 	About: func(list []string, add func(any) string) string {
 		var parts []string
 		for _, name := range list {
@@ -28,7 +30,25 @@ var dialect = tables.Dialect{
 		}
 		return "(" + strings.Join(parts, " OR ") + ")"
 	},
-	Currencies: func(to *[]string) any { return names{to} },
+	Currencies:       func(to *[]string) any { return names{to} },
+	StoredCurrencies: func(list []string) any { return "," + strings.Join(list, ",") + "," },
+}
+
+// bin returns the start of the bar that contains the column time.
+func bin(f market.Timeframe) string {
+	if f == market.MN1 {
+		return "unixepoch(time, 'unixepoch', 'start of month')"
+	}
+	const monday = 4 * 24 * 3600
+	return fmt.Sprintf("time - ((time - %[1]d) %% %[2]d + %[2]d) %% %[2]d", monday, int(f.Length().Seconds()))
+}
+
+// end returns the end of a bar.
+func end(f market.Timeframe, start string) string {
+	if f == market.MN1 {
+		return "unixepoch(" + start + ", 'unixepoch', '+1 month')"
+	}
+	return fmt.Sprintf("(%s + %d)", start, int(f.Length().Seconds()))
 }
 
 // second rounds a time up to whole seconds, the stored precision.

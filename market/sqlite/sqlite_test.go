@@ -9,24 +9,8 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/markettest"
 	"github.com/footnotehq/footnote/market/sqlite"
 )
-
-func TestStore(t *testing.T) {
-	markettest.Run(t, func(tb testing.TB) market.Store {
-		s, err := sqlite.Open(tb.Context(), filepath.Join(tb.TempDir(), "folder", "market.db"))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		return s
-	})
-}
 
 // TestForeignFiles checks that files other than markets are rejected: another program's database, and garbage.
 func TestForeignFiles(t *testing.T) {

@@ -124,9 +124,8 @@ func TestBeyond(t *testing.T) {
 		above      bool
 		want       string
 	}{
-		{
-			3, 0, false, "2 1",
-		}, {3, 0, true, "4 5"}, {3, 1, true, "5"}, {2.5, 0, false, "2 1"}, {0.5, 0, false, ""}, {5, 0, true, ""},
+		{3, 0, false, "2 1"},
+		{3, 0, true, "4 5"}, {3, 1, true, "5"}, {2.5, 0, false, "2 1"}, {0.5, 0, false, ""}, {5, 0, true, ""},
 	} {
 		var got []string
 		for _, l := range swing.Beyond(levels, c.price, c.gap, c.above) {

@@ -110,8 +110,8 @@ func isLive(kind string) bool {
 	return kind == model.TextBlock || kind == model.ThinkingBlock || kind == model.ToolUseBlock
 }
 
-// inside returns the inside of a JSON string, or nil if raw is not one.
-func inside(raw json.RawMessage) []byte {
+// innerJSON returns the inside of a JSON string, or nil if raw is not one.
+func innerJSON(raw json.RawMessage) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
 	}

@@ -94,8 +94,8 @@ func watch(first, idle time.Duration, cancel context.CancelCauseFunc) (beat, sto
 	return beat, stop
 }
 
-// answered is a complete answer of one model.
-type answered struct {
+// completeAnswer is the complete answer of one model.
+type completeAnswer struct {
 	*message
 	asked   string // the requested model
 	request string // the vendor's request id
@@ -103,7 +103,7 @@ type answered struct {
 }
 
 // attempt makes one call of one model.
-func (m *Model) attempt(ctx context.Context, model string, body *body, live model.Live) (*answered, *failure) {
+func (m *Model) attempt(ctx context.Context, model string, body *body, live model.Live) (*completeAnswer, *failure) {
 	own, cancel := context.WithCancelCause(ctx)
 	beat, stop := watch(m.opts.FirstByte, m.opts.Idle, cancel)
 	r := newReader(live)
@@ -117,16 +117,17 @@ func (m *Model) attempt(ctx context.Context, model string, body *body, live mode
 		cancel(nil) // closes the upstream connection
 		if res != nil {
 			res.Body.Close()
-			m.broke(f, r.msg, model, int(body.size))
+			m.addPartial(f, r.msg, model, int(body.size))
 		}
 		return nil, f
 	}
 	m.drain(res.Body, cancel)
-	return &answered{message: r.msg, asked: model, request: res.Header.Get("Request-Id"), prompt: int(body.size)}, nil
+	request := res.Header.Get("Request-Id")
+	return &completeAnswer{message: r.msg, asked: model, request: request, prompt: int(body.size)}, nil
 }
 
-// broke adds to a failure what was received of the answer.
-func (m *Model) broke(f *failure, msg *message, model string, prompt int) {
+// addPartial adds the received part of the answer to a failure.
+func (m *Model) addPartial(f *failure, msg *message, model string, prompt int) {
 	f.shown, f.begun, f.partial = msg.shown, msg.begun, msg.partial()
 	if f.begun {
 		f.usage = msg.total(prompt)
@@ -181,13 +182,13 @@ func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 	req.ContentLength = body.size
 	req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
 	req.Body = body.open()
-	name(req)
+	setOrigin(req)
 	res, err := m.http.Do(req)
 	switch {
 	case err != nil:
 		return nil, err
 	case res.StatusCode >= 400:
-		return nil, m.refused(ctx, res)
+		return nil, m.readError(ctx, res)
 	case res.StatusCode != http.StatusOK:
 		res.Body.Close()
 		return nil, fmt.Errorf("the upstream answered with status %d", res.StatusCode)
@@ -202,9 +203,9 @@ const (
 	headerTrace   = "Traceparent" // W3C trace context: a gateway continues the trace
 )
 
-// name tells the upstream, or a gateway in front of it, the run and request of a call, so that their logs can
+// setOrigin tells the upstream, or a gateway in front of it, the run and request of a call, so that their logs can
 // be correlated with ours.
-func name(req *http.Request) {
+func setOrigin(req *http.Request) {
 	from := footnote.OriginOf(req.Context())
 	if from.Run != "" {
 		req.Header.Set(headerRun, from.Run)
@@ -217,8 +218,8 @@ func name(req *http.Request) {
 	}
 }
 
-// refused returns the SDK's error for an error response. It reads and closes the body.
-func (m *Model) refused(ctx context.Context, res *http.Response) error {
+// readError returns the SDK's error for an error response. It reads and closes the body.
+func (m *Model) readError(ctx context.Context, res *http.Response) error {
 	res.Body = &boundedBody{io.LimitReader(res.Body, maxErrorBody), res.Body}
 	answer := func(*http.Request, option.MiddlewareNext) (*http.Response, error) { return res, nil }
 	if err := m.client.Post(ctx, "v1/messages", nil, nil, option.WithMiddleware(answer)); err != nil {
@@ -238,27 +239,27 @@ func (m *Model) receive(r *reader, res *http.Response, beat func()) error {
 	if streamed(res) {
 		return r.run(res.Body, beat)
 	}
-	data, err := io.ReadAll(io.LimitReader(&beating{res.Body, beat}, maxMessage+1))
+	data, err := io.ReadAll(io.LimitReader(&readerWithBeat{res.Body, beat}, maxMessage+1))
 	switch {
 	case err != nil:
 		return &streamError{kind: cutShort, err: err}
 	case len(data) > maxMessage:
 		return &streamError{kind: oversized, err: errTooLarge}
 	}
-	err = r.msg.whole(data)
+	err = r.msg.readWhole(data)
 	if r.msg.shown {
 		r.live.Flush()
 	}
 	return err
 }
 
-// beating calls beat on every read.
-type beating struct {
+// readerWithBeat calls beat on every read.
+type readerWithBeat struct {
 	io.Reader
 	beat func()
 }
 
-func (b *beating) Read(p []byte) (int, error) {
+func (b *readerWithBeat) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if n > 0 {
 		b.beat()
@@ -288,7 +289,7 @@ func served(msg *message, asked string) string {
 }
 
 // reply builds the complete message.
-func (m *Model) reply(a *answered) model.Reply {
+func (m *Model) reply(a *completeAnswer) model.Reply {
 	out := footnote.AssistantMessage{
 		Upstream:   clip(a.id, 200),
 		Request:    clip(a.request, 200),

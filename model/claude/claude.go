@@ -8,6 +8,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,9 +137,7 @@ func clientOptions(opts Options, key string, client *http.Client) []option.Reque
 
 // complete fills in defaults and validates the rest.
 func (o *Options) complete() error {
-	if o.Profile == "" {
-		o.Profile = Anthropic
-	}
+	o.Profile = cmp.Or(o.Profile, Anthropic)
 	switch {
 	case o.Profile != Anthropic && o.Profile != Compatible:
 		return fmt.Errorf("the profile is %q; it must be %q or %q", o.Profile, Anthropic, Compatible)
@@ -156,11 +155,11 @@ func (o *Options) complete() error {
 	if o.MaxTokens < 0 || o.MaxAttempts < 0 || o.FirstByte < 0 || o.Idle < 0 || o.MaxWait < 0 {
 		return errors.New("a limit is negative")
 	}
-	o.MaxTokens = orDefault(o.MaxTokens, 16_000)
-	o.MaxAttempts = orDefault(o.MaxAttempts, 4)
-	o.FirstByte = orDefault(o.FirstByte, time.Minute)
-	o.Idle = orDefault(o.Idle, 2*time.Minute)
-	o.MaxWait = orDefault(o.MaxWait, 30*time.Second)
+	o.MaxTokens = cmp.Or(o.MaxTokens, 16_000)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, 4)
+	o.FirstByte = cmp.Or(o.FirstByte, time.Minute)
+	o.Idle = cmp.Or(o.Idle, 2*time.Minute)
+	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
 	if o.HTTPClient == nil {
 		o.HTTPClient = newHTTPClient()
 	}
@@ -169,7 +168,7 @@ func (o *Options) complete() error {
 		client.CheckRedirect = noRedirect
 		o.HTTPClient = &client
 	}
-	o.Logger = orDefault(o.Logger, slog.New(slog.DiscardHandler))
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Prices == nil {
 		var err error
 		if o.Prices, err = price.Load(nil); err != nil {
@@ -180,9 +179,7 @@ func (o *Options) complete() error {
 }
 
 func (o *Options) checkURL() error {
-	if o.BaseURL == "" {
-		o.BaseURL = DefaultBaseURL
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, DefaultBaseURL)
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
@@ -193,9 +190,7 @@ func (o *Options) checkURL() error {
 }
 
 func (o *Options) checkThinking() error {
-	if o.ThinkingDisplay == "" {
-		o.ThinkingDisplay = "summarized"
-	}
+	o.ThinkingDisplay = cmp.Or(o.ThinkingDisplay, "summarized")
 	if o.ThinkingDisplay != "summarized" && o.ThinkingDisplay != "omitted" {
 		return fmt.Errorf("the thinking display is %q; it must be summarized or omitted", o.ThinkingDisplay)
 	}
@@ -203,14 +198,6 @@ func (o *Options) checkThinking() error {
 		return fmt.Errorf("the effort is %q; it must be low, medium, high, xhigh or max", o.Effort)
 	}
 	return nil
-}
-
-func orDefault[T comparable](v, other T) T {
-	var zero T
-	if v == zero {
-		return other
-	}
-	return v
 }
 
 // Close waits, at most a second, until finished answers have been drained, and closes idle connections. It
@@ -247,7 +234,7 @@ func (m *Model) Step(ctx context.Context, req model.Request, live model.Live) (m
 }
 
 // step implements Step. It keeps the stack frame in which it waits small.
-func (m *Model) step(ctx context.Context, req *model.Request, live model.Live) (*answered, error) {
+func (m *Model) step(ctx context.Context, req *model.Request, live model.Live) (*completeAnswer, error) {
 	models := m.candidates(req)
 	if len(models) == 0 {
 		return nil, &model.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
@@ -276,7 +263,7 @@ func (m *Model) step(ctx context.Context, req *model.Request, live model.Live) (
 			if ctx.Err() != nil {
 				return nil, ended(ctx, f)
 			}
-			m.failed(ctx, model, attempt, f)
+			m.logFailure(ctx, model, attempt, f)
 			if f.shown {
 				return nil, m.stepError(f, f.transient)
 			}
@@ -296,7 +283,7 @@ func (m *Model) step(ctx context.Context, req *model.Request, live model.Live) (
 	return nil, m.stepError(last, false)
 }
 
-func (m *Model) failed(ctx context.Context, model string, attempt int, f *failure) {
+func (m *Model) logFailure(ctx context.Context, model string, attempt int, f *failure) {
 	m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err",
 		m.redact(f.err.Error()))
 }

@@ -212,20 +212,20 @@ func readHeaders(f *failure, res *http.Response) {
 // retryAfter reads how long to wait, in milliseconds, seconds or as a date.
 func retryAfter(h http.Header) (time.Duration, bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return bounded(ms / 1000), true
+		return clampDuration(ms / 1000), true
 	}
 	value := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(value, 64); err == nil {
-		return bounded(s), true
+		return clampDuration(s), true
 	}
 	if t, err := http.ParseTime(value); err == nil {
-		return bounded(time.Until(t).Seconds()), true
+		return clampDuration(time.Until(t).Seconds()), true
 	}
 	return 0, false
 }
 
-// bounded converts seconds to a duration between 0 and a day.
-func bounded(seconds float64) time.Duration {
+// clampDuration converts seconds to a duration between 0 and a day.
+func clampDuration(seconds float64) time.Duration {
 	if !(seconds > 0) { // also true for NaN
 		return 0
 	}

@@ -19,9 +19,9 @@ import (
 
 func errorReply(f modeltest.Failure) modeltest.Reply { return modeltest.Reply{Error: &f} }
 
-// TestFailuresBeforeTheAnswer checks that failures before anything was shown are retried, or mapped to what a
+// TestFailuresBeforeAnswerAreRetried checks that failures before anything was shown are retried, or mapped to what a
 // client sees.
-func TestFailuresBeforeTheAnswer(t *testing.T) {
+func TestFailuresBeforeAnswerAreRetried(t *testing.T) {
 	ok := modeltest.Say("fine")
 	four := func(r modeltest.Reply) []modeltest.Reply { return []modeltest.Reply{r, r, r, r, ok} }
 	text := modeltest.Say("one two three")
@@ -33,20 +33,17 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 		message string
 	}{
 		{
-			"429 with retry-after", []modeltest.Reply{
-				errorReply(modeltest.Failure{Status: 429, RetryAfter: "2"}), ok,
-			}, "", 2, "",
+			"429 with retry-after", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, RetryAfter: "2"}), ok},
+			"", 2, "",
 		},
 		{"429 without, once", []modeltest.Reply{modeltest.Fail(429), ok}, "", 2, ""},
 		{
-			"429 without, twice", []modeltest.Reply{
-				modeltest.Fail(429), modeltest.Fail(429), ok,
-			}, footnote.RateLimited, 2, "",
+			"429 without, twice", []modeltest.Reply{modeltest.Fail(429), modeltest.Fail(429), ok},
+			footnote.RateLimited, 2, "",
 		},
 		{
-			"429 for long", []modeltest.Reply{
-				errorReply(modeltest.Failure{Status: 429, RetryAfter: "300"}), ok,
-			}, footnote.RateLimited, 1, "",
+			"429 for long", []modeltest.Reply{errorReply(modeltest.Failure{Status: 429, RetryAfter: "300"}), ok},
+			footnote.RateLimited, 1, "",
 		},
 		{
 			"429 spend cap", []modeltest.Reply{
@@ -62,9 +59,8 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 		{"529 for ever", four(modeltest.Fail(529)), footnote.ModelUnavailable, 4, "overloaded"},
 		{"500", []modeltest.Reply{modeltest.Fail(500), ok}, "", 2, ""},
 		{
-			"502", []modeltest.Reply{
-				errorReply(modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"}), ok,
-			}, "", 2, "",
+			"502", []modeltest.Reply{errorReply(modeltest.Failure{Status: 502, Body: "<html>bad gateway</html>"}), ok},
+			"", 2, "",
 		},
 		{"408", []modeltest.Reply{modeltest.Fail(408), ok}, "", 2, ""},
 		{"409", []modeltest.Reply{modeltest.Fail(409), ok}, "", 2, ""},
@@ -75,9 +71,8 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 			}, footnote.ModelUnavailable, 1, "",
 		},
 		{
-			"400, do retry", []modeltest.Reply{
-				errorReply(modeltest.Failure{Status: 400, ShouldRetry: "true"}), ok,
-			}, "", 2, "",
+			"400, do retry", []modeltest.Reply{errorReply(modeltest.Failure{Status: 400, ShouldRetry: "true"}), ok},
+			"", 2, "",
 		},
 		{"400", []modeltest.Reply{modeltest.Fail(400), ok}, footnote.Internal, 1, ""},
 		{
@@ -135,7 +130,7 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 				t.Errorf("%d requests, want %d", got, tc.tries)
 			}
 			if len(live.retries) != int(tc.tries)-1 {
-				t.Errorf("retries told: %v", live.retries)
+				t.Errorf("retries reported: %v", live.retries)
 			}
 			if tc.code == "" {
 				if err != nil || textOf(reply.Message) != "fine" || len(live.bad) > 0 || live.text[0] != "fine" {
@@ -152,10 +147,14 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestFailuresWithinTheAnswer checks that failures after something was shown are never retried here, and that
+// TestFailuresWithinAnswerAreNotRetried checks that failures after something was shown are never retried here, and that
 // the error says when a retry is worthwhile.
-func TestFailuresWithinTheAnswer(t *testing.T) {
+func TestFailuresWithinAnswerAreNotRetried(t *testing.T) {
 	text := modeltest.Say("one two three")
+	errorEvent := func(kind string) modeltest.Reply {
+		fault := &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: kind}
+		return modeltest.Reply{Text: "one two three", Fault: fault}
+	}
 	for _, tc := range []struct {
 		name  string
 		reply modeltest.Reply
@@ -169,36 +168,11 @@ func TestFailuresWithinTheAnswer(t *testing.T) {
 		{"garbage", text.Break(modeltest.Garbage, 2), footnote.ModelUnavailable, true},
 		{"stall", text.Break(modeltest.Stall, 2), footnote.AgentTimeout, true},
 		{"overloaded", text.Break(modeltest.ErrorIn, 2), footnote.ModelUnavailable, true},
-		{
-			"rate limit", modeltest.Reply{
-				Text:  "one two three",
-				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "rate_limit_error"},
-			}, footnote.RateLimited, true,
-		},
-		{
-			"api_error", modeltest.Reply{
-				Text:  "one two three",
-				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "api_error"},
-			}, footnote.ModelUnavailable, true,
-		},
-		{
-			"timeout_error", modeltest.Reply{
-				Text:  "one two three",
-				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "timeout_error"},
-			}, footnote.AgentTimeout, true,
-		},
-		{
-			"unknown type", modeltest.Reply{
-				Text:  "one two three",
-				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "new_error"},
-			}, footnote.ModelUnavailable, true,
-		},
-		{
-			"invalid request", modeltest.Reply{
-				Text:  "one two three",
-				Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "invalid_request_error"},
-			}, footnote.Internal, false,
-		},
+		{"rate limit", errorEvent("rate_limit_error"), footnote.RateLimited, true},
+		{"api_error", errorEvent("api_error"), footnote.ModelUnavailable, true},
+		{"timeout_error", errorEvent("timeout_error"), footnote.AgentTimeout, true},
+		{"unknown type", errorEvent("new_error"), footnote.ModelUnavailable, true},
+		{"invalid request", errorEvent("invalid_request_error"), footnote.Internal, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +197,7 @@ func TestFailuresWithinTheAnswer(t *testing.T) {
 	}
 }
 
-func TestNothingListens(t *testing.T) {
+func TestUnreachableUpstream(t *testing.T) {
 	m, _ := setup(t, replies(), Options{MaxAttempts: 2})
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -241,8 +215,8 @@ func TestNothingListens(t *testing.T) {
 	}
 }
 
-// TestSlowBytesKeepTheCallAlive checks that a slow answer does not count as silence.
-func TestSlowBytesKeepTheCallAlive(t *testing.T) {
+// TestSlowAnswerIsNotIdle checks that a slow answer does not count as silence.
+func TestSlowAnswerIsNotIdle(t *testing.T) {
 	m, _ := setup(t, replies(modeltest.Reply{Text: "slow", Loris: time.Millisecond}), Options{Idle: time.Second})
 	reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
 	if err != nil || textOf(reply.Message) != "slow" {
@@ -259,29 +233,24 @@ func TestFallbacks(t *testing.T) {
 		code      footnote.Code
 	}{
 		{
-			"overloaded", modeltest.Fail(529), []string{
-				"claude-opus-5-5",
-			}, []string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, "",
+			"overloaded", modeltest.Fail(529), []string{"claude-opus-5-5"},
+			[]string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, "",
 		},
 		{
-			"gone", modeltest.Fail(404), []string{
-				"claude-opus-5-5",
-			}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
+			"gone", modeltest.Fail(404), []string{"claude-opus-5-5"},
+			[]string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
 		},
 		{
-			"other thinking is skipped", modeltest.Fail(404), []string{
-				"claude-sonnet-4-5", "claude-haiku-5-5",
-			}, []string{"claude-sonnet-5-5", "claude-haiku-5-5"}, "",
+			"other thinking is skipped", modeltest.Fail(404), []string{"claude-sonnet-4-5", "claude-haiku-5-5"},
+			[]string{"claude-sonnet-5-5", "claude-haiku-5-5"}, "",
 		},
 		{
-			"not permitted", modeltest.Fail(404), []string{
-				"claude-haiku-5-5", "claude-opus-5-5",
-			}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
+			"not permitted", modeltest.Fail(404), []string{"claude-haiku-5-5", "claude-opus-5-5"},
+			[]string{"claude-sonnet-5-5", "claude-opus-5-5"}, "",
 		},
 		{
-			"our own mistake", modeltest.Fail(400), []string{
-				"claude-opus-5-5",
-			}, []string{"claude-sonnet-5-5"}, footnote.Internal,
+			"our own mistake", modeltest.Fail(400), []string{"claude-opus-5-5"},
+			[]string{"claude-sonnet-5-5"}, footnote.Internal,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -309,8 +278,8 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// TestCancel checks that cancelling closes the upstream connection at once and returns the cause.
-func TestCancel(t *testing.T) {
+// TestCancelClosesConnection checks that cancelling closes the upstream connection at once and returns the cause.
+func TestCancelClosesConnection(t *testing.T) {
 	why := errors.New("the person left")
 	for _, started := range []bool{false, true} {
 		left := make(chan struct{})
@@ -391,7 +360,7 @@ func inBubble(t *testing.T, rt transport, opts Options) *Model {
 	return m
 }
 
-func TestClocks(t *testing.T) {
+func TestTimeouts(t *testing.T) {
 	begin := `data: {"type":"message_start","message":{"id":"m"}}` + "\n\n"
 	text := begin + `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` +
 		"\n\n" + deltaEvent("so")
@@ -462,8 +431,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestNoWaitBeyondTheDeadline checks that a wait that would outlast the deadline does not begin.
-func TestNoWaitBeyondTheDeadline(t *testing.T) {
+// TestNoWaitBeyondDeadline checks that no wait begins that would outlast the deadline.
+func TestNoWaitBeyondDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := inBubble(t, func(r *http.Request) (*http.Response, error) {
 			return answering(429, http.Header{"Retry-After": {"20"}}, io.NopCloser(strings.NewReader("{}"))), nil

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (c *count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func (c count) into(n *int64) {
+func (c count) setIfKnown(n *int64) {
 	if c.set {
 		*n = c.n
 	}
@@ -80,24 +81,24 @@ type usageJSON struct {
 	} `json:"server_tool_use"`
 }
 
-// take replaces the counters that u sets. They are totals of the whole message and must not be added up.
-func (m *message) take(u *usageJSON, final bool) {
+// setUsage replaces the counters that u sets. They are totals of the whole message and must not be added up.
+func (m *message) setUsage(u *usageJSON, final bool) {
 	if u == nil {
 		return
 	}
-	u.Input.into(&m.usage.Input)
-	u.CacheRead.into(&m.usage.CacheRead)
-	u.CacheSplit.Long.into(&m.usage.CacheWrite1h)
+	u.Input.setIfKnown(&m.usage.Input)
+	u.CacheRead.setIfKnown(&m.usage.CacheRead)
+	u.CacheSplit.Long.setIfKnown(&m.usage.CacheWrite1h)
 	switch {
 	case u.CacheWrite.set: // without a known lifetime of an hour, assume five minutes
 		m.usage.CacheWrite1h = min(m.usage.CacheWrite1h, u.CacheWrite.n)
 		m.usage.CacheWrite5m = u.CacheWrite.n - m.usage.CacheWrite1h
 	default:
-		u.CacheSplit.Short.into(&m.usage.CacheWrite5m)
+		u.CacheSplit.Short.setIfKnown(&m.usage.CacheWrite5m)
 	}
-	u.Output.into(&m.usage.Output)
-	u.Details.Thinking.into(&m.usage.Thinking)
-	u.Server.Searches.into(&m.usage.Searches)
+	u.Output.setIfKnown(&m.usage.Output)
+	u.Details.Thinking.setIfKnown(&m.usage.Thinking)
+	u.Server.Searches.setIfKnown(&m.usage.Searches)
 	m.sawInput = m.sawInput || m.usage.Prompt() > 0
 	m.sawOutput = m.sawOutput || final && u.Output.set
 }
@@ -152,17 +153,13 @@ func (m *message) handle(name, data []byte) error {
 			index: index, kind: model.TextBlock, fields: plainText(), grows: true, live: true, open: true,
 		})
 	}
-	if m.counted(data) {
-		return nil
-	}
 	switch string(data) {
 	case `{"type":"ping"}`, `{"type": "ping"}`:
 		return nil
 	case `{"type":"message_stop"}`:
 		m.end()
 		return nil
-	}
-	if string(data) == "[DONE]" { // some proxies add the end marker of another protocol
+	case "[DONE]": // some proxies add the end marker of another protocol
 		return nil
 	}
 	var e event
@@ -173,9 +170,7 @@ func (m *message) handle(name, data []byte) error {
 		}
 		return nil
 	}
-	if e.Type == "" {
-		e.Type = string(name)
-	}
+	e.Type = cmp.Or(e.Type, string(name))
 	return m.dispatch(e)
 }
 
@@ -194,7 +189,7 @@ func (m *message) dispatch(e event) error {
 	case "message_start":
 		m.begun = true
 		m.id, m.model = e.Message.ID, e.Message.Model
-		m.take(e.Message.Usage, false)
+		m.setUsage(e.Message.Usage, false)
 	case "content_block_start":
 		return m.start(e.Index, e.Block)
 	case "content_block_delta":
@@ -207,7 +202,7 @@ func (m *message) dispatch(e event) error {
 		if e.Delta.Stop != nil {
 			m.stop = *e.Delta.Stop
 		}
-		m.take(e.Usage, true)
+		m.setUsage(e.Usage, true)
 	case "message_stop":
 		m.end()
 	case "error":
@@ -229,8 +224,8 @@ func (m *message) end() {
 	m.ended = true
 }
 
-// whole processes a complete message, from a server that does not stream.
-func (m *message) whole(data []byte) error {
+// readWhole processes a complete message, from a server that does not stream.
+func (m *message) readWhole(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e.Message); err != nil {
 		return &streamError{kind: malformed, err: err}
@@ -248,7 +243,7 @@ func (m *message) whole(data []byte) error {
 	if e.Message.Stop != nil {
 		m.stop = *e.Message.Stop
 	}
-	m.take(e.Message.Usage, true)
+	m.setUsage(e.Message.Usage, true)
 	m.end()
 	return nil
 }
@@ -303,12 +298,11 @@ func (m *message) start(index int, raw json.RawMessage) error {
 	if err := m.open(b); err != nil {
 		return err
 	}
-	// Announce text with its first piece: a call that breaks off before that can be repeated without anybody
-	// noticing.
+	// Text is announced with its first piece, so that a call that breaks off before it can be repeated unnoticed.
 	if b.live && b.kind != model.TextBlock {
 		m.announce(b)
 	}
-	if text := inside(b.field(grown)); len(text) > 0 && grown != "input" {
+	if text := innerJSON(b.field(grown)); len(text) > 0 && grown != "input" {
 		return m.add(b, text)
 	}
 	// Show an input that came complete like one that was streamed.
@@ -317,7 +311,7 @@ func (m *message) start(index int, raw json.RawMessage) error {
 		if err != nil {
 			return &streamError{kind: malformed, err: err}
 		}
-		m.tell(b, inside(text))
+		m.showPiece(b, innerJSON(text))
 	}
 	return nil
 }
@@ -331,8 +325,8 @@ func (m *message) announce(b *block) {
 	m.live.Start(m.place(b), b.kind, id, name)
 }
 
-// tell shows a piece of a block.
-func (m *message) tell(b *block, text []byte) {
+// showPiece shows a piece of a block.
+func (m *message) showPiece(b *block, text []byte) {
 	if !b.live || len(text) == 0 {
 		return
 	}
@@ -361,7 +355,7 @@ func (m *message) delta(d fastDelta) error {
 		return nil
 	}
 	b.text = append(b.text, d.text...)
-	m.tell(b, d.text)
+	m.showPiece(b, d.text)
 	return nil
 }
 
@@ -387,7 +381,7 @@ func (m *message) addOdd(b *block, text []byte) {
 		b.held, fixed = true, fixed[:n-6]
 	}
 	b.text = append(b.text, fixed...)
-	m.tell(b, fixed)
+	m.showPiece(b, fixed)
 }
 
 // endsInFirstHalf reports whether the inside of a JSON string ends with the first half of an escaped
@@ -405,13 +399,13 @@ func (m *message) slowDelta(e event) error {
 	var text []byte
 	switch {
 	case d.Type == "text_delta" && b.kind == model.TextBlock:
-		text = inside(d.Text)
+		text = innerJSON(d.Text)
 	case d.Type == "thinking_delta" && b.kind == model.ThinkingBlock:
-		text = inside(d.Thinking)
+		text = innerJSON(d.Thinking)
 	case d.Type == "input_json_delta" && grownField(b.kind) == "input":
-		text = inside(d.Input)
+		text = innerJSON(d.Input)
 	case d.Type == "signature_delta" && b.kind == model.ThinkingBlock:
-		b.sig = repair(b.sig, inside(d.Signature))
+		b.sig = repair(b.sig, innerJSON(d.Signature))
 		m.size += len(d.Signature)
 	case d.Type == "citations_delta" && b.kind == model.TextBlock && len(d.Citation) > 0:
 		fields, err := objectFields(d.Citation)
@@ -431,7 +425,7 @@ func (m *message) close(b *block) {
 		b.held = false
 		const replacement = `\ufffd`
 		b.text = append(b.text, replacement...)
-		m.tell(b, []byte(replacement))
+		m.showPiece(b, []byte(replacement))
 	}
 	b.open = false
 	b.finish()

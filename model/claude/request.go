@@ -60,7 +60,7 @@ func (r *bodyReader) Close() error {
 	return nil
 }
 
-// thinkingType returns the thinking type to request; empty: leave it out.
+// thinkingType returns the thinking type to request, or "" to omit the field.
 func (m *Model) thinkingType(model price.Model, effort string) string {
 	switch {
 	case m.opts.Profile == Compatible:
@@ -101,10 +101,10 @@ func (m *Model) limit(model string, req *model.Request) (int64, *failure) {
 	if req.MaxCost <= 0 {
 		return out, nil
 	}
-	fits := m.prices.MaxOutputFor(model, req.MaxCost, m.prompt(req, 0))
+	fits := m.prices.MaxOutputFor(model, req.MaxCost, m.promptUsage(req, 0))
 	if fits < min(minOutput, out) {
 		return 0, &failure{code: footnote.BudgetExceeded, message: sayBudget,
-			err: fmt.Errorf("model %s: %d micro-USD are left, which pay for %d tokens", model, req.MaxCost, fits)}
+			err: fmt.Errorf("model %s: the remaining %d micro-USD cover only %d tokens", model, req.MaxCost, fits)}
 	}
 	return min(out, fits), nil
 }
@@ -144,7 +144,7 @@ func (m *Model) build(model string, req *model.Request) (*body, *failure) {
 	return out, nil
 }
 
-// head returns the part of the body that is not stored anywhere.
+// head returns the start of the body, which is built for each call: the model, its limits and its settings.
 func (m *Model) head(model, effort string, limit int64, principal footnote.Principal) []byte {
 	out := append([]byte(`{"model":`), jsonString(model)...)
 	out = append(strconv.AppendInt(append(out, `,"max_tokens":`...), limit, 10), `,"stream":true`...)

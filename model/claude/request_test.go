@@ -31,9 +31,9 @@ func stored(t *testing.T, m footnote.AssistantMessage) footnote.AssistantMessage
 	return body.(footnote.AssistantMessage)
 }
 
-// TestHistoryKeepsItsThinking checks that a conversation over several turns, whose messages are stored and
+// TestHistoryKeepsThinkingValid checks that a conversation over several turns, whose messages are stored and
 // read back, keeps its thinking valid: the server checks every signature.
-func TestHistoryKeepsItsThinking(t *testing.T) {
+func TestHistoryKeepsThinkingValid(t *testing.T) {
 	for _, display := range []string{"summarized", "omitted"} {
 		turn := func(r modeltest.Request) modeltest.Reply {
 			if len(r.Results()) > 0 {
@@ -106,28 +106,22 @@ func TestRequestFields(t *testing.T) {
 			`"text":"be brief","cache_control":{"type":"ephemeral","ttl":"1h"}}]`,
 		}, []string{"tool_choice", "temperature"}},
 		{
-			"no thinking, no effort", "claude-haiku-4-5", Options{
-				Effort: "high",
-			}, nil, nil, []string{`"thinking"`, `"output_config"`},
+			"no thinking, no effort", "claude-haiku-4-5", Options{Effort: "high"},
+			nil, nil, []string{`"thinking"`, `"output_config"`},
 		},
 		{
-			"thinking off", "claude-haiku-5-5", Options{
-				Effort: "high",
-			}, effort(footnote.EffortOff), []string{
+			"thinking off", "claude-haiku-5-5", Options{Effort: "high"}, effort(footnote.EffortOff), []string{
 				`"thinking":{"type":"disabled"}`,
 			}, []string{`"output_config"`, `"display"`},
 		},
 		{
-			"thinking off where it cannot be", "claude-opus-5-5", Options{
-				Effort: "high",
-			}, effort(footnote.EffortOff), []string{
-				`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"low"}`,
-			}, nil,
+			"thinking off where it cannot be", "claude-opus-5-5", Options{Effort: "high"},
+			effort(footnote.EffortOff), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"low"}`},
+			nil,
 		},
 		{
-			"a level of its own", "claude-opus-5-5", Options{
-				Effort: "high",
-			}, effort("max"), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"max"}`}, nil,
+			"a level of its own", "claude-opus-5-5", Options{Effort: "high"},
+			effort("max"), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"max"}`}, nil,
 		},
 		{
 			"no tools, please", "claude-opus-5-5", Options{}, func(r *model.Request) {
@@ -155,9 +149,8 @@ func TestRequestFields(t *testing.T) {
 			}, []string{`"max_tokens":300,`}, nil,
 		},
 		{
-			"model lowers the limit", "claude-haiku-4-5", Options{
-				MaxTokens: 100_000,
-			}, nil, []string{`"max_tokens":64000,`}, nil,
+			"model lowers the limit", "claude-haiku-4-5", Options{MaxTokens: 100_000},
+			nil, []string{`"max_tokens":64000,`}, nil,
 		},
 		{
 			"money lowers the limit", "claude-opus-5-5", Options{}, func(r *model.Request) {
@@ -263,8 +256,8 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// TestAnswerInOnePiece checks that a server that ignores stream is understood, too.
-func TestAnswerInOnePiece(t *testing.T) {
+// TestAnswerWithoutStreaming checks that the client also reads the answer of a server that ignores stream.
+func TestAnswerWithoutStreaming(t *testing.T) {
 	rt := transport(func(*http.Request) (*http.Response, error) {
 		body := `{"id":"m1","type":"message","model":"llama","content":[{"type":"text","text":"hi ` +
 			`\ud83d"},{"type":"tool_use","id":"t1","name":"q","input":{"a": ` +
@@ -288,8 +281,8 @@ func TestAnswerInOnePiece(t *testing.T) {
 	}
 }
 
-// TestLongHistory checks that a long history is sent unchanged, and again on a retry.
-func TestLongHistory(t *testing.T) {
+// TestLongHistoryIsSentUnchanged checks that a long history is sent unchanged, and again on a retry.
+func TestLongHistoryIsSentUnchanged(t *testing.T) {
 	m, s := setup(t, replies(modeltest.Fail(500), modeltest.Say("ok")), Options{})
 	var history []model.Message
 	for i := range 400 {
@@ -343,8 +336,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestTheKeyIsNotPrinted checks that the key appears only in the request, even if the upstream repeats it.
-func TestTheKeyIsNotPrinted(t *testing.T) {
+// TestKeyIsNotPrinted checks that the key appears only in the request, even if the upstream repeats it.
+func TestKeyIsNotPrinted(t *testing.T) {
 	var log bytes.Buffer
 	echo := modeltest.Reply{Error: &modeltest.Failure{Status: 401, Message: "invalid key " + testKey}}
 	within := modeltest.Reply{

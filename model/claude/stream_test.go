@@ -180,9 +180,9 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestEverySplit checks that the message is the same wherever the network splits the bytes, and that there is
+// TestStreamSplitAnywhere checks that the message is the same wherever the network splits the bytes, and that there is
 // one flush for each read that had something to show.
-func TestEverySplit(t *testing.T) {
+func TestStreamSplitAnywhere(t *testing.T) {
 	for i := 1; i < len(transcript); i++ {
 		live := &recorder{}
 		r := newReader(live)
@@ -195,8 +195,8 @@ func TestEverySplit(t *testing.T) {
 	}
 }
 
-// TestBuffers checks that small buffers grow and move their contents.
-func TestBuffers(t *testing.T) {
+// TestSmallBuffersGrow checks that small buffers grow and move their contents.
+func TestSmallBuffersGrow(t *testing.T) {
 	for size := 1; size < 600; size += 7 {
 		live := &recorder{}
 		r := newReader(live)
@@ -206,8 +206,8 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// TestEveryEnd checks that a stream that ends anywhere before message_stop is an error, never a message.
-func TestEveryEnd(t *testing.T) {
+// TestStreamCutAnywhereFails checks that a stream that ends anywhere before message_stop is an error, never a message.
+func TestStreamCutAnywhereFails(t *testing.T) {
 	last := strings.LastIndex(transcript, `{"type":"message_stop"}`) + len(`{"type":"message_stop"}`)
 	for i := range last {
 		r := newReader(&recorder{})
@@ -362,8 +362,8 @@ func (e *endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// TestBounds checks the size limits of an event and of a message.
-func TestBounds(t *testing.T) {
+// TestSizeLimits checks the size limits of an event and of a message.
+func TestSizeLimits(t *testing.T) {
 	line := io.MultiReader(strings.NewReader("data: "), &endless{text: bytes.Repeat([]byte("x"), 1<<20)})
 	big := sse(startText) + "data: " + textEvent(strings.Repeat("x", 1<<20)) + "\n\n"
 	rest := "data: " + textEvent(strings.Repeat("x", 1<<20)) + "\n\n"
@@ -481,9 +481,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestPlainEvents checks that the events that are read without decoding mean the same in any other spelling,
-// which is decoded.
-func TestPlainEvents(t *testing.T) {
+// TestPlainEventsInOtherSpellings checks that the events that are read without decoding mean the same in any other
+// spelling, which is decoded.
+func TestPlainEventsInOtherSpellings(t *testing.T) {
 	plain := []string{
 		`{"type":"message_start","message":{"id":"m","model":"x"}}`, `{"type":"ping"}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,

@@ -35,9 +35,9 @@ func (m *Model) MaxUse(req model.Request) (tokens int64, cost footnote.Cost) {
 // toolOverhead is the number of tokens that the vendor adds to a prompt with tools.
 const toolOverhead = 350
 
-// prompt estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were
+// promptUsage estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were
 // written to the cache.
-func (m *Model) prompt(req *model.Request, grown int) footnote.Usage {
+func (m *Model) promptUsage(req *model.Request, grown int) footnote.Usage {
 	lasting, size := len(req.System)+len(req.Tools), grown
 	for _, msg := range req.Messages {
 		size += len(msg.Content)
@@ -52,10 +52,10 @@ func (m *Model) prompt(req *model.Request, grown int) footnote.Usage {
 	return u
 }
 
-// MinUse returns what must be left for a call to be made at all, for the most expensive model that may be
-// tried: its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
+// MinUse returns the tokens and the cost that must be left for a call, for the most expensive model that may be tried:
+// its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
 func (m *Model) MinUse(req model.Request, grown int) (tokens int64, cost footnote.Cost) {
-	u := m.prompt(&req, grown)
+	u := m.promptUsage(&req, grown)
 	for _, model := range m.candidates(&req) {
 		req.MaxCost = 0
 		u.Output, _ = m.limit(model, &req)

@@ -66,9 +66,9 @@ func post(server http.Handler, messages []history.Message) *httptest.ResponseRec
 	return w
 }
 
-// TestAStrictServerTakesTheHistoryOfAnyLog checks that a strict server, which shares no code with this package,
+// TestStrictServerAcceptsHistoryOfAnyLog checks that a strict server, which shares no code with this package,
 // accepts every history.
-func TestAStrictServerTakesTheHistoryOfAnyLog(t *testing.T) {
+func TestStrictServerAcceptsHistoryOfAnyLog(t *testing.T) {
 	server := modeltest.New(modeltest.Options{
 		Rule: func(modeltest.Request) modeltest.Reply { return modeltest.Say("ok") },
 	})

@@ -27,7 +27,7 @@ type Message struct {
 	Content json.RawMessage
 }
 
-// Texts that replace what the log does not have.
+// Placeholders for what the log does not contain.
 const (
 	Unanswered  = "This call was not answered by the user."
 	Interrupted = "This call was interrupted; there is no result."
@@ -214,7 +214,7 @@ func (b *builder) answer(r footnote.ToolResult) {
 	}
 }
 
-// close answers the open calls in order: with their results, or with words if there is none. Results come before
+// close answers the open calls in order: each with its result, or with words if it has none. Results come before
 // everything else in the user message.
 func (b *builder) close(words string) {
 	if len(b.open) == 0 {

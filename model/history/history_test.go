@@ -154,7 +154,7 @@ func anyLog(t *rapid.T) []footnote.Event {
 	return events
 }
 
-func TestAnyLogGivesAnAcceptableHistory(t *testing.T) {
+func TestHistoryOfAnyLogIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		if err := accept(history.Messages(anyLog(t))); err != nil {
 			t.Fatal(err)
@@ -162,9 +162,9 @@ func TestAnyLogGivesAnAcceptableHistory(t *testing.T) {
 	})
 }
 
-// TestTheHistoryOnlyGrowsAtItsEnd checks that a new user message changes only what follows the last
-// assistant message. Thinking is valid only as long as everything before it stays the same.
-func TestTheHistoryOnlyGrowsAtItsEnd(t *testing.T) {
+// TestHistoryGrowsOnlyAtTheEnd checks that a new user message changes only the part after the last assistant message.
+// Thinking is valid only as long as everything before it stays the same.
+func TestHistoryGrowsOnlyAtTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyLog(t)
 		before := history.Messages(events)
@@ -196,7 +196,7 @@ func TestThinkingKeepsItsBytes(t *testing.T) {
 	}
 }
 
-func TestResultsComeInTheOrderOfTheCalls(t *testing.T) {
+func TestResultsAreInOrderOfCalls(t *testing.T) {
 	call := func(id string) json.RawMessage {
 		return json.RawMessage(`{"type":"tool_use","id":"` + id + `","name":"q","input":{}}`)
 	}
@@ -223,9 +223,9 @@ func TestResultsComeInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// TestWhatWasTakenBackWasNeverSaid checks that a log with rewound events, at any position, has the history of a log
+// TestRewoundEventsAreOmitted checks that a log with rewound events, at any position, has the history of a log
 // without them, including where the history is cut.
-func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
+func TestRewoundEventsAreOmitted(t *testing.T) {
 	plain := func(events []footnote.Event) []footnote.Event {
 		kept := events[:0:0]
 		for _, ev := range events {
@@ -257,15 +257,15 @@ func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(got, history.Messages(want)) {
-				t.Fatalf("taken back to %d at %d:\n%s\nwant\n%s", to, place, got, history.Messages(want))
+				t.Fatalf("rewound to %d at %d:\n%s\nwant\n%s", to, place, got, history.Messages(want))
 			}
 		}
 	})
 }
 
-// TestNothingHiddenReachesTheModel checks every path by which outside text reaches the model. The model's own text
+// TestHiddenCharactersAreMadeVisible checks every path by which outside text reaches the model. The model's own text
 // keeps its bytes.
-func TestNothingHiddenReachesTheModel(t *testing.T) {
+func TestHiddenCharactersAreMadeVisible(t *testing.T) {
 	const hidden = "x\U000e0068\U000e0069\u202ey\u200bz"
 	events := []footnote.Event{
 		{

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,31 +51,16 @@ func Builtin(name string, p Params) (Rule, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(Builtins(), ", "))
 	}
-	if p.Deltas <= 0 {
-		p.Deltas = 200
-	}
-	if p.Tool == "" {
-		p.Tool = "run_query"
-	}
+	p.Deltas = cmp.Or(max(p.Deltas, 0), 200)
+	p.Tool = cmp.Or(p.Tool, "run_query")
 	p.queryGiven = p.SQL != "" || p.Input != ""
-	if p.SQL == "" {
-		p.SQL = "SELECT 1"
-	}
-	if p.Input == "" {
-		p.Input = `{"sql":` + quote(p.SQL) + `}`
-	}
+	p.SQL = cmp.Or(p.SQL, "SELECT 1")
+	p.Input = cmp.Or(p.Input, `{"sql":`+quote(p.SQL)+`}`)
 	return make(p), nil
 }
 
-func orText(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 func textRule(p Params) Rule {
-	text := orText(p.Text, strings.TrimSpace(strings.Repeat("Revenue rose by 4 % in March. ", (p.Deltas+5)/6)))
+	text := cmp.Or(p.Text, strings.TrimSpace(strings.Repeat("Revenue rose by 4 % in March. ", (p.Deltas+5)/6)))
 	reply := Blocks(Block{Type: "text", Text: text, Deltas: p.Deltas, Gap: p.Gap})
 	return func(Request) Reply { return reply }
 }
@@ -86,14 +72,14 @@ func timedRule(p Params) Rule {
 
 func floodRule(p Params) Rule {
 	reply := Blocks(Block{
-		Type: "text", Text: orText(p.Text, " revenue in March"), Repeat: true, Deltas: p.Deltas, Gap: p.Gap,
+		Type: "text", Text: cmp.Or(p.Text, " revenue in March"), Repeat: true, Deltas: p.Deltas, Gap: p.Gap,
 	})
 	return func(Request) Reply { return reply }
 }
 
 func toolRule(p Params) Rule {
 	call := Use(p.Tool, p.Input)
-	done := Blocks(Block{Type: "text", Text: orText(p.Text, "Done."), Deltas: 1, Gap: p.Gap})
+	done := Blocks(Block{Type: "text", Text: cmp.Or(p.Text, "Done."), Deltas: 1, Gap: p.Gap})
 	return func(r Request) Reply {
 		// Check the body, so that it works with a Lax server, too: the result is in the last message.
 		if answersCall(r) {
@@ -220,7 +206,7 @@ func obey(reply *Reply, directive string) error {
 }
 
 func faultsRule(p Params) Rule {
-	text := orText(p.Text, "one two three four five")
+	text := cmp.Or(p.Text, "one two three four five")
 	all := []Reply{
 		Fail(529), Fail(500), {Error: &Failure{Status: 429, RetryAfter: "1"}},
 		Say(text).Break(Reset, 2), Say(text).Break(Drop, 2), Say(text).Break(EOF, 2),

@@ -7,6 +7,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,12 @@ type Options struct {
 	Compatible bool
 	// Lax accepts everything without parsing the messages. A rule then sees only the body and the stream
 	// flag. For measurements.
-	Lax     bool
-	Keep    int           // number of requests that Requests returns; default 1,000
-	Secret  string        // signs thinking; default: a constant
-	Prices  *price.Table  // models and what they support; default: the embedded table
-	Limit   int64         // largest body in bytes; default 32 MB
-	Longest time.Duration // longest stall; default 10 minutes
+	Lax      bool
+	Keep     int           // number of requests that Requests returns; default 1,000
+	Secret   string        // signs thinking; default: a constant
+	Prices   *price.Table  // models and what they support; default: the embedded table
+	Limit    int64         // largest body in bytes; default 32 MB
+	MaxStall time.Duration // default 10 minutes
 }
 
 // Metrics counts what a server did.
@@ -75,18 +76,10 @@ type Server struct {
 
 // New returns a server. It panics if the embedded model table cannot be read.
 func New(opts Options) *Server {
-	if opts.Keep == 0 {
-		opts.Keep = 1000
-	}
-	if opts.Limit == 0 {
-		opts.Limit = 32 << 20
-	}
-	if opts.Longest == 0 {
-		opts.Longest = 10 * time.Minute
-	}
-	if opts.Secret == "" {
-		opts.Secret = "modeltest"
-	}
+	opts.Keep = cmp.Or(opts.Keep, 1000)
+	opts.Limit = cmp.Or(opts.Limit, 32<<20)
+	opts.MaxStall = cmp.Or(opts.MaxStall, 10*time.Minute)
+	opts.Secret = cmp.Or(opts.Secret, "modeltest")
 	s := &Server{
 		opts: opts, prices: opts.Prices, secret: []byte(opts.Secret), done: make(chan struct{}),
 		paused: map[[32]byte]bool{},
@@ -225,9 +218,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, error) {
 		return Request{Header: r.Header}, errLeft
 	}
 	if err != nil {
-		return Request{
-			Header: r.Header,
-		}, &refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
+		return Request{Header: r.Header},
+			&refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
 	}
 	if s.opts.Lax {
 		var head struct {

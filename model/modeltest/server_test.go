@@ -43,7 +43,7 @@ func post(t *testing.T, base, body string, header ...string) (int, http.Header, 
 	return res.StatusCode, res.Header, string(data)
 }
 
-func TestStrictness(t *testing.T) {
+func TestRejectsInvalidRequests(t *testing.T) {
 	call := `{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]}`
 	result := `{"type":"tool_result","tool_use_id":"toolu_1","content":"1"}`
 	tools := `"tools":` + toolsJSON
@@ -171,7 +171,7 @@ func unescape(s string) string {
 	return e.Error.Message
 }
 
-func TestAccepted(t *testing.T) {
+func TestAcceptsValidRequests(t *testing.T) {
 	tools := `"tools":` + toolsJSON
 	call := `{"role":"assistant","content":[{"type":"text","text":"look"},{"type":"tool_use","id":"toolu_1",` +
 		`"name":"run_query","input":{}},{"type":"tool_use","id":"toolu_2","name":"other","input":{}}]}`
@@ -285,7 +285,7 @@ func firstThinking(history string) string {
 	return history[i : i+strings.Index(history[i:], "},")+2]
 }
 
-func TestPausedTurnMayComeBack(t *testing.T) {
+func TestAcceptsPausedTurn(t *testing.T) {
 	s := New(Options{Replies: []Reply{{Text: "so far", StopReason: "pause_turn"}, Say("done")}})
 	base := s.Start(t)
 	post(t, base, body(userJSON))
@@ -298,7 +298,7 @@ func TestPausedTurnMayComeBack(t *testing.T) {
 	}
 }
 
-func TestStreamOfEverything(t *testing.T) {
+func TestStreamOfAllBlocks(t *testing.T) {
 	s := New(Options{Replies: []Reply{{Odd: true, Pings: 2, Blocks: []Block{
 		ThinkBlock("let me see"), {Type: "redacted_thinking"},
 		{Type: "text", Text: "a b c", Citation: `{"type":"x"}`},

@@ -121,9 +121,8 @@ func (s *Server) checkFields(r Request) error {
 		switch {
 		case slices.Contains(topLevel, name):
 			if s.opts.Compatible &&
-				slices.Contains([]string{
-					"cache_control", "thinking", "output_config", "metadata", "diagnostics",
-				}, name) {
+				slices.Contains([]string{"cache_control", "thinking", "output_config", "metadata", "diagnostics"},
+					name) {
 				return invalid("%s: Extra inputs are not permitted", name)
 			}
 		case slices.Contains(sampling, name) && r.Header.Get("Anthropic-Version") == versionOld:

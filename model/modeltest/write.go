@@ -412,7 +412,7 @@ func (w *writer) breakOff(f Fault) {
 	w.broken = true
 	switch f.Kind {
 	case Stall:
-		w.s.sleep(w.r, w.s.opts.Longest)
+		w.s.sleep(w.r, w.s.opts.MaxStall)
 	case Reset:
 		reset(w.rc)
 	case Drop:
@@ -439,7 +439,7 @@ func (w *writer) writeWhole() {
 		case ErrorIn:
 			w.s.writeError(w.w, w.req.N, Failure{Status: 529, Type: f.Type, Code: f.Code, Message: f.Message})
 		case Stall:
-			w.s.sleep(w.r, w.s.opts.Longest)
+			w.s.sleep(w.r, w.s.opts.MaxStall)
 		case Reset:
 			reset(w.rc)
 		default:

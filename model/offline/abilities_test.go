@@ -100,14 +100,14 @@ func TestOrdinaryQuestions(t *testing.T) {
 		"lost tickets":                   "",
 		"tickets of Zorro":               "",
 	} {
-		sameAs(t, c, "airline", gold, q)
+		checkSame(t, c, "airline", gold, q)
 	}
-	if s := sameAs(t, c, "airline", "", "flights by airport"); !strings.Contains(s.text,
+	if s := checkSame(t, c, "airline", "", "flights by airport"); !strings.Contains(s.text,
 		"A flight has an origin airport and a destination airport") {
-		t.Errorf("the two ways are not named: %s", s.text)
+		t.Errorf("the answer does not name the two references: %s", s.text)
 	}
-	if s := sameAs(t, c, "airline", "", "average durability of flights"); !strings.Contains(s.text,
+	if s := checkSame(t, c, "airline", "", "average durability of flights"); !strings.Contains(s.text,
 		"Did you mean duration min?") {
-		t.Errorf("the nearest name is not offered: %s", s.text)
+		t.Errorf("the answer does not suggest the nearest name: %s", s.text)
 	}
 }

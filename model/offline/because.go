@@ -119,7 +119,7 @@ func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 		p, ok := it.period.resolve(date)
 		if !ok || p.from == "" || p.to == "" {
 			return decline("I can compare one month, quarter or year with the one before, and “%s” is none.",
-				ps.said(it))
+				ps.textOf(it))
 		}
 		it.done = true
 		stated = append(stated, p)
@@ -157,7 +157,7 @@ func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 	if date.min != "" && ch.from.to <= date.min {
 		return decline("The data begins on %s, so there is nothing before %s to compare with.", date.min, ch.to.words)
 	}
-	if day1(date.max) < ch.to.to {
+	if dayAfter(date.max) < ch.to.to {
 		pl.notes = append(pl.notes, "the data ends on "+date.max)
 	}
 	pl.change = ch
@@ -167,7 +167,7 @@ func (ps *parser) whyPeriods(pl *plan, dir int) *declined {
 // lastFull returns the last calendar unit that the data covers to its end.
 func lastFull(c *column, size string) period {
 	this, _ := period{relative: "this", unit: size}.resolve(c)
-	if day1(c.max) >= this.to {
+	if dayAfter(c.max) >= this.to {
 		return this
 	}
 	return this.before()
@@ -233,7 +233,7 @@ func (ps *parser) whyDims(pl *plan) *declined {
 	return nil
 }
 
-// why returns the statement for both periods, in total and for each split.
+// why returns the statement with the figures of both periods, in total and for each split.
 func (w *sqlWriter) why() string {
 	pl := w.pl
 	parts := []string{w.whyPart(nil)}
@@ -242,12 +242,12 @@ func (w *sqlWriter) why() string {
 	}
 	q := func(s string) string { return w.dialect.Quote(s) }
 	return "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS " + q("parts") +
-		" ORDER BY CASE WHEN " + q("split_by") + " = '" + whole + "' THEN 0 ELSE 1 END, " + q("split_by") + ", ABS(" +
-		q("change") + ") DESC, " + q("value")
+		" ORDER BY CASE WHEN " + q("split_by") + " = '" + totalLabel + "' THEN 0 ELSE 1 END, " + q("split_by") +
+		", ABS(" + q("change") + ") DESC, " + q("value")
 }
 
-// whole is the label of the row with the totals.
-const whole = "(all)"
+// totalLabel is the label of the row with the totals.
+const totalLabel = "(all)"
 
 func (w *sqlWriter) whyPart(d *dim) string {
 	one := *w.pl
@@ -270,7 +270,7 @@ func (w *sqlWriter) whyPart(d *dim) string {
 	q := func(s string) string { return w.dialect.Quote(s) }
 	from, to := sum(one.change.from), sum(one.change.to)
 	label, group := "NULL", ""
-	by := whole
+	by := totalLabel
 	if d != nil {
 		expr, keys := part.dimValue(*d)
 		by, label, group = d.name, w.dialect.Text.Of(expr), " GROUP BY "+strings.Join(keys, ", ")
@@ -293,9 +293,9 @@ func (w *sqlWriter) dimValue(d dim) (expr string, keys []string) {
 	return w.col(d.col), keys
 }
 
-// because writes both periods, and where they differ.
-func (w *Writer) because(pl *plan, res Result) {
-	if len(res.Rows) == 0 || len(res.Columns) != 5 || Exact(res.Rows[0][0]) != whole {
+// writeWhy writes both periods, and where they differ.
+func (w *Writer) writeWhy(pl *plan, res Result) {
+	if len(res.Rows) == 0 || len(res.Columns) != 5 || Exact(res.Rows[0][0]) != totalLabel {
 		w.Text("No rows match, so there is nothing to compare.")
 		return
 	}
@@ -306,7 +306,7 @@ func (w *Writer) because(pl *plan, res Result) {
 		w.Text(", so there is nothing to compare, and nothing that says why.")
 		return
 	}
-	w.moved(pl, res, 2, delta)
+	w.writeMovement(pl, res, 2, delta)
 	w.Text(" This shows where the figure changed, not why: it is not a cause.")
 	rows := splitRows(res)
 	if best := mostUneven(rows, res, delta); best != "" {
@@ -332,13 +332,13 @@ func (w *Writer) because(pl *plan, res Result) {
 		if len(rows) > 1 {
 			w.Text(" Of all the columns it can be split by, this tells the periods apart most.")
 		}
-		w.splitTable(pl, res, best, rows[best])
+		w.writeSplitTable(pl, res, best, rows[best])
 	}
 }
 
-// moved says how the total changed, and corrects the question if it assumed otherwise. The columns of both periods
-// start at at.
-func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
+// writeMovement writes how the total changed, and corrects the question if it assumed otherwise. at is the index of the
+// first of the two columns for the periods.
+func (w *Writer) writeMovement(pl *plan, res Result, at int, delta float64) {
 	dir, verb := 0, " did not change: it was "
 	switch {
 	case delta < 0:
@@ -358,7 +358,7 @@ func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
 	w.Cell(res, 0, at+1, true, false)
 	w.Text(" in ")
 	w.echo(pl.change.to.words)
-	w.scope(pl.filters)
+	w.writeScope(pl.filters)
 	w.Text(".")
 }
 
@@ -366,7 +366,7 @@ func (w *Writer) moved(pl *plan, res Result, at int, delta float64) {
 func splitRows(res Result) map[string][]int {
 	out := map[string][]int{}
 	for i, row := range res.Rows {
-		if by := Exact(row[0]); by != whole {
+		if by := Exact(row[0]); by != totalLabel {
 			out[by] = append(out[by], i)
 		}
 	}
@@ -405,8 +405,8 @@ func mostUneven(splits map[string][]int, res Result, delta float64) string {
 	return best
 }
 
-// splitTable shows the groups of one split.
-func (w *Writer) splitTable(pl *plan, res Result, by string, rows []int) {
+// writeSplitTable writes the groups of one split as a table.
+func (w *Writer) writeSplitTable(pl *plan, res Result, by string, rows []int) {
 	w.Text("\n\n| " + Clip(by) + " | ")
 	w.echo(pl.change.from.words)
 	w.Text(" | ")

@@ -14,13 +14,13 @@ func (c *column) title() string {
 	}
 	for _, o := range c.t.cols {
 		if o != c && o.core == c.core {
-			return showName(c.name) // what is said by the way tells them apart
+			return showName(c.name) // the additions distinguish the two columns
 		}
 	}
 	return showName(c.core)
 }
 
-// datePreference orders a table's dates by how likely they are to say when a row was created.
+// datePreference are names of dates, ordered by how likely they are the date when a row was created.
 var datePreference = []string{
 	"order", "ordered", "issue", "issued", "open", "opened", "create", "created", "sale", "ship", "shipped", "book",
 	"booked", "start", "started", "signup", "sign", "joined", "date",
@@ -29,8 +29,8 @@ var datePreference = []string{
 var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated " +
 	"modified cancelled returned until left leave exit resolved completed finished")
 
-// mainDate returns the date that says when a row of the table was created. If the only date says something else, such
-// as the delivery, it returns that one.
+// mainDate returns the date when a row of the table was created. If the only date means something else, such as the
+// delivery, it returns that one.
 func (t *table) mainDate() *column {
 	if c := t.rowDate(); c != nil {
 		return c
@@ -93,7 +93,8 @@ func (t *table) eventful() bool { return len(t.parents) > 0 }
 // event reports whether a row of the table is something that happened at a time.
 func (t *table) event() bool { return t.eventful() && t.mainDate() != nil }
 
-// onlyDate returns the date of a table that has only one, whatever it means: the oldest animal is the one born first.
+// onlyDate returns the date of a table that has only one, whatever it means. It is used for the oldest animal, which is
+// the one born first.
 func (t *table) onlyDate() *column {
 	var found *column
 	for _, c := range t.cols {
@@ -116,8 +117,8 @@ func (ps *parser) doneTable(t *table) {
 	}
 }
 
-// chooseBase chooses the table whose rows are aggregated. If a counted entity is asked about by what refers to it,
-// these are the referring rows.
+// chooseBase chooses the table whose rows are aggregated. If conditions on a counted entity are in a table that refers
+// to it, these are the referring rows.
 func (ps *parser) chooseBase(pl *plan) *declined {
 	if pl.base == nil {
 		return decline("I could not tell what the question is about.")
@@ -167,8 +168,9 @@ func (p *profile) lowest(a, b *table) *table {
 	return best
 }
 
-// reachFrom ensures that each row of the plan has one row of t, moving the base of a count down if that helps.
-func (ps *parser) reachFrom(pl *plan, t *table) *declined {
+// ensureReach ensures that each row of the plan has at most one row of t. If necessary, it moves the base of a count to
+// a table that refers to both.
+func (ps *parser) ensureReach(pl *plan, t *table) *declined {
 	if pl.base.reaches(t) {
 		return nil
 	}
@@ -207,10 +209,10 @@ func (ps *parser) addDims(pl *plan) *declined {
 		if c == nil {
 			return decline("I found no date to group by.")
 		}
-		if d := ps.reachFrom(pl, c.t); d != nil {
+		if d := ps.ensureReach(pl, c.t); d != nil {
 			return d
 		}
-		if d := fits(c, ps.bucket); d != nil {
+		if d := checkBucket(c, ps.bucket); d != nil {
 			return d
 		}
 		pl.dims = append([]dim{{col: c, bucket: ps.bucket}}, pl.dims...)
@@ -218,8 +220,8 @@ func (ps *parser) addDims(pl *plan) *declined {
 	return ps.overTime(pl)
 }
 
-// fits declines a bucket that a date column does not have, such as hours.
-func fits(c *column, bucket string) *declined {
+// checkBucket declines a bucket that a date column does not have, such as hours.
+func checkBucket(c *column, bucket string) *declined {
 	switch {
 	case c.year && bucket != "year":
 		return decline("%s holds years only.", UpperFirst(c.title()))
@@ -229,28 +231,12 @@ func fits(c *column, bucket string) *declined {
 	return nil
 }
 
-// headed returns the only column to group by whose name ends in a word.
-func (t *table) headed(w word) *column {
-	var found *column
-	for _, c := range t.cols {
-		ws := splitName(c.name)
-		if c.role != roleDimension || len(ws) < 2 || matchWord(w, ws[len(ws)-1]) < 2 {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = c
-	}
-	return found
-}
-
 func (ps *parser) addDim(pl *plan, it *item) *declined {
 	it.done = true
 	if it.kind == itTable {
 		t := it.table()
 		if len(it.tables) > 1 {
-			return decline("“%s” could mean several tables.", ps.said(it))
+			return decline("“%s” could mean several tables.", ps.textOf(it))
 		}
 		m := pl.measures
 		if ps.ratio && len(pl.dims) == 0 && t != pl.base && pl.base.reaches(t) && m[0].agg == aggCount {
@@ -272,7 +258,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			pl.measures[0].agg, pl.measures[0].name = aggAvg, ""
 			return nil // "cost per visit by status"
 		}
-		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (m[0].times != nil || !meanOnly(m[0].col)) &&
+		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (m[0].times != nil || !isMeanOnly(m[0].col)) &&
 			(t.event() || m[0].name == "revenue") && pl.base.reaches(t) {
 			pl.measures[0].per = t
 			return nil
@@ -284,7 +270,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		if len(t.label) != 1 && t.key == nil { // two may have the same first and last name
 			return decline("Rows of %s have no name to group by.", t.title())
 		}
-		if d := ps.reachFrom(pl, t); d != nil {
+		if d := ps.ensureReach(pl, t); d != nil {
 			return d
 		}
 		pl.dims = append(pl.dims, dim{entity: t})
@@ -294,21 +280,18 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 	if !ok {
 		return ps.ambiguous(it)
 	}
-	if own := pl.base.headed(ps.ws[it.lo]); own != nil && it.hi-it.lo == 1 && !pl.base.reaches(c.t) {
-		c = own // of "ticket revenue by type" the ticket type, whatever else has a kind
-	}
 	if c.role == roleDate {
-		it.done = false // says which date periods are of
+		it.done = false // names the date to which periods apply
 		if ps.bucket == "" && len(ps.nouns(itPeriod)) == 0 {
 			pl.dims = append(pl.dims, dim{col: c, bucket: "day"})
 			it.done = true
 		}
-		return ps.reachFrom(pl, c.t)
+		return ps.ensureReach(pl, c.t)
 	}
 	if c.role == roleText {
 		return decline("%s has too many different values to group by.", UpperFirst(c.title()))
 	}
-	if d := ps.reachFrom(pl, c.t); d != nil {
+	if d := ps.ensureReach(pl, c.t); d != nil {
 		return d
 	}
 	pl.dims = append(pl.dims, columnDim(c))
@@ -356,7 +339,7 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		}
 		noun := it.kind == itTable && !it.verb && it.table() != pl.base ||
 			it.kind == itColumn && it.col().role == roleDimension
-		if !noun || ps.share && !ps.which && pl.order == 0 && !ps.possessed(it) {
+		if !noun || ps.share && !ps.which && pl.order == 0 && !ps.followsEach(it) {
 			continue
 		}
 		return ps.addDim(pl, it)
@@ -367,8 +350,8 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 	return nil
 }
 
-// possessed reports whether "each" stands before an item, as in "each plan's share".
-func (ps *parser) possessed(it *item) bool { return it.lo > 0 && ps.marker(it.lo-1) }
+// followsEach reports whether "each" is right before an item, as in "each plan's share".
+func (ps *parser) followsEach(it *item) bool { return it.lo > 0 && ps.isGroupWord(it.lo-1) }
 
 func (ps *parser) hasHaving() bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
@@ -376,7 +359,7 @@ func (ps *parser) hasHaving() bool {
 	})
 }
 
-// dateFor returns the date that periods refer to: the one that the question names, or the base's own.
+// dateFor returns the date to which periods apply: the one that the question names, or that of the base.
 func (ps *parser) dateFor(pl *plan) *column {
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -414,30 +397,7 @@ func (ps *parser) dateFor(pl *plan) *column {
 		!t.eventful() {
 		t = pl.measures[0].entity
 	}
-	if c := t.nearDate(); c != nil {
-		return c
-	}
-	return t.yearColumn(pl, ps)
-}
-
-// yearColumn returns the only column of years of a table without a date. It serves for whole years.
-func (t *table) yearColumn(pl *plan, ps *parser) *column {
-	whole := ps.bucket == "year" || ps.bucket == ""
-	for _, it := range ps.nouns(itPeriod) {
-		whole = whole && it.period.back == 0 && it.period.relative == "" && !it.period.yearless &&
-			(it.period.size == "year" || strings.HasSuffix(it.period.from, "-01-01") ||
-				strings.HasSuffix(it.period.to, "-01-01"))
-	}
-	var found *column
-	for _, c := range t.cols {
-		if c.year && whole {
-			if found != nil {
-				return nil
-			}
-			found = c
-		}
-	}
-	return found
+	return t.nearDate()
 }
 
 // across reports whether an item follows "across", which means all rows together rather than a group.

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// How one of several sources is chosen. The question is read against every source. A source that cannot explain every
-// word is ruled out. If one source remains, it answers; if several remain, the user is asked. A source's name counts as
-// a word that only this source understands, unless other sources have it as a value. A question that refers to the
-// previous answer stays with the source of that answer.
+// This file chooses one of several sources. The question is read against every source. A source that cannot explain
+// every word is ruled out. If one source remains, it answers; if several remain, the user is asked. A source's name
+// counts as a word that only this source understands, unless other sources have it as a value. A question that refers
+// to the previous answer stays with the source of that answer.
 
 // maxSources limits how many sources a question is read against.
 const maxSources = 16
@@ -20,7 +20,7 @@ const maxSources = 16
 // choice is the outcome of reading a question against the sources.
 type choice struct {
 	best        *attempt
-	fits        []*attempt // where more than one: the user has to choose
+	fits        []*attempt // if there is more than one, the user has to choose
 	consulted   []string   // sources that read the question
 	unavailable []string
 	skipped     []string // sources beyond maxSources
@@ -65,7 +65,7 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 		}
 	}
 	if len(fits) > 0 {
-		c.settle(fits, len(found) > 0)
+		c.keepBest(fits, len(found) > 0)
 	}
 	if c.best == nil {
 		return nil, c.err
@@ -73,18 +73,18 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 	return c, nil
 }
 
-// settle keeps the readings that fit best: one that refers to the answer before, or else those that understand the name
-// of a source in the question, use every word, guess no column, and have dates in the period that is asked for. A
-// single one is the answer.
-// The count of a whole table goes to the sources that have it by that name, unless the question names a source.
-func (c *choice) settle(fits []*attempt, named bool) {
+// keepBest keeps the readings that fit best: a reading that refers to the previous answer, or else those that
+// understand the name of a source in the question, use every word, guess no column, and have dates in the requested
+// period. If one is left, it is the answer. Questions that count a whole table go to the sources with a table of that
+// name, unless the question names a source.
+func (c *choice) keepBest(fits []*attempt, named bool) {
 	fits = preferred(fits, func(a *attempt) bool { return a.follows })
 	fits = preferred(fits, func(a *attempt) bool { return a.named })
 	if !named {
 		fits = preferred(fits, (*attempt).countsNamed)
 	}
-	fits = preferred(fits, func(a *attempt) bool { return !a.plan.loose() })
-	fits = preferred(fits, func(a *attempt) bool { return a.plan.inRange() })
+	fits = preferred(fits, func(a *attempt) bool { return !a.plan.isUncertain() })
+	fits = preferred(fits, func(a *attempt) bool { return a.plan.hasDataInPeriods() })
 	c.best, c.fits = fits[0], nil
 	if len(fits) > 1 {
 		c.fits = fits
@@ -117,8 +117,8 @@ func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 	return all
 }
 
-// attempt reads a question against one source. The source's name is removed from the question if nothing else explains
-// it, and if it stands where a place does and the source is a single table.
+// attempt reads a question against one source. It removes the name of the source from the question if nothing else
+// explains the name, or if the name is in the place of a source and the source is a single table.
 func (pn *Planner) attempt(
 	ctx context.Context, name, q string, found []mention, prev *reading,
 ) (*attempt, error) {
@@ -132,35 +132,35 @@ func (pn *Planner) attempt(
 	}
 	a, named := p.read(q, before), false
 	for _, m := range found {
-		named = named || m.place && (m.source == name || p.has(m))
+		named = named || m.place && (m.source == name || p.explains(m))
 		if m.source != name || m.rest == "" {
 			continue
 		}
-		place := m.place && len(p.tables) == 1 && !p.holds(m.name)
+		place := m.place && len(p.tables) == 1 && !p.hasValue(m.name)
 		if rest := p.read(m.rest, before); a.declined != nil || place && rest.declined == nil {
 			a = rest
 		}
 	}
-	if slices.ContainsFunc(found, func(m mention) bool { return p.elsewhere(name, m, found) }) {
+	if slices.ContainsFunc(found, func(m mention) bool { return p.namesOtherSource(name, m, found) }) {
 		a.declined = decline(
-			"The question names more than one source, and I answer from one at a time. Ask each by itself.")
+			"The question names more than one source, and I answer from one at a time. Ask about each separately.")
 	}
 	if len(found) > 0 && !named && a.declined == nil && a.plan.ignores {
-		a.declined = &declined{words: []string{found[0].name}} // it may be the name that is passed over
+		a.declined = &declined{words: []string{found[0].name}} // the ignored word may be the name
 	}
 	a.source, a.named = name, named
 	return a, nil
 }
 
-// elsewhere reports whether a mention asks for another source than this one: it stands where a source's name does, or
-// is joined with the name of this source. A text that is a value or a table in the data does neither.
-func (p *profile) elsewhere(name string, m mention, found []mention) bool {
-	if m.source == name || p.has(m) {
+// namesOtherSource reports whether a mention asks for another source than this one: it is in the place of a source's
+// name, or is joined with the name of this source. A text that is a value or a table in the data does neither.
+func (p *profile) namesOtherSource(name string, m mention, found []mention) bool {
+	if m.source == name || p.explains(m) {
 		return false
 	}
 	own := slices.DeleteFunc(slices.Clone(found), func(o mention) bool { return o.source != name })
 	if slices.ContainsFunc(own, func(o mention) bool { return o.begin < m.end && m.begin < o.end }) {
-		return false // the same words: one name within another, or two spellings alike
+		return false // the same words: one name within another, or two names with the same spelling
 	}
 	return m.place || slices.ContainsFunc(own, func(o mention) bool { return o.joins(m) || m.joins(o) })
 }
@@ -170,28 +170,28 @@ func (m mention) joins(next mention) bool {
 	return m.end < next.begin && joining.MatchString(strings.ToLower(m.after[:next.begin-m.end]))
 }
 
-// has reports whether a mention of another source may mean a value or a table of this one. A mention that says it is a
-// file is not a table.
-func (p *profile) has(m mention) bool {
-	return p.holds(m.name) ||
+// explains reports whether a mention of another source may mean a value or a table of this one. A mention that is
+// marked as a file is not a table.
+func (p *profile) explains(m mention) bool {
+	return p.hasValue(m.name) ||
 		!m.file && slices.ContainsFunc(p.tables, func(t *table) bool { return fold(t.name) == fold(m.name) })
 }
 
-// holds reports whether the data has a text as a value.
-func (p *profile) holds(text string) bool {
+// hasValue reports whether the data has a text as a value.
+func (p *profile) hasValue(text string) bool {
 	ws, _ := tokenize(text)
 	return len(ws) > 0 && slices.ContainsFunc(p.values[ws[0].stem], func(v *value) bool {
 		return fold(v.text) == fold(text)
 	})
 }
 
-// loose reports whether a plan ignores a word, or computes something that is only the most likely reading.
-func (pl *plan) loose() bool {
+// isUncertain reports whether a plan ignores a word, or guesses a column.
+func (pl *plan) isUncertain() bool {
 	return pl.ignores || slices.ContainsFunc(pl.measures, func(m measure) bool { return m.guessed })
 }
 
-// inRange reports whether the data has dates in every period that a plan filters by, as far as that is known.
-func (pl *plan) inRange() bool {
+// hasDataInPeriods reports whether the data has dates in every period that a plan filters by, as far as that is known.
+func (pl *plan) hasDataInPeriods() bool {
 	return !slices.ContainsFunc(pl.filters, func(f filter) bool {
 		if f.op != opPeriod || f.not || f.col == nil || f.col.min == "" {
 			return false
@@ -203,12 +203,12 @@ func (pl *plan) inRange() bool {
 // mention is a part of a question that names a source.
 type mention struct {
 	source     string
-	name       string // as the question has it
-	begin, end int    // where it stands
-	after      string // the question behind it
-	rest       string // the question without it; empty where it says nothing else
-	place      bool   // it stands where a source does: "in sales", "sales: …", "sales.csv", "the file sales"
-	file       bool   // … and can be nothing else: "sales: …", "sales.csv", "the file sales"
+	name       string // as written in the question
+	begin, end int    // position in the question
+	after      string // the question after it
+	rest       string // the question without it, or "" if nothing else is asked
+	place      bool   // is in the place of a source: "in sales", "sales: …", "sales.csv", "the file sales"
+	file       bool   // can only be a source: "sales: …", "sales.csv", "the file sales"
 }
 
 var (
@@ -227,7 +227,7 @@ var (
 func mentions(q string, sources []string) []mention {
 	low := strings.ToLower(q)
 	if len(low) != len(q) {
-		return nil // lower case moved the letters
+		return nil // the positions differ in lower case
 	}
 	var out []mention
 	for _, source := range sources {
@@ -297,8 +297,8 @@ func inWord(s string, begin, end int) bool {
 var onlyNaming = set(
 	"and what about how in for from the same with now then but please instead of use ask take source file database")
 
-// onlyNames reports whether a question only names one of the sources, as in "and in sales?", and returns that source.
-func onlyNames(q string, sources []string) (string, bool) {
+// namedAlone returns the source that a question names if it asks nothing else: "and in sales?".
+func namedAlone(q string, sources []string) (string, bool) {
 	for _, m := range mentions(q, sources) {
 		if m.rest == "" {
 			return m.source, true
@@ -307,9 +307,9 @@ func onlyNames(q string, sources []string) (string, bool) {
 	return "", false
 }
 
-// picks reports whether a reply to askWhich picks one of its options, by name or by position, and returns it.
-func picks(reply string, options []string) (string, bool) {
-	if name, ok := onlyNames(reply, options); ok {
+// pickedOption returns the option that a reply to askWhich picks, by name or by position.
+func pickedOption(reply string, options []string) (string, bool) {
+	if name, ok := namedAlone(reply, options); ok {
 		return name, true
 	}
 	word := pickingWord(reply)
@@ -374,7 +374,7 @@ func (c *choice) oneAtATime(w *Writer) {
 	}
 }
 
-// options are the sources to choose from.
+// options returns the sources to choose from.
 func (c *choice) options() []string {
 	var names []string
 	for _, a := range c.fits {
@@ -385,7 +385,7 @@ func (c *choice) options() []string {
 
 const whichSource = "More than one source can answer this. Which one do you mean?"
 
-// askWhich asks the user to choose a source, and says what each would compute.
+// askWhich asks the user to choose a source, with what each would compute.
 func (c *choice) askWhich(w *Writer) {
 	w.Text(whichSource + "\n")
 	for _, a := range c.fits {

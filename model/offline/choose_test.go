@@ -16,8 +16,8 @@ import (
 	"github.com/footnotehq/footnote/tool/ask"
 )
 
-// uploaded is a source with one table.
-func uploaded(t testing.TB, c catalog, name string, statements ...string) {
+// addSource adds a source with one table.
+func addSource(t testing.TB, c catalog, name string, statements ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name+".db")
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -35,23 +35,24 @@ func uploaded(t testing.TB, c catalog, name string, statements ...string) {
 	c[name] = open(t, name, path)
 }
 
-// beside is the demo shop with files that were uploaded beside it.
-func beside(t testing.TB) catalog {
+// shopWithUploads opens the demo shop and some uploaded files.
+func shopWithUploads(t testing.TB) catalog {
 	c := shop(t)
-	uploaded(t, c, "sales", `CREATE TABLE sales (region TEXT, product TEXT, units INTEGER, revenue REAL)`,
+	addSource(t, c, "sales", `CREATE TABLE sales (region TEXT, product TEXT, units INTEGER, revenue REAL)`,
 		`INSERT INTO sales VALUES ('North', 'Lamp', 4, 80), ('South', 'Lamp', 1, 20), ('South', 'Desk', 2, 300)`)
-	uploaded(t, c, "sales_2024", `CREATE TABLE sales_2024 (region TEXT, product TEXT, units INTEGER, rebate REAL)`,
+	addSource(t, c, "sales_2024", `CREATE TABLE sales_2024 (region TEXT, product TEXT, units INTEGER, rebate REAL)`,
 		`INSERT INTO sales_2024 VALUES ('East', 'Lamp', 9, 5)`)
-	uploaded(t, c, "visits", `CREATE TABLE visits (page TEXT, visitors INTEGER)`,
+	addSource(t, c, "visits", `CREATE TABLE visits (page TEXT, visitors INTEGER)`,
 		`INSERT INTO visits VALUES ('home', 5), ('about', 2)`)
 	return c
 }
 
-// TestNamesOfFiles checks that a file is found by its name, of which the source's name has only the plain letters.
-func TestNamesOfFiles(t *testing.T) {
-	c := beside(t)
+// TestSourceIsFoundByFileName checks that a question can name a file although the source's name has only the plain
+// letters of it.
+func TestSourceIsFoundByFileName(t *testing.T) {
+	c := shopWithUploads(t)
 	const name = "Ums_tze_2024_1"
-	uploaded(t, c, name, `CREATE TABLE units_sold (region TEXT, product TEXT, units INTEGER)`,
+	addSource(t, c, name, `CREATE TABLE units_sold (region TEXT, product TEXT, units INTEGER)`,
 		`INSERT INTO units_sold VALUES ('East', 'Lamp', 77)`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, question := range []string{
@@ -64,19 +65,19 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 	if s := newTalk(t, c, p, "shop", "sales",
 		name).ask("total units by product in umsatz 2024, 1"); strings.Contains(s.text, "77") {
-		t.Errorf("another name: %s\n%s", s.sql, s.text)
+		t.Errorf("a similar name: %s\n%s", s.sql, s.text)
 	}
 }
 
-// TestOneOfSeveralSources checks that a question goes to the source that explains all of it,
-// that the user is asked where there are two, and that the answer says which it was.
-func TestOneOfSeveralSources(t *testing.T) {
-	c := beside(t)
+// TestSourceThatExplainsEveryWordAnswers checks that a question goes to the source that explains every word, that the
+// planner asks the user if there are two, and that the answer names the source.
+func TestSourceThatExplainsEveryWordAnswers(t *testing.T) {
+	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
 	all := []string{"shop", "sales", "sales_2024", "visits"}
 	for _, g := range []struct {
 		question string
-		source   string // that answers; empty: the user is asked
+		source   string // that answers; "" if the planner asks the user
 		options  string
 	}{
 		{"visitors by page", "visits", ""},
@@ -118,11 +119,11 @@ func TestOneOfSeveralSources(t *testing.T) {
 	}
 }
 
-// TestSourceNamedLikeATable checks that the name of an upload that is also a table of another source chooses neither of
-// them, unless the question says that it is a file.
-func TestSourceNamedLikeATable(t *testing.T) {
+// TestSourceNameThatIsAlsoATable checks that the name of an upload that is also a table of another source selects
+// neither of them, unless the question says that it is a file.
+func TestSourceNameThatIsAlsoATable(t *testing.T) {
 	c := shop(t)
-	uploaded(t, c, "orders", `CREATE TABLE orders (id INTEGER, customer TEXT, amount REAL)`,
+	addSource(t, c, "orders", `CREATE TABLE orders (id INTEGER, customer TEXT, amount REAL)`,
 		`INSERT INTO orders VALUES (1, 'Ann', 10), (2, 'Bob', 20)`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ question, want string }{
@@ -147,14 +148,13 @@ func TestSourceNamedLikeATable(t *testing.T) {
 	}
 }
 
-// TestTypedSQLRunsWhereItCan checks that typed SQL is about the source that can run it, whatever words stand in
-// it,
-// and that the user is asked where several can.
-func TestTypedSQLRunsWhereItCan(t *testing.T) {
+// TestTypedSQLRunsOnSourceThatAcceptsIt checks that typed SQL goes to the source that can run it, whatever words it
+// contains, and that the planner asks the user if several can.
+func TestTypedSQLRunsOnSourceThatAcceptsIt(t *testing.T) {
 	c := catalog{}
-	uploaded(t, c, "crm", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER)`,
+	addSource(t, c, "crm", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER)`,
 		`INSERT INTO sales VALUES ('X', 1, 5)`)
-	uploaded(t, c, "erp", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER, rebate REAL)`,
+	addSource(t, c, "erp", `CREATE TABLE sales (region TEXT, units INTEGER, customers INTEGER, rebate REAL)`,
 		`CREATE TABLE customers (name TEXT)`, `INSERT INTO sales VALUES ('Y', 9, 9, 1)`)
 	file := filepath.Join(t.TempDir(), "stock.csv")
 	if err := os.WriteFile(file, []byte("region,units\nNorth,3\n"), 0o600); err != nil {
@@ -192,33 +192,33 @@ func TestTypedSQLRunsWhereItCan(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatNoSourceExplains checks that a decline says where was looked.
-func TestQuestionsThatNoSourceExplains(t *testing.T) {
-	c := beside(t)
+// TestDeclineNamesConsultedSources checks that a declined question names the sources that were tried.
+func TestDeclineNamesConsultedSources(t *testing.T) {
+	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
 	s := newTalk(t, c, p, "shop", "sales", "visits", "gone").ask("average temperature by planet")
 	for _, want := range []string{
 		"I looked at shop, sales, visits.", "I could not look into gone, which cannot be reached now.",
 	} {
 		if s.sql != "" || !strings.Contains(s.text, want) {
-			t.Errorf("it does not say %q: %s", want, s.text)
+			t.Errorf("want %q in %s", want, s.text)
 		}
 	}
 	s = newTalk(t, c, p, "shop", "gone").ask("how many customers are there")
 	if s.sql == "" || !strings.Contains(s.text, "Source: shop. ") ||
 		!strings.Contains(s.text, "I could not look into gone") {
-		t.Errorf("one source is away: %s", s.text)
+		t.Errorf("with an unavailable source: %s", s.text)
 	}
 	s = newTalk(t, c, p, "shop", "visits").ask("how many customers are there in visits")
 	if s.sql != "" || !strings.Contains(s.text, "visits") {
-		t.Errorf("the source that is named cannot answer: %s\n%s", s.sql, s.text)
+		t.Errorf("with a named source that cannot answer: %s\n%s", s.sql, s.text)
 	}
 }
 
-// TestChosenSource checks that the reply to the question back is understood, and
-// that what follows stays there until it names another.
-func TestChosenSource(t *testing.T) {
-	c := beside(t)
+// TestReplyChoosesSource checks that the planner understands the reply to its question, and that later questions stay
+// with the chosen source until one names another.
+func TestReplyChoosesSource(t *testing.T) {
+	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, reply := range []string{"sales", "sales.csv", "in sales please", "Use the file sales"} {
 		k := newTalk(t, c, p, "shop", "sales", "sales_2024")
@@ -246,13 +246,13 @@ func TestChosenSource(t *testing.T) {
 	}
 }
 
-// TestATableIsCountedByItsName checks that a question that counts a table goes to the only source that has it, though
-// another one could count what its column is called after.
-func TestATableIsCountedByItsName(t *testing.T) {
+// TestCountedTableSelectsSource checks that a question that counts a table goes to the only source with that table,
+// even if another source has a column of that name.
+func TestCountedTableSelectsSource(t *testing.T) {
 	c := shop(t)
-	uploaded(t, c, "sales", `CREATE TABLE sales (order_id INTEGER, orders INTEGER, region TEXT)`,
+	addSource(t, c, "sales", `CREATE TABLE sales (order_id INTEGER, orders INTEGER, region TEXT)`,
 		`INSERT INTO sales VALUES (1, 2, 'x')`)
-	uploaded(t, c, "old", `CREATE TABLE orders (id INTEGER)`, `INSERT INTO orders VALUES (1)`)
+	addSource(t, c, "old", `CREATE TABLE orders (id INTEGER)`, `INSERT INTO orders VALUES (1)`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, q := range []string{"how many orders are there?", "number of orders"} {
 		if s := newTalk(t, c, p, "sales", "shop").ask(q); !strings.Contains(s.text, "Source: shop. ") {
@@ -264,10 +264,10 @@ func TestATableIsCountedByItsName(t *testing.T) {
 	}
 }
 
-// TestRepliesThatPickByPosition checks that a reply to the question back may count the options, and that one for
-// several of them is answered with what is possible.
-func TestRepliesThatPickByPosition(t *testing.T) {
-	c := beside(t)
+// TestReplyChoosesSourceByPosition checks that a reply may pick an option by its position, and that a reply that picks
+// several gets an explanation.
+func TestReplyChoosesSourceByPosition(t *testing.T) {
+	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for reply, source := range map[string]string{
 		"1": "shop", "2": "sales", "#2": "sales", "3.": "sales_2024", "the first one": "shop", "The second": "sales",
@@ -298,10 +298,10 @@ func TestRepliesThatPickByPosition(t *testing.T) {
 	}
 }
 
-// TestOnlyFollowUpsKeepTheirSource checks that what refers to the answer before stays with its source, and that a
-// complete question which other sources can answer as well is asked back.
-func TestOnlyFollowUpsKeepTheirSource(t *testing.T) {
-	c := beside(t)
+// TestFollowUpsKeepTheirSource checks that a question that refers to the previous answer stays with its source, and
+// that the planner asks back about a complete question that other sources can answer as well.
+func TestFollowUpsKeepTheirSource(t *testing.T) {
+	c := shopWithUploads(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ question, source string }{
 		{"by region", "sales"},
@@ -334,15 +334,15 @@ func TestOnlyFollowUpsKeepTheirSource(t *testing.T) {
 	}
 }
 
-// TestSourceNameThatIsAlsoAValue checks that “in North” is the source or the value, whichever can be computed, and
-// that the user is asked where both can.
+// TestSourceNameThatIsAlsoAValue checks that "in North" means the source or the value, whichever can be computed, and
+// that the planner asks the user if both can.
 func TestSourceNameThatIsAlsoAValue(t *testing.T) {
 	c := catalog{}
-	uploaded(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`,
+	addSource(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`,
 		`INSERT INTO north VALUES ('Lamp', 5), ('Desk', 7)`)
-	uploaded(t, c, "staff", `CREATE TABLE staff (person TEXT, region TEXT, salary REAL)`,
+	addSource(t, c, "staff", `CREATE TABLE staff (person TEXT, region TEXT, salary REAL)`,
 		`INSERT INTO staff VALUES ('Ann', 'North', 10), ('Bo', 'South', 20), ('Cy', 'North', 30)`)
-	uploaded(t, c, "south", `CREATE TABLE south (product TEXT, region TEXT, revenue REAL)`,
+	addSource(t, c, "south", `CREATE TABLE south (product TEXT, region TEXT, revenue REAL)`,
 		`INSERT INTO south VALUES ('Lamp', 'South', 1), ('Lamp', 'West', 2)`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ first, question, source, figure string }{
@@ -371,10 +371,11 @@ func TestSourceNameThatIsAlsoAValue(t *testing.T) {
 	}
 }
 
-// TestSourceAndTableOfOneName checks that a word which happens to be the name of a source does not choose it.
-func TestSourceAndTableOfOneName(t *testing.T) {
+// TestSourceNameInQuestionDoesNotSelectIt checks that a word that happens to be the name of a source does not select
+// it.
+func TestSourceNameInQuestionDoesNotSelectIt(t *testing.T) {
 	c := shop(t)
-	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`,
+	addSource(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`,
 		`INSERT INTO customers VALUES ('Ann', 'Graz')`)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ question, want string }{
@@ -393,16 +394,16 @@ func TestSourceAndTableOfOneName(t *testing.T) {
 	}
 }
 
-// TestTwoSourcesInOneQuestion checks that a question which names two sources is not answered from one of them.
-func TestTwoSourcesInOneQuestion(t *testing.T) {
-	c := beside(t)
-	uploaded(t, c, "q1", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
+// TestQuestionAboutTwoSourcesIsDeclined checks that a question that names two sources is not answered from one of them.
+func TestQuestionAboutTwoSourcesIsDeclined(t *testing.T) {
+	c := shopWithUploads(t)
+	addSource(t, c, "q1", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
 		`INSERT INTO sales VALUES ('West', '2024-01-02', 7)`)
-	uploaded(t, c, "q2", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
+	addSource(t, c, "q2", `CREATE TABLE sales (region TEXT, day TEXT, units INTEGER)`,
 		`INSERT INTO sales VALUES ('West', '2024-04-02', 8)`)
-	uploaded(t, c, "north", `CREATE TABLE north (region TEXT, units INTEGER)`,
+	addSource(t, c, "north", `CREATE TABLE north (region TEXT, units INTEGER)`,
 		`INSERT INTO north VALUES ('North', 1), ('South', 2)`)
-	uploaded(t, c, "south", `CREATE TABLE south (region TEXT, units INTEGER)`, `INSERT INTO south VALUES ('Inner', 4)`)
+	addSource(t, c, "south", `CREATE TABLE south (region TEXT, units INTEGER)`, `INSERT INTO south VALUES ('Inner', 4)`)
 	p := offline.New(offline.Options{Catalog: c})
 	const two = "names more than one source"
 	for _, g := range []struct{ sources, question, want string }{
@@ -426,11 +427,11 @@ func TestTwoSourcesInOneQuestion(t *testing.T) {
 	}
 }
 
-// TestThePeriodDecides checks that of two sources alike the one answers whose data has dates in the period.
-func TestThePeriodDecides(t *testing.T) {
+// TestPeriodSelectsSource checks that, of two similar sources, the one with dates in the period answers.
+func TestPeriodSelectsSource(t *testing.T) {
 	c := catalog{}
 	for _, year := range []string{"2023", "2024"} {
-		uploaded(t, c, "y"+year, `CREATE TABLE y`+year+` (day TEXT, units INTEGER)`,
+		addSource(t, c, "y"+year, `CREATE TABLE y`+year+` (day TEXT, units INTEGER)`,
 			`INSERT INTO y`+year+` VALUES ('`+year+`-01-05', 2), ('`+year+`-12-31', 3)`)
 	}
 	p := offline.New(offline.Options{Catalog: c})
@@ -449,29 +450,29 @@ func TestThePeriodDecides(t *testing.T) {
 	}
 }
 
-// answering is ask_user with a person who answers.
-type answering struct {
+// answeringTool is ask_user with a fixed reply.
+type answeringTool struct {
 	tool.Tool
 	says string
 }
 
-func (a answering) Call(context.Context, tool.Call) (tool.Output, error) {
+func (a answeringTool) Call(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Output{Content: a.says}, nil
 }
 
-// TestSourceIsAskedForWithATool checks that ask_user is called where it is offered,
-// with the sources to choose from, and that its answer counts.
-func TestSourceIsAskedForWithATool(t *testing.T) {
-	c := beside(t)
+// TestAskToolAsksForSource checks that the planner calls ask_user if it is offered, with the sources to choose from,
+// and uses the reply.
+func TestAskToolAsksForSource(t *testing.T) {
+	c := shopWithUploads(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")
 	k.tools = append(k.tools, ask.New())
-	// The tool's own Call says that nobody was asked, as in a protocol without a page.
+	// The tool's own Call reports that nobody was asked, as in a protocol without a page.
 	if s := k.ask("total units by region"); s.sql != "" || !strings.Contains(s.text, "Which one do you mean?") ||
 		s.steps != 2 {
 		t.Errorf("nobody answers: %d steps, %s", s.steps, s.text)
 	}
 	k = newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "sales", "sales_2024")
-	k.tools = append(k.tools, answering{ask.New(), "sales_2024"})
+	k.tools = append(k.tools, answeringTool{ask.New(), "sales_2024"})
 	s := k.ask("total units by region")
 	if !strings.Contains(s.sql, `"sales_2024"`) || !strings.Contains(s.text, "Source: `sales_2024`. ") {
 		t.Errorf("it was answered: %s\n%s", s.sql, s.text)

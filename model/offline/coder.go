@@ -82,7 +82,7 @@ func (o *order) needs() string {
 	}[o.kind]
 }
 
-// The patterns of orders, tried in turn. A file name contains no blanks unless it is quoted.
+// Parts of the patterns of orders. A file name contains no spaces unless it is quoted.
 const (
 	fileName = "(\"[^\"]+\"|'[^']+'|`[^`]+`|\\S*[^\\s.?!,;:]\\S*?)"
 	anyText  = "(\"[^\"]*\"|'[^']*'|`[^`]*`|.+?)"
@@ -93,7 +93,7 @@ const (
 var orders = []struct {
 	kind string
 	re   *regexp.Regexp
-	// the number of each group; 0: none
+	// number of each group, or 0 if there is none
 	file, text, instead int
 }{
 	{"run", regexp.MustCompile(please + `(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`), 0, 1, 0},

@@ -8,7 +8,7 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-func TestOrders(t *testing.T) {
+func TestUnderstandOrder(t *testing.T) {
 	for said, want := range map[string]order{
 		"list files":                  {kind: "list"},
 		"What files are here?":        {kind: "list"},
@@ -56,14 +56,14 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-type quiet struct{ model.Live }
+type silentLive struct{ model.Live }
 
-func (quiet) Start(int, string, string, string) {}
-func (quiet) Delta(int, []byte)                 {}
-func (quiet) Stop(int)                          {}
-func (quiet) Flush()                            {}
+func (silentLive) Start(int, string, string, string) {}
+func (silentLive) Delta(int, []byte)                 {}
+func (silentLive) Stop(int)                          {}
+func (silentLive) Flush()                            {}
 
-// coderTurn plays one request against tools that give what is said.
+// coderTurn runs one request against tools with the given results.
 func coderTurn(t *testing.T, tools string, said string, results map[string]string) (calls []string, text string) {
 	t.Helper()
 	content := func(v any) json.RawMessage { return marshal([]any{v}) }
@@ -72,7 +72,7 @@ func coderTurn(t *testing.T, tools string, said string, results map[string]strin
 		reply, err := Coder{}.Step(t.Context(), model.Request{
 			Tools:    json.RawMessage(tools),
 			Messages: messages,
-		}, quiet{})
+		}, silentLive{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func coderTurn(t *testing.T, tools string, said string, results map[string]strin
 
 const coderTools = `[{"name":"Read"},{"name":"Write"},{"name":"Edit"},{"name":"Glob"},{"name":"Grep"},{"name":"Bash"}]`
 
-func TestCoderWorks(t *testing.T) {
+func TestCoderCallsToolsAndReports(t *testing.T) {
 	for _, c := range []struct {
 		said    string
 		results map[string]string

@@ -9,8 +9,8 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// A column that is named by a part of its table's name is grouped by like any other, and what
-// a question wants to be split by is never passed over.
+// A column whose name is a part of its table's name can be grouped by like any other, and the requested grouping is
+// never ignored.
 func TestColumnNamedLikeItsTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "workshop.db")
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -46,13 +46,13 @@ func TestColumnNamedLikeItsTable(t *testing.T) {
 		"number of parts used per brand": "SELECT brand, COUNT(*) FROM parts_used JOIN repairs ON repairs.id = " +
 			"repair_id JOIN bikes ON bikes.id = bike_id GROUP BY 1",
 	} {
-		if s := sameAs(t, c, "workshop", gold, q); strings.Contains(s.text, "useds") {
+		if s := checkSame(t, c, "workshop", gold, q); strings.Contains(s.text, "useds") {
 			t.Errorf("%q: %s", q, s.text)
 		}
 	}
 	s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
 		"workshop").ask("which brand has the most repairs per bike?")
 	if strings.Contains(s.text, "Did you mean brand?") {
-		t.Errorf("a word is offered for itself: %s", s.text)
+		t.Errorf("the answer suggests the unknown word itself: %s", s.text)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Comparisons with numbers, and the columns they are about.
+// This file reads comparisons with numbers, and finds the columns that they apply to.
 
-// comparison words and their signs.
+// comparisons are phrases that compare, with their signs.
 var comparisons = []struct{ text, sign string }{
 	{
 		"more than", ">",
@@ -43,7 +43,7 @@ var comparisons = []struct{ text, sign string }{
 	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
 }
 
-// conditions finds comparisons with numbers; conditions2 finds the columns they apply to.
+// conditions finds comparisons with numbers; linkConditions finds the columns that they apply to.
 func (ps *parser) conditions() {
 	for i := 0; i < len(ps.ws); i++ {
 		if ps.at(i) == "between" && !ps.used[i] {
@@ -51,8 +51,8 @@ func (ps *parser) conditions() {
 			continue
 		}
 		if n, sign := ps.averageBound(i); n > 0 {
-			ps.take(i, i+n)
-			ps.aggs = slices.DeleteFunc(ps.aggs, func(a aggAt) bool { return a.at >= i && a.at < i+n })
+			ps.markUsed(i, i+n)
+			ps.aggs = slices.DeleteFunc(ps.aggs, func(a aggregateAt) bool { return a.at >= i && a.at < i+n })
 			if len(ps.aggs) == 0 && ps.agg == aggAvg {
 				ps.agg = ""
 			}
@@ -84,7 +84,7 @@ func (ps *parser) conditions() {
 		if ps.negated(i) {
 			sign = opposite[sign]
 		}
-		ps.take(i, hi)
+		ps.markUsed(i, hi)
 		ps.items = append(ps.items, item{
 			kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v},
 		})
@@ -112,7 +112,7 @@ func (ps *parser) averageBound(i int) (n int, sign string) {
 // opposite maps each sign to its negation.
 var opposite = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
 
-// negated reports whether "not" stands directly before i.
+// negated reports whether "not" is right before i.
 func (ps *parser) negated(i int) bool {
 	k := slices.Index(ps.negAt, i-1)
 	if k < 0 {
@@ -126,16 +126,16 @@ func (ps *parser) between(i int) {
 	if i+3 >= len(ps.ws) || !ps.ws[i+1].isNum || ps.at(i+2) != "and" || !ps.ws[i+3].isNum {
 		return
 	}
-	ps.take(i, i+4)
+	ps.markUsed(i, i+4)
 	ps.items = append(ps.items, item{
 		kind: itNumber, lo: i, hi: i + 4,
 		cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num},
 	})
 }
 
-// conditions2 finds the column of each comparison: the one before it in the phrase, or the one right after it. A
-// comparison with counted rows becomes a HAVING.
-func (ps *parser) conditions2() {
+// linkConditions finds the column of each comparison: the one before it in the phrase, or the one right after it. A
+// comparison with counted rows becomes a HAVING clause.
+func (ps *parser) linkConditions() {
 	ps.equalities()
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -153,12 +153,9 @@ func (ps *parser) conditions2() {
 				continue
 			}
 		}
-		if c := ps.unitColumn(it.hi); c != nil {
-			it.cols = []*column{c}
-		}
 		if k > 0 {
 			prev := &ps.items[k-1]
-			if prev.kind == itColumn && !prev.done && !ps.marker(prev.lo-1) &&
+			if prev.kind == itColumn && !prev.done && !ps.isGroupWord(prev.lo-1) &&
 				slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
 				it.cols, prev.done = measuresOf(prev.cols), true
 			}
@@ -176,10 +173,10 @@ func (ps *parser) equalities() {
 		var of *item
 		for n := range ps.items {
 			it := &ps.items[n]
-			if it.kind != itColumn || it.done || it.dim || ps.marker(it.lo-1) || len(measuresOf(it.cols)) == 0 {
+			if it.kind != itColumn || it.done || it.dim || ps.isGroupWord(it.lo-1) || len(measuresOf(it.cols)) == 0 {
 				continue
 			}
-			before := it.hi <= k && !ps.broken(it.hi, k)
+			before := it.hi <= k && !ps.hasBreak(it.hi, k)
 			for at := it.hi; before && at < k; at++ {
 				before = copulas[ps.at(at)]
 			}
@@ -211,35 +208,3 @@ func measuresOf(cols []*column) []*column {
 	}
 	return out
 }
-
-// unitColumn returns the only column measured in the unit at i, such as kg or minutes.
-func (ps *parser) unitColumn(i int) *column {
-	if i >= len(ps.ws) || ps.used[i] {
-		return nil
-	}
-	units := []string{ps.ws[i].sing}
-	if named := spokenUnits[ps.ws[i].sing]; named != nil {
-		units = named
-	} else if !optionalWords[ps.ws[i].sing] {
-		return nil
-	}
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure &&
-				slices.ContainsFunc(units, func(u string) bool { return slices.Contains(c.optional, u) }) {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	if found != nil {
-		ps.used[i] = true
-	}
-	return found
-}
-
-// spokenUnits maps units as people say them to their spelling in columns.
-var spokenUnits = map[string][]string{"degree": {"c", "f"}, "celsius": {"c"}, "fahrenheit": {"f"}, "volt": {"v"}}

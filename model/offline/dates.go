@@ -19,7 +19,7 @@ type period struct {
 	month    int
 	day      int
 	quarter  int
-	bound    string // since, after, before or until, for a period whose year is not known yet
+	bound    string // since, after, before or until, for a period whose year is still unknown
 	size     string // calendar unit of the period: year
 }
 
@@ -56,11 +56,11 @@ var weekdays = map[string]int{
 // weekdayNames are the names of the weekdays, indexed by number minus one.
 var weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 
-// partWords are words for recurring parts: a day of every week, an hour of every day.
+// partWords are words for recurring parts, such as the days of a week or the hours of a day.
 var partWords = map[string]string{"weekday": "weekday", "weekdays": "weekday", "hour": "hour", "hourly": "hour"}
 
-// cyclic reports whether a bucket is a recurring part, such as the weekday, rather than a period.
-func cyclic(bucket string) bool {
+// isRecurring reports whether a bucket is a recurring part, such as the weekday, rather than a period.
+func isRecurring(bucket string) bool {
 	return bucket == "weekday" || bucket == "hour" || bucket == "month of the year"
 }
 
@@ -100,9 +100,9 @@ func asDay(w word) (int, bool) {
 	return d, d >= 1 && d <= 31
 }
 
-// calendar reads a period at the start of words: 2024, March 2024, 30 June 2024, 2024-03-05, Q2 2024, second quarter of
-// 2024.
-func calendar(ws []word) (period, int) {
+// readCalendar reads a period at the start of words: 2024, March 2024, 30 June 2024, 2024-03-05, Q2 2024, second
+// quarter of 2024. It returns the number of words.
+func readCalendar(ws []word) (period, int) {
 	if len(ws) == 0 {
 		return period{}, 0
 	}
@@ -134,7 +134,7 @@ func calendar(ws []word) (period, int) {
 		}
 		return yearPeriod(y), 1
 	}
-	if p, n := quarterOf(ws, at); n > 0 {
+	if p, n := readQuarter(ws, at); n > 0 {
 		return p, n
 	}
 	if m := seasons[low]; m > 0 {
@@ -147,10 +147,10 @@ func calendar(ws []word) (period, int) {
 		}
 		return period{}, 0
 	}
-	return monthOf(ws, at)
+	return readMonth(ws, at)
 }
 
-func quarterOf(ws []word, at func(int) word) (period, int) {
+func readQuarter(ws []word, at func(int) word) (period, int) {
 	q, n := 0, 0
 	if m := quarterN.FindStringSubmatch(ws[0].low); m != nil {
 		q, _ = strconv.Atoi(m[1])
@@ -175,7 +175,7 @@ func quarterOf(ws []word, at func(int) word) (period, int) {
 	return period{yearless: true, quarter: q, size: "quarter"}, n
 }
 
-func monthOf(ws []word, at func(int) word) (period, int) {
+func readMonth(ws []word, at func(int) word) (period, int) {
 	d, i := 0, 0
 	if n, ok := asDay(ws[0]); ok {
 		d, i = n, 1
@@ -185,19 +185,19 @@ func monthOf(ws []word, at func(int) word) (period, int) {
 	}
 	m, ok := months[at(i).low]
 	if !ok || (at(i).low == "may" || at(i).low == "mar" || at(i).low == "sun") && at(i).raw == at(i).low && d == 0 &&
-		!yearNext(at, i+1) {
+		!isYear(at, i+1) {
 		return period{}, 0
 	}
 	i++
 	if d == 0 {
 		n, ok := asDay(at(i))
-		if ordinal := ok && (!at(i).isNum || at(i+1).raw == ""); ordinal || ok && yearNext(at, i+1) {
+		if ordinal := ok && (!at(i).isNum || at(i+1).raw == ""); ordinal || ok && isYear(at, i+1) {
 			d = n
 			i++
 		}
 	}
 	if at(i).low == "of" || at(i).low == "in" {
-		if yearNext(at, i+1) {
+		if isYear(at, i+1) {
 			i++
 		}
 	}
@@ -219,7 +219,7 @@ func monthOf(ws []word, at func(int) word) (period, int) {
 	return monthPeriod(y, m), i + 1
 }
 
-func yearNext(at func(int) word, i int) bool {
+func isYear(at func(int) word, i int) bool {
 	_, ok := asYear(at(i))
 	return ok
 }
@@ -246,9 +246,9 @@ func (p period) year() (int, bool) {
 	return y, err == nil
 }
 
-// datePhrase reads a period with the words around it: in 2024, since July 2023, after 30 June 2024, between January and
-// March 2024, last 6 months.
-func datePhrase(ws []word) (period, int) {
+// readDatePhrase reads a period with the words around it: in 2024, since July 2023, after 30 June 2024, between January
+// and March 2024, last 6 months. It returns the number of words.
+func readDatePhrase(ws []word) (period, int) {
 	at := func(i int) string {
 		if i < len(ws) {
 			return ws[i].low
@@ -265,13 +265,13 @@ func datePhrase(ws []word) (period, int) {
 	} else if at(0) == "the" {
 		i = 1
 	}
-	if p, n := relative(ws[min(i, len(ws)):]); n > 0 {
+	if p, n := readRelative(ws[min(i, len(ws)):]); n > 0 {
 		return p, i + n
 	}
-	if p, n := spanned(ws); n > 0 {
+	if p, n := readSpan(ws); n > 0 {
 		return p, n
 	}
-	if p, n := bounded(ws); n > 0 {
+	if p, n := readBound(ws); n > 0 {
 		return p, n
 	}
 	if i == 1 && at(0) == "over" {
@@ -282,15 +282,15 @@ func datePhrase(ws []word) (period, int) {
 			i++
 		}
 	}
-	p, n := calendar(ws[min(i, len(ws)):])
+	p, n := readCalendar(ws[min(i, len(ws)):])
 	if n == 0 {
 		return period{}, 0
 	}
 	return p, i + n
 }
 
-// relative reads "last 6 months", "past year", "this quarter", "last month".
-func relative(ws []word) (period, int) {
+// readRelative reads "last 6 months", "past year", "this quarter", "last month".
+func readRelative(ws []word) (period, int) {
 	if len(ws) > 0 && (ws[0].low == "today" || ws[0].low == "yesterday") {
 		rel := "this"
 		if ws[0].low == "yesterday" {
@@ -335,12 +335,12 @@ func relative(ws []word) (period, int) {
 	return period{}, 0
 }
 
-// spanned reads "between A and B" and "from A to B".
-func spanned(ws []word) (period, int) {
+// readSpan reads "between A and B" and "from A to B".
+func readSpan(ws []word) (period, int) {
 	if len(ws) < 4 || ws[0].low != "between" && ws[0].low != "from" {
 		return period{}, 0
 	}
-	a, n := calendar(ws[1:])
+	a, n := readCalendar(ws[1:])
 	if n == 0 || 1+n >= len(ws) {
 		return period{}, 0
 	}
@@ -348,7 +348,7 @@ func spanned(ws []word) (period, int) {
 	if mid != "and" && mid != "to" && mid != "until" && mid != "till" && mid != "through" {
 		return period{}, 0
 	}
-	b, m := calendar(ws[2+n:])
+	b, m := readCalendar(ws[2+n:])
 	if m == 0 {
 		return period{}, 0
 	}
@@ -361,8 +361,8 @@ func spanned(ws []word) (period, int) {
 	return period{from: a.from, to: b.to, words: a.words + " to " + b.words}, 2 + n + m
 }
 
-// bounded reads "after", "since", "before" and "until".
-func bounded(ws []word) (period, int) {
+// readBound reads "after", "since", "before" and "until".
+func readBound(ws []word) (period, int) {
 	if len(ws) < 2 {
 		return period{}, 0
 	}
@@ -381,7 +381,7 @@ func bounded(ws []word) (period, int) {
 	if i < len(ws) && (ws[i].low == "the" || ws[i].low == "in") {
 		i++
 	}
-	p, n := calendar(ws[min(i, len(ws)):])
+	p, n := readCalendar(ws[min(i, len(ws)):])
 	if n == 0 || kind == "by" {
 		return period{}, 0
 	}
@@ -398,11 +398,11 @@ func bounded(ws []word) (period, int) {
 		p.bound, p.size = kind, ""
 		return p, i
 	}
-	return p.bounded(kind), i
+	return p.withBound(kind), i
 }
 
-// bounded returns the period that begins or ends at another.
-func (p period) bounded(kind string) period {
+// withBound returns the period that begins or ends at another.
+func (p period) withBound(kind string) period {
 	switch kind {
 	case "after", "later":
 		return period{from: p.to, words: "after " + p.words}
@@ -434,14 +434,14 @@ func (p period) resolve(c *column) (period, bool) {
 		if q.from > c.max {
 			q = p.inYear(y - 1)
 		}
-		return q.bounded(p.bound), true
+		return q.withBound(p.bound), true
 	}
 	n := 0
 	if p.relative == "last" {
 		n = 1
 	}
 	if first := seasons[p.unit]; first > 0 {
-		if m < first { // this year's has not begun
+		if m < first { // the season of this year has not begun
 			y--
 		}
 		return seasonPeriod(y-n, p.unit), true

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// decline says why a question is not answered, and suggests questions that were run and had an answer.
+// decline returns a reading that says why a question is not answered, and suggests questions that were run and have an
+// answer.
 func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string,
 	answer bool) (*reading, error) {
 	if !answer {
 		return &reading{source: source}, nil
 	}
-	hints, err := pn.nearby(ctx, sources, question)
+	hints, err := pn.nearbySuggestions(ctx, sources, question)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -31,9 +32,9 @@ func (pn *Planner) decline(ctx context.Context, sources []string, source, words,
 	}}, nil
 }
 
-// nearby returns three suggestions, first those that share words with the question. For a question about a cause, it
-// first returns those that show where a figure changed.
-func (pn *Planner) nearby(ctx context.Context, sources []string, question string) ([]string, error) {
+// nearbySuggestions returns three suggestions, first those that share words with the question. For a question about a
+// cause, it first returns those that show where a figure changed.
+func (pn *Planner) nearbySuggestions(ctx context.Context, sources []string, question string) ([]string, error) {
 	var each [][]string
 	var firstErr error
 	for _, name := range sources[:min(8, len(sources))] {
@@ -43,7 +44,7 @@ func (pn *Planner) nearby(ctx context.Context, sources []string, question string
 		}
 		each = append(each, hints)
 	}
-	all := weave(each...)
+	all := interleave(each...)
 	if len(all) == 0 && firstErr != nil {
 		return nil, firstErr
 	}
@@ -220,7 +221,7 @@ func (p *profile) namesCause(q string) bool {
 const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a " +
 	"figure changed, which is not a cause."
 
-// futureOrOpinion matches questions about the future or opinions, which no database answers.
+// futureOrOpinion answers questions about the future or for opinions, which no database answers.
 func futureOrOpinion(q string) (string, bool) {
 	switch {
 	case futures.MatchString(q):

@@ -8,15 +8,16 @@ import (
 
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 )
 
 func sortStrings(s []string) { slices.Sort(s) }
 
-// None of these has an answer in the shop: no SQL is run, words are said, and
-// something that works is offered.
-func TestDeclines(t *testing.T) {
+// None of these questions has an answer in the shop: the planner runs no SQL, says why, and suggests questions that
+// work.
+func TestDeclinesQuestionsWithoutAnAnswer(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, q := range []string{
@@ -49,7 +50,7 @@ func TestDeclines(t *testing.T) {
 	}
 }
 
-// What is offered works: each suggestion, asked, gives rows.
+// Each suggestion returns rows.
 func TestSuggestionsHaveAnswers(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
@@ -67,9 +68,8 @@ func TestSuggestionsHaveAnswers(t *testing.T) {
 	}
 }
 
-// A question for a cause is answered with where the figure changed, and says that
-// this is not why.
-func TestWhyShowsWhereItChanged(t *testing.T) {
+// A question about a cause is answered with where the figure changed, and the answer says that this is not the cause.
+func TestWhyShowsWhereFigureChanged(t *testing.T) {
 	c := shop(t)
 	for _, g := range []struct {
 		turns    []string
@@ -89,7 +89,7 @@ func TestWhyShowsWhereItChanged(t *testing.T) {
 		},
 	} {
 		k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
-		var s said
+		var s reply
 		for _, q := range g.turns {
 			s = k.ask(q)
 		}
@@ -118,7 +118,7 @@ func TestWhyShowsWhereItChanged(t *testing.T) {
 	}
 }
 
-func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
+func TestAnswersAreDeterministic(t *testing.T) {
 	c := shop(t)
 	var first string
 	for range 5 {
@@ -141,7 +141,8 @@ func TestSideJobsAndNoTools(t *testing.T) {
 			"text": "Give this conversation a title.\n\nHow many orders are there by status?",
 		}),
 	}
-	r, err := p.Step(t.Context(), model.Request{Messages: msgs, NoTools: true}, &deaf{t: t})
+	live := &modeltest.LiveChecker{Errorf: t.Errorf}
+	r, err := p.Step(t.Context(), model.Request{Messages: msgs, NoTools: true}, live)
 	if err != nil || agent.Text(r.Message.Blocks) != "How many orders are there by status" {
 		t.Errorf("title = %q, %v", agent.Text(r.Message.Blocks), err)
 	}
@@ -149,11 +150,11 @@ func TestSideJobsAndNoTools(t *testing.T) {
 		Sources:  []string{"shop"},
 		Messages: msgs[:1],
 		NoTools:  true,
-	}, &deaf{t: t})
+	}, live)
 	if err != nil || r.Message.StopReason != model.EndTurn {
 		t.Errorf("stop reason = %q, %v, want words without a call", r.Message.StopReason, err)
 	}
-	if _, err = p.Step(t.Context(), model.Request{Sources: []string{"away"}, Messages: msgs}, &deaf{t: t}); err == nil {
+	if _, err = p.Step(t.Context(), model.Request{Sources: []string{"away"}, Messages: msgs}, live); err == nil {
 		t.Error("a source that is away gave no error")
 	}
 }

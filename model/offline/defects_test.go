@@ -14,8 +14,8 @@ func in(period string) string {
 	return "SUM(CASE WHEN o.ordered_at LIKE '" + period + "%' THEN i.quantity * i.unit_price ELSE 0 END)"
 }
 
-// Questions for how much a figure changed between two periods have both figures and the
-// difference; without two periods they are declined, and never read as a sum.
+// The answer to how much a figure changed between two periods has both figures and the difference. Without two periods,
+// the question is declined and never read as a sum.
 func TestChangeBetweenTwoPeriods(t *testing.T) {
 	c := shop(t)
 	change := func(from, to string) string {
@@ -41,19 +41,19 @@ func TestChangeBetweenTwoPeriods(t *testing.T) {
 			", " + in("2026-10") + ", " + in("2026-10") + " - " + in("2026-09") + lines +
 			" WHERE o.ordered_at >= '2026-09' AND o.ordered_at < '2026-11' GROUP BY 1",
 	} {
-		sameAs(t, c, "shop", gold, q)
+		checkSame(t, c, "shop", gold, q)
 	}
-	sameAs(t, c, "shop", change("2025", "2026"), "Revenue by year", "difference between 2025 and 2026")
-	sameAs(t, c, "shop", "", "revenue growth by month", "by country")
-	if s := sameAs(t, c, "shop", change("2026-09", "2026-10"),
+	checkSame(t, c, "shop", change("2025", "2026"), "Revenue by year", "difference between 2025 and 2026")
+	checkSame(t, c, "shop", "", "revenue growth by month", "by country")
+	if s := checkSame(t, c, "shop", change("2026-09", "2026-10"),
 		"how much did revenue fall from September to October"); !strings.Contains(s.text,
 		"It did not fall. Revenue rose from") {
-		t.Errorf("a rise is not said to be one: %s", s.text)
+		t.Errorf("the answer does not say that the figure rose: %s", s.text)
 	}
 }
 
-// A day or a month without its year is the newest one of the data.
-func TestDatesWithoutTheirYear(t *testing.T) {
+// A day or month without a year means the newest one in the data.
+func TestDatesWithoutYear(t *testing.T) {
 	c := shop(t)
 	since := "SELECT COUNT(*) FROM orders WHERE ordered_at >= '2026-10-01'"
 	for q, gold := range map[string]string{
@@ -67,12 +67,11 @@ func TestDatesWithoutTheirYear(t *testing.T) {
 		"orders since 31 February":        "",
 		"orders between 1 May and 3 June": "",
 	} {
-		sameAs(t, c, "shop", gold, q)
+		checkSame(t, c, "shop", gold, q)
 	}
 }
 
-// What sells best is ranked by its pieces.
-func TestBestSelling(t *testing.T) {
+func TestBestSellingRanksByPieces(t *testing.T) {
 	c := shop(t)
 	top := "SELECT p.name, SUM(i.quantity)" + lines + "GROUP BY p.id ORDER BY 2 DESC LIMIT 3"
 	for q, gold := range map[string]string{
@@ -94,28 +93,30 @@ func TestBestSelling(t *testing.T) {
 		"who had more orders, Germany or France": "SELECT c.country, COUNT(*) FROM orders o JOIN customers c ON " +
 			"c.id = o.customer_id WHERE c.country IN ('Germany', 'France') GROUP BY 1",
 	} {
-		sameAs(t, c, "shop", gold, q)
+		checkSame(t, c, "shop", gold, q)
 	}
 }
 
-// A question that is whole by itself does not go on from the one before it.
+// A complete question does not continue the previous one.
 func TestCompleteQuestionsAreNotFollowUps(t *testing.T) {
 	c := shop(t)
 	top := "SELECT c.name, " + sales + lines + "GROUP BY c.id ORDER BY 2 DESC LIMIT 5"
-	sameAs(t, c, "shop", top, "Revenue by month", "Top five customers by revenue")
-	sameAs(t, c, "shop", "SELECT status, COUNT(*) FROM orders GROUP BY 1", "Revenue in Germany", "Orders by status")
-	sameAs(t, c, "shop", "SELECT p.category, "+sales+lines+"GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "Revenue by category",
+	checkSame(t, c, "shop", top, "Revenue by month", "Top five customers by revenue")
+	checkSame(t, c, "shop", "SELECT status, COUNT(*) FROM orders GROUP BY 1", "Revenue in Germany", "Orders by status")
+	checkSame(t, c, "shop", "SELECT p.category, "+sales+lines+"GROUP BY 1 ORDER BY 2 DESC LIMIT 2",
+		"Revenue by category",
 		"top 2")
 }
 
-// twice is a file with two columns of one name.
+// twice creates a file in which two columns have the same name.
 func twice(t *testing.T) catalog {
-	return made(t, "twice", `CREATE TABLE twice (filiale TEXT, umsatz REAL, umsatz_2 REAL, status TEXT, total REAL)`,
+	return makeSource(t, "twice",
+		`CREATE TABLE twice (filiale TEXT, umsatz REAL, umsatz_2 REAL, status TEXT, total REAL)`,
 		`INSERT INTO twice VALUES ('Graz', 1.5, 2.5, 'offen', 3), ('Linz', 2.5, 3.5, 'zu', 4), ('Wels', 1.5, 1.5, `+
 			`'zu', 5), ('Graz', 7.5, 0.5, 'offen', 6)`)
 }
 
-// A column that a number is compared with is not also what is added up.
+// A column that is compared with a number is not also added up.
 func TestComparedColumnsAreNotFigures(t *testing.T) {
 	c := twice(t)
 	for q, gold := range map[string]string{
@@ -123,7 +124,7 @@ func TestComparedColumnsAreNotFigures(t *testing.T) {
 		"total umsatz 2 by filiale":          "SELECT filiale, SUM(umsatz_2) FROM twice GROUP BY 1",
 		"how many rows have umsatz 2 over 2": "SELECT COUNT(*) FROM twice WHERE umsatz_2 > 2",
 	} {
-		sameAs(t, c, "twice", gold, q)
+		checkSame(t, c, "twice", gold, q)
 	}
 	// no word stands before the column
 	newTalk(t, c, offline.New(offline.Options{Catalog: c}), "twice").ask("umsatz 2 over 2")

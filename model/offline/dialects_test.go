@@ -16,8 +16,8 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// workshop is one set of tables in both engines: repairs of bikes, with a time in seconds
-// since 1970, a date, a year, a yes and no, and numbers that are missing here and there.
+// workshop creates the same tables in both engines: repairs of bikes, with a time in seconds since 1970, a date, a
+// year, a yes/no column, and some missing numbers.
 func workshop(t *testing.T) catalog {
 	t.Helper()
 	stmts := []string{
@@ -73,7 +73,7 @@ func workshop(t *testing.T) catalog {
 	return catalog{"lite": open(t, "lite", filepath.Join(dir, "workshop.db")), "duck": duck}
 }
 
-// day is the n-th day of 2024 and 2025.
+// day returns the n-th day of 2024 and 2025.
 func day(n int) string {
 	month := []int{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 	year := 2024
@@ -87,9 +87,9 @@ func day(n int) string {
 	}
 }
 
-// TestTheSameOnBothEngines asks the same of SQLite and of DuckDB; the rows are those of
-// the SQL, which is SQLite's.
-func TestTheSameOnBothEngines(t *testing.T) {
+// TestEnginesGiveEqualRows asks SQLite and DuckDB the same questions and compares the rows with those of SQL for
+// SQLite.
+func TestEnginesGiveEqualRows(t *testing.T) {
 	c := workshop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	const weekday = "CASE strftime('%w', brought_in) WHEN '0' THEN 'Sunday' WHEN '1' THEN 'Monday' WHEN '2' THEN " +

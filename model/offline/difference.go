@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// How much a figure changed between two periods: "how much did revenue grow from September to October", "the difference
-// in fees between 2023 and 2024". The answer has both figures and the difference, for each group if the question names
-// one.
+// This file handles questions about how much a figure changed between two periods: "how much did revenue grow from
+// September to October", "the difference in fees between 2023 and 2024". The answer has both figures and the
+// difference, for each group if the question names one.
 
 // moveVerbs are verbs of change and moveNouns are nouns of change, each with its direction.
 var (
@@ -40,7 +40,8 @@ func (ps *parser) movement() {
 		if set("last this previous current")[ps.at(i-1)] {
 			continue
 		}
-		if size != "" && (i > 0 && ps.marker(i-1) || w.low != size || seen[size]) { // by month, monthly, month to month
+		if size != "" && (i > 0 && ps.isGroupWord(i-1) || w.low != size ||
+			seen[size]) { // by month, monthly, month to month
 			return
 		}
 		seen[size] = true
@@ -54,7 +55,7 @@ func (ps *parser) movement() {
 			(w.low == "go" || w.low == "went" || w.low == "gone") {
 			dir, verb = way, true
 		}
-		if verb && ps.moves(i) {
+		if verb && ps.isMovement(i) {
 			ps.moved, ps.moveAt, ps.moveDir = true, i, dir
 			return
 		}
@@ -64,9 +65,9 @@ func (ps *parser) movement() {
 	}
 }
 
-// moves reports whether the verb at i says how a figure changed: "how much did revenue grow", but not "how much wheat
-// did we grow".
-func (ps *parser) moves(i int) bool {
+// isMovement reports whether the verb at i says how a figure changed: "how much did revenue grow", but not "how much
+// wheat did we grow".
+func (ps *parser) isMovement(i int) bool {
 	if set("we they i you he she it")[ps.at(i-1)] {
 		return false
 	}
@@ -78,16 +79,16 @@ func (ps *parser) moves(i int) bool {
 	return (ps.which || ps.at(0) == "which") && ps.at(i+1) == "most"
 }
 
-// fromTo reads two periods to compare: "from September to October".
-func fromTo(ws []word) (a, b period, n int) {
+// readFromTo reads two periods to compare: "from September to October".
+func readFromTo(ws []word) (a, b period, n int) {
 	if len(ws) < 4 || ws[0].low != "between" && ws[0].low != "from" {
 		return a, b, 0
 	}
-	a, n = calendarOrRelative(ws[1:])
+	a, n = readCalendarOrRelative(ws[1:])
 	if n == 0 || 1+n >= len(ws) || !set("and to until till through")[ws[1+n].low] {
 		return a, b, 0
 	}
-	b, m := calendarOrRelative(ws[2+n:])
+	b, m := readCalendarOrRelative(ws[2+n:])
 	if m == 0 || a.size == "" || a.size != b.size {
 		return a, b, 0
 	}
@@ -97,11 +98,11 @@ func fromTo(ws []word) (a, b period, n int) {
 	return a, b, 2 + n + m
 }
 
-func calendarOrRelative(ws []word) (period, int) {
-	if p, n := relative(ws); n > 0 {
+func readCalendarOrRelative(ws []word) (period, int) {
+	if p, n := readRelative(ws); n > 0 {
 		return p, n
 	}
-	return calendar(ws)
+	return readCalendar(ws)
 }
 
 // comparedPeriods reads "from A to B" at i as two periods if the question asks for a change.
@@ -109,19 +110,19 @@ func (ps *parser) comparedPeriods(i int) int {
 	if ps.moveAt < 0 {
 		return 0
 	}
-	a, b, n := fromTo(ps.ws[i:])
+	a, b, n := readFromTo(ps.ws[i:])
 	if n == 0 {
 		return 0
 	}
-	ps.take(i, i+n)
+	ps.markUsed(i, i+n)
 	ps.items = append(ps.items, item{
 		kind: itPeriod, lo: i, hi: i + 1, period: a,
 	}, item{kind: itPeriod, lo: i + 1, hi: i + n, period: b})
 	return n
 }
 
-// settleMovement decides, once the periods are known, whether the question asks for a change.
-func (ps *parser) settleMovement() {
+// decideMovement decides, once the periods are known, whether the question asks for a change.
+func (ps *parser) decideMovement() {
 	if ps.moveAt < 0 {
 		return
 	}
@@ -159,7 +160,7 @@ func (ps *parser) movedPeriods(pl *plan) *declined {
 	for _, it := range its {
 		p, ok := it.period.resolve(date)
 		if !ok || p.from == "" || p.to == "" || p.size == "" {
-			return decline("I can compare two months, quarters or years, and “%s” is none.", ps.said(it))
+			return decline("I can compare two months, quarters or years, and “%s” is none.", ps.textOf(it))
 		}
 		it.done = true
 		found = append(found, p)
@@ -181,20 +182,20 @@ func (ps *parser) movedPeriods(pl *plan) *declined {
 	case max(ch.from.from, ch.to.from) > date.max:
 		return decline("The data ends on %s, so there is nothing after to compare with.", date.max)
 	}
-	if last := max(ch.from.to, ch.to.to); day1(date.max) < last {
+	if last := max(ch.from.to, ch.to.to); dayAfter(date.max) < last {
 		pl.notes = append(pl.notes, "the data ends on "+date.max)
 	}
 	pl.change = ch
 	return nil
 }
 
-// comparable reports whether a measure can be taken of each of two periods.
+// comparable reports whether a measure can be computed for each of two periods.
 func (m measure) comparable() bool {
 	return m.per == nil && m.agg != aggMedian && m.agg != aggMargin &&
 		(m.col == nil || m.col.role != roleDate || m.since != nil || m.agg == aggDistinct)
 }
 
-// within is a measure over the rows that a condition holds for.
+// within returns a measure over the rows for which a condition holds.
 func (w *sqlWriter) within(m measure, cond string) string {
 	only := func(value string) string { return "CASE WHEN " + cond + " THEN " + value }
 	switch {
@@ -210,8 +211,8 @@ func (w *sqlWriter) within(m measure, cond string) string {
 	return strings.ToUpper(m.agg) + "(" + only(w.value(m)) + " END)"
 }
 
-// difference words how one figure changed.
-func (w *Writer) difference(pl *plan, res Result) {
+// writeDifference writes how one figure changed.
+func (w *Writer) writeDifference(pl *plan, res Result) {
 	delta, ok := Number(res.Rows[0][2])
 	if !ok {
 		w.Text("There are no figures in ")
@@ -219,7 +220,7 @@ func (w *Writer) difference(pl *plan, res Result) {
 		w.Text(" to compare.")
 		return
 	}
-	w.moved(pl, res, 0, delta)
+	w.writeMovement(pl, res, 0, delta)
 	if delta != 0 {
 		w.Text(" The difference is **")
 		w.Cell(res, 0, 2, true, false)

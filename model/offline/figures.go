@@ -9,15 +9,15 @@ import (
 
 const maxFigures = 5
 
-// aggAt is an aggregate and its position in the question.
-type aggAt struct {
+// aggregateAt is an aggregate and its position in the question.
+type aggregateAt struct {
 	agg  string
 	at   int
 	rank bool // highest or lowest, which rank unless the question asks for both
 }
 
-// askedFor is a noun with the aggregates that the question asks for.
-type askedFor struct {
+// figureRequest is a noun with the aggregates that the question asks for.
+type figureRequest struct {
 	it   *item
 	aggs []string
 }
@@ -28,10 +28,10 @@ func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 		return nil, false
 	}
 	theirs := slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "their" || w.low == "its" })
-	if (ps.list || theirs) && len(ps.aggs) == 0 && !ps.grouped() || ps.average() {
+	if (ps.list || theirs) && len(ps.aggs) == 0 && !ps.hasGroups() || ps.asksAverageCount() {
 		return nil, false
 	}
-	ps.extremes = ps.conflict || ps.extremeBeside()
+	ps.extremes = ps.conflict || ps.extremeIsFigure()
 	figs := ps.figures()
 	n := 0
 	for _, f := range figs {
@@ -46,14 +46,14 @@ func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
 	return ps.measureAll(pl, figs), true
 }
 
-// extremeBeside reports whether "highest" is one of several figures rather than what to
-// rank by: "average and highest cost".
-func (ps *parser) extremeBeside() bool {
+// extremeIsFigure reports whether "highest" is one of several figures, as in "average and highest cost", and not what
+// to rank by.
+func (ps *parser) extremeIsFigure() bool {
 	if ps.which || ps.limit > 0 || ps.orderAt < 0 || ps.rankCols != nil ||
 		!set("highest lowest largest smallest biggest greatest")[ps.at(ps.orderAt)] {
 		return false
 	}
-	other := slices.ContainsFunc(ps.aggs, func(a aggAt) bool { return !a.rank })
+	other := slices.ContainsFunc(ps.aggs, func(a aggregateAt) bool { return !a.rank })
 	before, after := ps.at(ps.orderAt-1), ps.at(ps.orderAt+1)
 	if before == "the" {
 		before = ps.at(ps.orderAt - 2)
@@ -61,12 +61,12 @@ func (ps *parser) extremeBeside() bool {
 	return other && (before == "and" || after == "and" || ps.ws[ps.orderAt].stop)
 }
 
-// average reports whether the question asks for the average of a number of rows.
-func (ps *parser) average() bool {
+// asksAverageCount reports whether the question asks for the average number of rows.
+func (ps *parser) asksAverageCount() bool {
 	for i, a := range ps.aggs[:max(0, len(ps.aggs)-1)] {
 		next := ps.aggs[i+1]
 		between := slices.ContainsFunc(ps.items, func(it item) bool { return it.lo > a.at && it.hi <= next.at })
-		if means[a.agg] && !a.rank && next.agg == aggCount && !between {
+		if singleAggs[a.agg] && !a.rank && next.agg == aggCount && !between {
 			return true
 		}
 	}
@@ -74,8 +74,8 @@ func (ps *parser) average() bool {
 }
 
 // figures returns the nouns of a question that have figures, joined by "and".
-func (ps *parser) figures() []askedFor {
-	var out []askedFor
+func (ps *parser) figures() []figureRequest {
+	var out []figureRequest
 	last := 0
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -87,16 +87,16 @@ func (ps *parser) figures() []askedFor {
 		}
 		aggs := ps.aggsIn(last, it.lo)
 		switch {
-		case len(aggs) == 0 && it.kind == itTable && len(out) == 0 && !ps.leadsOn(k):
+		case len(aggs) == 0 && it.kind == itTable && len(out) == 0 && !ps.joinsFigure(k):
 			continue // "for products, the average price and weight"
 		case len(aggs) == 0 && it.kind == itTable:
 			aggs = []string{aggCount}
-		case len(aggs) == 0 && len(out) > 0 && means[out[len(out)-1].aggs[0]]:
+		case len(aggs) == 0 && len(out) > 0 && singleAggs[out[len(out)-1].aggs[0]]:
 			aggs = slices.Clone(out[len(out)-1].aggs) // "average price and pages"
 		case len(aggs) == 0:
 			aggs = []string{""}
 		}
-		out = append(out, askedFor{it, aggs})
+		out = append(out, figureRequest{it, aggs})
 		last = it.hi
 	}
 	return out
@@ -119,10 +119,10 @@ func (ps *parser) measurable(it *item) bool {
 	return false
 }
 
-// leadsOn reports whether the k-th item, a bare table, is joined to a figure after it:
-// "contracts and total by customer".
-func (ps *parser) leadsOn(k int) bool {
-	next := ps.after(k)
+// joinsFigure reports whether "and" or a comma joins the k-th item, a table, to a figure after it: "contracts and total
+// by customer".
+func (ps *parser) joinsFigure(k int) bool {
+	next := ps.nextItem(k)
 	return next != nil && ps.measurable(next) && next.kind != itTable && ps.joined(ps.items[k].hi, next.lo)
 }
 
@@ -155,7 +155,7 @@ func (ps *parser) aggsIn(lo, hi int) []string {
 		case slices.Contains(out, a.agg):
 		case n > 0 && (a.agg == aggDistinct && out[n-1] == aggCount || a.agg == aggCount && out[n-1] == aggDistinct):
 			out[n-1] = aggDistinct // "number of different"
-		case n > 0 && a.agg == aggCount && out[n-1] == aggSum, n > 0 && a.agg == aggSum && means[out[n-1]]:
+		case n > 0 && a.agg == aggCount && out[n-1] == aggSum, n > 0 && a.agg == aggSum && singleAggs[out[n-1]]:
 			// "total number of", "average total"
 			out[n-1] = map[bool]string{true: aggCount, false: out[n-1]}[a.agg == aggCount]
 		default:
@@ -166,7 +166,7 @@ func (ps *parser) aggsIn(lo, hi int) []string {
 }
 
 // measureAll chooses the rows that all figures are computed over, and the measures.
-func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
+func (ps *parser) measureAll(pl *plan, figs []figureRequest) *declined {
 	var ms []measure
 	near := ps.nearTable()
 	for _, f := range figs {
@@ -206,7 +206,6 @@ func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
 		ps.order, pl.order, ps.orderAt = 0, 0, -1
 	}
 	pl.measures, pl.base = ms, base
-	ps.rankFirst(pl, figs)
 	return nil
 }
 
@@ -224,9 +223,9 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 		}
 		return measure{agg: agg, col: c}, nil
 	case itRevenue:
-		m, ok := ps.p.revenue(ps.needs())
+		m, ok := ps.p.revenue(ps.neededTables())
 		if !ok {
-			return m, decline("There is nothing in the data that I can read as “%s”.", ps.said(it))
+			return m, decline("There is nothing in the data that I can read as “%s”.", ps.textOf(it))
 		}
 		if agg != "" && agg != aggCount {
 			m.agg = agg
@@ -250,10 +249,10 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 	case agg == aggDistinct:
 	case agg == "" || agg == aggCount:
 		agg = aggSum
-		if meanOnly(c) {
+		if isMeanOnly(c) {
 			agg = aggAvg
 		}
-	case agg == aggSum && meanOnly(c) && !addable(c):
+	case agg == aggSum && isMeanOnly(c) && !isAddable(c):
 		return measure{}, decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	return measure{agg: agg, col: c}, nil
@@ -279,23 +278,8 @@ func (ps *parser) commonBase(ms []measure) *table {
 	return base
 }
 
-// rankFirst moves the figure that the question ranks by to the front: the one after "by", or the one after the ranking
-// word.
-func (ps *parser) rankFirst(pl *plan, figs []askedFor) {
-	if ps.order == 0 || ps.orderAt < 0 || len(figs) != len(pl.measures) {
-		return
-	}
-	for i, f := range figs {
-		if k := f.it.lo - 1; i > 0 && k >= 0 && (ps.at(k) == "by" || ps.at(k-1) == "by") {
-			m := pl.measures[i]
-			pl.measures = slices.Insert(slices.Delete(pl.measures, i, i+1), 0, m)
-			return
-		}
-	}
-}
-
-// several writes an answer of several numbers.
-func (w *Writer) several(pl *plan, res Result) {
+// writeFigures writes an answer with several numbers.
+func (w *Writer) writeFigures(pl *plan, res Result) {
 	w.Text("The ")
 	for i, m := range pl.measures {
 		switch {
@@ -309,6 +293,6 @@ func (w *Writer) several(pl *plan, res Result) {
 		w.Cell(res, 0, i, true, false)
 		w.Text("**")
 	}
-	w.scope(pl.filters)
+	w.writeScope(pl.filters)
 	w.Text(".")
 }

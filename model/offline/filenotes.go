@@ -4,17 +4,17 @@ import (
 	"strings"
 )
 
-// What a table's comment says of the file it was read from, where that is more than
-// how it is written: what is not in the table, and what was not understood.
+// fileFaults are parts of the notes in a table's comment that report a problem of its file: something is missing from
+// the table, or was not understood. Other notes only describe the format.
 var fileFaults = []string{
 	"left out", "stays text", "called a total", "ambiguous", "is now called", "no header found",
 	"cells than the header",
 }
 
-const fileNotes = 3 // that an answer tells
+const fileNotes = 3 // shown in an answer
 
-// fileNotes are the faults of the file that a table was read from. Tables of other
-// kinds have none: a comment of a database's own does not begin like a loader's.
+// fileNotes returns the faults of the file that a table was read from. A table of a database has none, because its
+// comments do not begin like those of a loader.
 func (t *table) fileNotes() []string {
 	if t == nil || !strings.HasPrefix(t.schema.Comment, "read ") {
 		return nil
@@ -31,9 +31,9 @@ func (t *table) fileNotes() []string {
 	return notes
 }
 
-// file tells the faults of a table's file in one sentence. They are quoted as they
-// stand: their numbers are not of the data.
-func (w *Writer) file(t *table) {
+// writeFileNotes writes the faults of a table's file in one sentence. It quotes them as code, because their numbers are
+// not figures of the data.
+func (w *Writer) writeFileNotes(t *table) {
 	notes := t.fileNotes()
 	if len(notes) == 0 {
 		return

@@ -41,7 +41,7 @@ func (ps *parser) addFilters(pl *plan) *declined {
 	if len(ps.negAt) > 0 {
 		return decline("I could not tell what “%s” refers to.", ps.ws[ps.negAt[0]].raw)
 	}
-	return ps.denied()
+	return ps.unusedNegation()
 }
 
 // valueFilter keeps rows with a value. A second value of the same column adds to the first.
@@ -54,10 +54,10 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	}
 	cols = ps.reachable(pl, cols)
 	if len(cols) == 0 {
-		return decline("“%s” is a value of %s, which %s do not lead to.", ps.said(it), it.vals[0].col.t.title(),
+		return decline("“%s” is a value of %s, which %s do not lead to.", ps.textOf(it), it.vals[0].col.t.title(),
 			pl.base.title())
 	}
-	// A value beside one of the same column is of that column.
+	// If another value belongs to one of these columns, this value belongs to the same column.
 	for _, f := range pl.filters {
 		if f.op == opIn && f.not == it.neg && slices.Contains(cols, f.col) {
 			cols = []*column{f.col}
@@ -70,18 +70,15 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 			}
 		}
 	}
-	if way := ps.wayOf(it, cols); way != nil {
-		cols = []*column{way}
-	}
 	c, ok := ps.pick(cols, pl.base)
 	if !ok {
 		return ps.ambiguous(it)
 	}
 	if !pl.base.reaches(c.t) && !ps.named[c.t] && !ps.named[ps.p.lowest(pl.base, c.t)] {
-		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it),
+		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.textOf(it),
 			c.title(), c.t.title(), pl.base.many())
 	}
-	if d := ps.reachFrom(pl, c.t); d != nil {
+	if d := ps.ensureReach(pl, c.t); d != nil {
 		return d
 	}
 	it.done, it.negUsed = true, it.neg
@@ -99,24 +96,6 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	}
 	pl.filters = append(pl.filters, filter{op: opIn, col: c, values: texts, not: it.neg})
 	return nil
-}
-
-// wayOf returns the column that "from" or "to" before a value means: where something started, or where it went.
-func (ps *parser) wayOf(it *item, cols []*column) *column {
-	names := map[string]map[string]bool{
-		"from": set("origin from source departure"),
-		"to":   set("destination to target arrival"),
-	}[ps.at(it.lo-1)]
-	var found *column
-	for _, c := range cols {
-		if slices.ContainsFunc(splitName(c.core), func(w string) bool { return names[w] }) {
-			if found != nil {
-				return nil
-			}
-			found = c
-		}
-	}
-	return found
 }
 
 // reachable keeps the columns whose tables can be reached from the base, or all of them if a count may still move its
@@ -143,7 +122,7 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	if it.neg {
 		f.sign, it.negUsed = opposite[f.sign], true
 		if f.sign == "" {
-			return decline("I could not tell what “%s” is about.", ps.said(it))
+			return decline("I could not tell what “%s” is about.", ps.textOf(it))
 		}
 	}
 	switch {
@@ -160,13 +139,13 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 			pl.having = &f
 			return nil
 		}
-		if d := ps.reachFrom(pl, c.t); d != nil {
+		if d := ps.ensureReach(pl, c.t); d != nil {
 			return d
 		}
 		f.col = c
 	case it.table() != nil:
 		if pl.kind == kindList || len(pl.measures) == 0 || it.table() == pl.base && len(pl.dims) == 0 {
-			return decline("I could not tell what “%s” is about.", ps.said(it))
+			return decline("I could not tell what “%s” is about.", ps.textOf(it))
 		}
 		pl.having = &f
 		return nil
@@ -186,7 +165,7 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		}
 		if c == nil || len(pl.dims) > 0 ||
 			len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
-			return decline("I could not tell what “%s” is compared with.", ps.said(it))
+			return decline("I could not tell what “%s” is compared with.", ps.textOf(it))
 		}
 		f.col = c
 	}
@@ -293,13 +272,10 @@ func (ps *parser) neverUsed(pl *plan) *declined {
 			if e.to.t != pl.base {
 				continue
 			}
-			if ps.dateVerb(t) {
-				child = t
-			} else if child == nil {
-				child = t
-			} else if !ps.dateVerb(child) {
+			if child != nil {
 				return decline("Several tables refer to %s; say what they never had.", pl.base.title())
 			}
+			child = t
 		}
 	}
 	if child == nil {
@@ -307,16 +283,6 @@ func (ps *parser) neverUsed(pl *plan) *declined {
 	}
 	pl.filters = append(pl.filters, filter{op: opNever, never: child, words: "without " + child.title()})
 	return nil
-}
-
-func (ps *parser) dateVerb(t *table) bool {
-	for k := range ps.items {
-		if it := &ps.items[k]; it.kind == itColumn && it.col().role == roleDate && it.col().t == t {
-			it.done = true
-			return true
-		}
-	}
-	return false
 }
 
 // columnFilter handles a column that is neither measured nor grouped by: a yes/no column, a date that may be missing,
@@ -328,11 +294,12 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	c, ok := ps.pick(ps.reachable(pl, it.cols), pl.base)
 	if !ok {
 		if len(ps.reachable(pl, it.cols)) == 0 {
-			return decline("“%s” is in %s, which %s do not lead to.", ps.said(it), it.col().t.title(), pl.base.title())
+			return decline("“%s” is in %s, which %s do not lead to.", ps.textOf(it), it.col().t.title(),
+				pl.base.title())
 		}
 		return ps.ambiguous(it)
 	}
-	if d := ps.reachFrom(pl, c.t); d != nil {
+	if d := ps.ensureReach(pl, c.t); d != nil {
 		return d
 	}
 	switch {
@@ -346,23 +313,24 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 		it.done, ps.never = true, false // "loans that were never returned"
 		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
 	case it.neg && c.role == roleMeasure && (ps.at(it.lo-1) == "without" || ps.at(it.lo-1) == "no"):
-		it.done, it.negUsed = true, true // every row has a figure, which may be nothing
+		it.done, it.negUsed = true, true // every row has a figure, which may be 0
 		pl.filters = append(pl.filters, filter{op: opCompare, col: c, sign: "=", num: 0})
 	case it.neg:
 		return decline("Every row has %s.", c.title())
 	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
-	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.saysDone(it) && len(ps.nouns(itPeriod)) == 0 &&
+	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.isParticiple(it) &&
+		len(ps.nouns(itPeriod)) == 0 &&
 		!slices.Contains(pl.show, c) && pl.rankBy != c:
 		it.done = true // "members who cancelled"
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	case c.role == roleDate:
 		it.done = true
-	case ps.with(it) && c.none() != "":
+	case ps.followsWith(it) && c.noneValue() != "":
 		it.done = true
-		pl.filters = append(pl.filters, c.some()...)
-	case ps.with(it) && c.nullable:
+		pl.filters = append(pl.filters, c.isNotNone()...)
+	case ps.followsWith(it) && c.nullable:
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	case slices.Contains(pl.columns(), c), pl.kind == kindList && slices.Contains(pl.show, c):
@@ -371,20 +339,21 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
-// afterNever reports whether an item is what never happened: "never returned", "never been returned".
+// afterNever reports whether an item follows "never": "never returned", "never been returned".
 func (ps *parser) afterNever(it *item) bool {
 	return ps.never && (ps.at(it.lo-1) == "never" || ps.at(it.lo-1) == "been" && ps.at(it.lo-2) == "never")
 }
 
-// saysDone reports whether an item is a past participle: cancelled, closed, paid.
-func (ps *parser) saysDone(it *item) bool {
+// isParticiple reports whether an item is a past participle: cancelled, closed, paid.
+func (ps *parser) isParticiple(it *item) bool {
 	w := ps.ws[it.lo]
 	return it.hi-it.lo == 1 &&
 		(strings.HasSuffix(w.low, "ed") || irregular[w.low] != "" && irregular[w.low] != w.sing || w.low == "paid" ||
 			w.low == "sent" || w.low == "left")
 }
 
-func (ps *parser) with(it *item) bool {
+// followsWith reports whether a word such as "with" or "has" is right before an item.
+func (ps *parser) followsWith(it *item) bool {
 	w := ps.at(it.lo - 1)
 	return w == "have" || w == "has" || w == "having" || w == "with" ||
 		(w == "a" || w == "an") && ps.at(it.lo-2) == "with"
@@ -404,51 +373,51 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 	}
 	c := ps.dateFor(pl)
 	if c == nil {
-		return decline("There is no date in the data that “%s” could be about.", ps.said(its[0]))
+		return decline("There is no date in the data that “%s” could be about.", ps.textOf(its[0]))
 	}
-	if d := ps.reachFrom(pl, c.t); d != nil {
+	if d := ps.ensureReach(pl, c.t); d != nil {
 		return d
 	}
-	var ps2 []period
+	var resolved []period
 	for _, it := range its {
 		it.done = true
 		p, ok := it.period.resolve(c)
 		if !ok {
-			return decline("I could not tell which days “%s” means.", ps.said(it))
+			return decline("I could not tell which days “%s” means.", ps.textOf(it))
 		}
-		ps2 = append(ps2, p)
+		resolved = append(resolved, p)
 		if it.period.relative != "" {
 			from := "the newest date of the data, "
 			if c.unseen {
 				from = "today, "
 			}
-			pl.notes = append(pl.notes, "“"+Clip(ps.said(it))+"” counts from "+from+c.max)
+			pl.notes = append(pl.notes, "“"+Clip(ps.textOf(it))+"” counts from "+from+c.max)
 		}
 	}
-	for _, p := range ps2 {
-		if c.max != "" && p.to > c.max && p.from != "" && p.from <= c.max && day1(c.max) < p.to {
+	for _, p := range resolved {
+		if c.max != "" && p.to > c.max && p.from != "" && p.from <= c.max && dayAfter(c.max) < p.to {
 			pl.notes = append(pl.notes, "the data ends on "+c.max)
 			break
 		}
 	}
-	if len(ps2) == 2 {
-		if p, ok := between(ps2[0], ps2[1]); ok {
-			ps2 = []period{p}
+	if len(resolved) == 2 {
+		if p, ok := between(resolved[0], resolved[1]); ok {
+			resolved = []period{p}
 		}
 	}
-	if len(ps2) == 1 {
-		pl.filters = append(pl.filters, filter{op: opPeriod, col: c, period: ps2[0]})
+	if len(resolved) == 1 {
+		pl.filters = append(pl.filters, filter{op: opPeriod, col: c, period: resolved[0]})
 		return nil
 	}
-	size := ps2[0].size
-	for i, p := range ps2 {
-		if p.size != size || p.from == "" || p.to == "" || i > 0 && p.from == ps2[i-1].from {
+	size := resolved[0].size
+	for i, p := range resolved {
+		if p.size != size || p.from == "" || p.to == "" || i > 0 && p.from == resolved[i-1].from {
 			return decline("I cannot combine those periods.")
 		}
 	}
-	pl.filters = append(pl.filters, filter{op: opPeriods, col: c, periods: ps2})
+	pl.filters = append(pl.filters, filter{op: opPeriods, col: c, periods: resolved})
 	if size == "season" || size == "week" {
-		pl.dims = append([]dim{{col: c, bucket: size, periods: ps2}}, pl.dims...)
+		pl.dims = append([]dim{{col: c, bucket: size, periods: resolved}}, pl.dims...)
 		return nil
 	}
 	if !slices.ContainsFunc(pl.dims, func(d dim) bool { return d.bucket != "" }) && pl.kind == kindAggregate {
@@ -477,11 +446,11 @@ func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 		}
 		c := f.never.mainDate()
 		if c == nil || len(its) != 1 {
-			return decline("I could not tell which date “%s” is about.", ps.said(its[0])), true
+			return decline("I could not tell which date “%s” is about.", ps.textOf(its[0])), true
 		}
 		p, ok := its[0].period.resolve(c)
 		if !ok {
-			return decline("I could not tell which days “%s” means.", ps.said(its[0])), true
+			return decline("I could not tell which days “%s” means.", ps.textOf(its[0])), true
 		}
 		its[0].done = true
 		f.inner = append(f.inner, filter{op: opPeriod, col: c, period: p})
@@ -505,8 +474,8 @@ func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
 	})
 }
 
-// day1 returns the day after a day.
-func day1(iso string) string {
+// dayAfter returns the day after a day.
+func dayAfter(iso string) string {
 	t, err := time.Parse(time.DateOnly, iso)
 	if err != nil {
 		return iso
@@ -534,7 +503,7 @@ func (ps *parser) addRanking(pl *plan) *declined {
 		}
 	}
 	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each &&
-		ps.orderAt >= 0 && !ps.severalAsked() {
+		ps.orderAt >= 0 && !ps.asksForSeveral() {
 		pl.limit = 1
 	}
 	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 &&
@@ -551,7 +520,7 @@ func (ps *parser) addRanking(pl *plan) *declined {
 		len(pl.dims) == 1 && bucketWords[next] != "" && !ps.each {
 		pl.limit = 1 // "the best month"
 	}
-	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.oneAsked() {
+	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.asksForOne() {
 		pl.limit = 1
 	}
 	if pl.having != nil && len(pl.dims) == 0 {
@@ -560,9 +529,9 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	return nil
 }
 
-// oneAsked reports whether "customer with the least orders" asks for one: the first noun before the ranking word is
-// singular.
-func (ps *parser) oneAsked() bool {
+// asksForOne reports whether the first noun before the ranking word is singular, so that a single item is wanted:
+// "customer with the least orders".
+func (ps *parser) asksForOne() bool {
 	for _, it := range ps.items {
 		if it.kind != itTable && it.kind != itColumn || it.verb {
 			continue
@@ -574,8 +543,8 @@ func (ps *parser) oneAsked() bool {
 	return false
 }
 
-// severalAsked reports whether "which customers" asks for more than one.
-func (ps *parser) severalAsked() bool {
+// asksForSeveral reports whether "which" or "who" asks for several items: "which customers".
+func (ps *parser) asksForSeveral() bool {
 	for k, w := range ps.ws {
 		if w.low != "which" && w.low != "who" {
 			continue
@@ -627,6 +596,7 @@ func (ps *parser) addShare(pl *plan) *declined {
 	return nil
 }
 
+// predicate reports whether a condition describes the subject, as after "was".
 func (ps *parser) predicate(f filter) bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
 		return it.pred && (it.kind == itValue &&

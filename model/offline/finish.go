@@ -7,7 +7,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// The end of a reading checks that no word was ignored, chooses what a list shows, and names the columns of the result.
+// This file completes a reading: it checks that no word was ignored, chooses what a list shows, and names the columns
+// of the result.
 
 // leftovers declines a question if a word with a meaning was not used.
 func (ps *parser) leftovers(pl *plan) *declined {
@@ -19,12 +20,12 @@ func (ps *parser) leftovers(pl *plan) *declined {
 	for k := range ps.items {
 		it := &ps.items[k]
 		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 &&
-			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
+			pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.isCovered(pl, it.lo, it.hi) {
 			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(),
-				ps.said(it))
+				ps.textOf(it))
 		}
-		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.inContext(pl, it)) {
-			left = append(left, ps.said(it))
+		if !it.done && !it.qual && !ps.isCovered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.inContext(pl, it)) {
+			left = append(left, ps.textOf(it))
 		}
 	}
 	for k, w := range ps.ws {
@@ -32,23 +33,23 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			left = append(left, w.raw) // "cost per kg" is not the cost
 			continue
 		}
-		if !ps.used[k] && lightVerbs[w.low] && !ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
+		if !ps.used[k] && lightVerbs[w.low] && !ps.isCovered(pl, k, k+1) && !ps.splitsBy(k) {
 			pl.notes = append(pl.notes, "“"+w.raw+"” sets no condition")
 			pl.ignores = true
 			continue
 		}
-		if !ps.used[k] && ps.whole(k) {
+		if !ps.used[k] && ps.meansAllData(k) {
 			pl.notes = append(pl.notes, "“"+w.raw+"” taken for all of the data")
 			continue
 		}
-		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) ||
-			ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
+		if ps.used[k] || filler[w.low] || k > 0 && ps.isSourceName(k) || w.low == "new" && ps.meansNewRows(pl) ||
+			ps.isCovered(pl, k, k+1) && !ps.splitsBy(k) {
 			continue
 		}
 		left = append(left, w.raw)
 	}
 	if len(left) == 0 {
-		return ps.alternatives()
+		return ps.unsupportedOr()
 	}
 	return &declined{reason: "", words: left}
 }
@@ -65,9 +66,9 @@ func (ps *parser) splitsBy(k int) bool {
 	return !done || set("grouped sorted ordered ranked")[before]
 }
 
-// whole reports whether the word at k only says whose data it is: "the club", "our company". With "still" or "new", it
-// is a different question.
-func (ps *parser) whole(k int) bool {
+// meansAllData reports whether the word at k only says whose data it is: "the club", "our company". With "still" or
+// "new", it is a different question.
+func (ps *parser) meansAllData(k int) bool {
 	if !wholeWords[ps.ws[k].low] || !set("the our this")[ps.at(k-1)] || ps.p.words[ps.ws[k].sing] {
 		return false
 	}
@@ -77,14 +78,14 @@ func (ps *parser) whole(k int) bool {
 var wholeWords = set(
 	"club company firm business organisation organization hospital clinic practice school office system")
 
-// newRows reports whether "new" only means rows that were created in a period.
-func (ps *parser) newRows(pl *plan) bool {
+// meansNewRows reports whether "new" only means rows that were created in a period.
+func (ps *parser) meansNewRows(pl *plan) bool {
 	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount &&
 		(ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
 }
 
-// alternatives declines an "or" between conditions on different columns, because conditions are only joined by "and".
-func (ps *parser) alternatives() *declined {
+// unsupportedOr declines an "or" between conditions on different columns, because conditions are joined by "and" only.
+func (ps *parser) unsupportedOr() *declined {
 	for k := range ps.ws {
 		if ps.at(k) != "or" {
 			continue
@@ -105,14 +106,15 @@ func (ps *parser) alternatives() *declined {
 		if ps.compare && a.kind == itPeriod && b.kind == itPeriod {
 			continue
 		}
-		if condition(a) && condition(b) {
+		if isCondition(a) && isCondition(b) {
 			return decline("I cannot join different conditions with “or”.")
 		}
 	}
 	return nil
 }
 
-func condition(it *item) bool {
+// isCondition reports whether an item restricts the rows.
+func isCondition(it *item) bool {
 	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod ||
 		it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
 }
@@ -126,13 +128,13 @@ func sharesColumn(a, b *item) bool {
 	return false
 }
 
-// inContext reports whether a table that is only mentioned is part of the plan.
+// inContext reports whether a table that the question only mentions is one that the rows of the plan refer to.
 func (ps *parser) inContext(pl *plan, it *item) bool {
 	return len(it.tables) == 1 && pl.base.reaches(it.table())
 }
 
-// covered reports whether words only repeat what the plan already uses.
-func (ps *parser) covered(pl *plan, lo, hi int) bool {
+// isCovered reports whether words only repeat names that the plan already uses.
+func (ps *parser) isCovered(pl *plan, lo, hi int) bool {
 	for k := lo; k < hi; k++ {
 		ok := false
 		for _, c := range pl.columns() {
@@ -170,7 +172,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 		pl.chart = "bar"
 		pl.notes = append(pl.notes, "bars, because a line needs dates")
 	}
-	pl.name()
+	pl.nameColumns()
 	return pl, nil
 }
 
@@ -188,7 +190,7 @@ func (pl *plan) fillList() {
 	} else if len(pl.base.label) == 0 && pl.bare {
 		add(pl.base.key)
 	} else if len(pl.base.label) == 0 {
-		if add(pl.base.naming()); len(pl.show) == 0 {
+		if add(pl.base.namingColumn()); len(pl.show) == 0 {
 			pl.narrow = pl.narrow && len(named) > 0 // one value alone does not say of which row it is
 		}
 	} else {
@@ -224,8 +226,8 @@ func (ps *parser) asksIn(c *column) bool {
 		})
 }
 
-// naming returns the key of a table, or the first column whose values are all different.
-func (t *table) naming() *column {
+// namingColumn returns the key of a table, or the first column whose values are all different.
+func (t *table) namingColumn() *column {
 	if t.key != nil {
 		return t.key
 	}
@@ -242,8 +244,8 @@ func (t *table) naming() *column {
 	return nil
 }
 
-// name gives every column of the result a unique name.
-func (pl *plan) name() {
+// nameColumns gives every column of the result a unique name.
+func (pl *plan) nameColumns() {
 	taken := map[string]bool{}
 	unique := func(s string) string {
 		s = strings.ReplaceAll(fold(s), " ", "_")

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// leans reports whether a question continues the previous one: it refers to it, or is too short to stand alone.
-func leans(ws []word) bool {
-	return refers(ws) || len(ws) > 0 && len(ws) <= 3 && !opens[ws[0].low]
+// isFollowUp reports whether a question continues the previous one: it refers to it, or is too short to be complete.
+func isFollowUp(ws []word) bool {
+	return refersToPrevious(ws) || len(ws) > 0 && len(ws) <= 3 && !independentStarts[ws[0].low]
 }
 
-// opens are words that begin an independent question, unless it points back to the previous one.
-var opens = set("what how show draw plot make give")
+// independentStarts are words that begin an independent question, unless it refers to the previous one.
+var independentStarts = set("what how show draw plot make give")
 
-// refers reports whether the words of a question refer to the previous answer.
-func refers(ws []word) bool {
+// refersToPrevious reports whether the words of a question refer to the previous answer.
+func refersToPrevious(ws []word) bool {
 	if len(ws) == 0 {
 		return false
 	}
@@ -40,10 +40,10 @@ func refers(ws []word) bool {
 	})
 }
 
-// anew returns the plan of a question that is complete, although it begins like a follow-up: it has a figure and a
-// grouping, as in "top five customers by revenue".
-func (p *profile) anew(q string, ws []word) *plan {
-	if continues[ws[0].low] || slices.ContainsFunc(ws, func(w word) bool { return pointing[w.low] }) {
+// readComplete returns the plan of a question that is complete although it begins like a follow-up, because it has a
+// figure and a grouping: "top five customers by revenue". Otherwise it returns nil.
+func (p *profile) readComplete(q string, ws []word) *plan {
+	if followUpStarts[ws[0].low] || slices.ContainsFunc(ws, func(w word) bool { return referringWords[w.low] }) {
 		return nil
 	}
 	pl, d := newParser(p, q).readAlone()
@@ -53,14 +53,14 @@ func (p *profile) anew(q string, ws []word) *plan {
 	return pl
 }
 
-// continues are words that begin a follow-up; pointing are words that refer to the previous question.
+// followUpStarts are words that begin a follow-up. referringWords refer to the previous question.
 var (
-	continues = set("and only just but now instead same sort also without excluding except by per split break as " +
-		"plus then or not order group what how")
-	pointing = set("it that those them this these instead same again")
+	followUpStarts = set("and only just but now instead same sort also without excluding except by per split break " +
+		"as plus then or not order group what how")
+	referringWords = set("it that those them this these instead same again")
 )
 
-// small are words of follow-ups that carry no other meaning.
+// followFiller are words of follow-ups without any other meaning.
 var followFiller = set(
 	`only just now instead same again too please one ones first what about how and but it that those them now as well
 	make
@@ -79,11 +79,11 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 	}
 	ps.movement()
 	ps.dates()
-	ps.settleMovement()
+	ps.decideMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
-	ps.conditions2()
+	ps.linkConditions()
 	pl := before.clone()
 	ps.neighbours()
 	ps.negations()
@@ -245,7 +245,7 @@ func filterColumns(fs []filter) []*column {
 
 // newDims replaces the groups, or adds to them if the question says so.
 func (ps *parser) newDims(pl *plan) (*declined, bool) {
-	if pl.kind == kindList && ps.grouped() {
+	if pl.kind == kindList && ps.hasGroups() {
 		if len(pl.dims) > 0 {
 			return decline("I could not tell what to compute by that."), false
 		}

@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// club is a German list of members: names in one piece, two dates beside that of birth.
+// club creates a German list of members: first and last name in one column, and two dates besides the date of birth.
 func club(t *testing.T) catalog {
-	return made(t, "mitglieder",
+	return makeSource(t, "mitglieder",
 		`CREATE TABLE mitglieder ("Mitgliedsnr" TEXT, "Vorname" TEXT, "Nachname" TEXT, "Geburtsdatum" TEXT, `+
 			`"Eintritt" TEXT, "Austritt" TEXT, "Jahresbeitrag" REAL, "Ort" TEXT)`,
 		`INSERT INTO mitglieder VALUES ('M1', 'Ute', 'Jung', '1950-02-01', '2021-03-01', NULL, 60, 'Bonn'), ('M2', 'Ute', 'Jung', '1981-07-09', '2019-01-01', '2022-05-01', 120, 'Brühl'),
@@ -27,24 +27,24 @@ func TestCompoundNames(t *testing.T) {
 		"how many members pay more than 80 euros": "SELECT COUNT(*) FROM mitglieder WHERE Jahresbeitrag > 80",
 		"top 2 Orte by members": "SELECT Ort, COUNT(*) FROM mitglieder GROUP BY 1 ORDER " +
 			"BY 2 DESC, 1 LIMIT 2",
-		"average fee of members who are still in the club": "", // a word for who is left is no word for all
+		"average fee of members who are still in the club": "", // "the club" does not mean all members here
 		"Who is the oldest member?": "SELECT Vorname || ' ' || Nachname, Vorname, Nachname, " +
 			"Geburtsdatum FROM mitglieder WHERE Mitgliedsnr = 'M1'",
 	} {
-		sameAs(t, c, "mitglieder", gold, q)
+		checkSame(t, c, "mitglieder", gold, q)
 	}
 }
 
-// desk is an export of tickets whose headers are abbreviated, and sensors what they measure.
+// desk creates an export of tickets with abbreviated headers and a temperature.
 func desk(t *testing.T) catalog {
-	return made(t, "desk",
+	return makeSource(t, "desk",
 		`CREATE TABLE tickets ("Ticket Key" TEXT, "Created (UTC)" TEXT, "Resolved (UTC)" TEXT, "Prio" TEXT, `+
 			`"Assigned Agent" TEXT, "1st Resp. (min)" INTEGER, "CSAT 1-5" INTEGER, "Alarm" TEXT, "Temp C" REAL)`,
 		`INSERT INTO tickets VALUES ('HD-1', '2026-01-01 08:00', NULL, 'P1', 'Ann', 5, 2, 'none', 31), ('HD-2', '2026-01-02 08:00', '2026-01-03 08:00', 'P2', NULL, 15, NULL, 'low', NULL),
 		('HD-3', '2026-02-01 08:00', NULL, 'P1', 'Bob', 7, 5, 'none', 12), ('HD-4', '2026-02-05 08:00', '2026-02-06 08:00', 'P3', 'Ann', 9, 5, 'high', 30.5)`)
 }
 
-func TestShortNamesAndWhatIsMissing(t *testing.T) {
+func TestAbbreviatedHeadersAndMissingValues(t *testing.T) {
 	c := desk(t)
 	for q, gold := range map[string]string{
 		"average first response time by prio": `SELECT "Prio", AVG("1st Resp. (min)") FROM tickets GROUP ` +
@@ -52,7 +52,7 @@ func TestShortNamesAndWhatIsMissing(t *testing.T) {
 		"how many tickets are open":                  `SELECT COUNT(*) FROM tickets WHERE "Resolved (UTC)" IS NULL`,
 		"unassigned tickets":                         `SELECT COUNT(*) FROM tickets WHERE "Assigned Agent" IS NULL`,
 		"how many tickets are missing a temperature": `SELECT COUNT(*) FROM tickets WHERE "Temp C" IS NULL`,
-		"how many tickets above 30 degrees":          `SELECT COUNT(*) FROM tickets WHERE "Temp C" > 30`,
+		"how many tickets with temperature above 30": `SELECT COUNT(*) FROM tickets WHERE "Temp C" > 30`,
 		"how many alarms were there?":                `SELECT COUNT(*) FROM tickets WHERE "Alarm" <> 'none'`,
 		"share of tickets with an alarm":             `SELECT 50.0`,
 		"who has the best csat?":                     `SELECT 'Bob', 5.0`,
@@ -62,14 +62,15 @@ func TestShortNamesAndWhatIsMissing(t *testing.T) {
 		"did we have more P1 in January or in February": "SELECT substr(\"Created (UTC)\", 1, 7), COUNT(*) FROM " +
 			"tickets WHERE Prio = 'P1' GROUP BY 1",
 	} {
-		sameAs(t, c, "desk", gold, q)
+		checkSame(t, c, "desk", gold, q)
 	}
-	sameAs(t, c, "desk", `SELECT MIN("Temp C") FROM tickets`, "highest temperature", "and the lowest?")
+	checkSame(t, c, "desk", `SELECT MIN("Temp C") FROM tickets`, "highest temperature", "and the lowest?")
 }
 
-func TestRowsPerOtherRows(t *testing.T) {
+func TestAverageRowsPerOtherRow(t *testing.T) {
 	c := surgery(t)
-	sameAs(t, c, "surgery", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT pet_id) FROM visits", "visits per pet on average")
-	sameAs(t, c, "surgery", "SELECT COUNT(*) FROM visits WHERE cost > 60 AND status = 'done'", "visits over 60",
+	checkSame(t, c, "surgery", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT pet_id) FROM visits",
+		"visits per pet on average")
+	checkSame(t, c, "surgery", "SELECT COUNT(*) FROM visits WHERE cost > 60 AND status = 'done'", "visits over 60",
 		"how many of those were done?")
 }

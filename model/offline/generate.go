@@ -11,7 +11,7 @@ import (
 // SQL returns the statement that answers a question about a source, without running it. If the question is not
 // understood, it returns an error with code InvalidRequest whose message says why.
 func (pn *Planner) SQL(ctx context.Context, source, question string) (string, error) {
-	r, err := pn.understand(ctx, []string{source}, alone(cut(question, maxQuestion)))
+	r, err := pn.understand(ctx, []string{source}, singleTurn(cut(question, maxQuestion)))
 	if err != nil {
 		return "", err
 	}
@@ -20,8 +20,9 @@ func (pn *Planner) SQL(ctx context.Context, source, question string) (string, er
 
 // SQL works like Planner.SQL for files in the browser, of which only the schema is known. The dialect is DuckDB's.
 func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
-	seen := &lookedAt{
-		open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]Result{}, looks: maxLooks,
+	seen := &browserData{
+		open: true, schema: schema, requested: map[columnLookup]bool{}, values: map[columnLookup]Result{},
+		lookups: maxLookups,
 	}
 	r, _ := seen.profile(l.now()).local(History{Questions: []string{cut(question, maxQuestion)}}, seen)
 	return r.statement()

@@ -36,14 +36,14 @@ func (ps *parser) interpret() (*plan, *declined) {
 func (ps *parser) periodWith() {
 	for k := 0; k+1 < ps.orderAt; k++ {
 		if ps.bucket != "" && (bucketWords[ps.at(k)] == ps.bucket || partWords[ps.at(k)] == ps.bucket) &&
-			ps.at(k+1) == "with" && !ps.marker(k-1) {
+			ps.at(k+1) == "with" && !ps.isGroupWord(k-1) {
 			ps.which = true
 		}
 	}
 }
 
-// broken reports whether there is punctuation in [lo, hi].
-func (ps *parser) broken(lo, hi int) bool {
+// hasBreak reports whether there is punctuation in [lo, hi].
+func (ps *parser) hasBreak(lo, hi int) bool {
 	for k := lo; k <= hi && k < len(ps.ws); k++ {
 		if ps.ws[k].stop {
 			return true
@@ -62,7 +62,7 @@ func (ps *parser) neighbours() {
 			break
 		}
 		b := &ps.items[k+1]
-		near := b.lo == a.hi && !ps.broken(b.lo, b.lo)
+		near := b.lo == a.hi && !ps.hasBreak(b.lo, b.lo)
 		switch {
 		case near && a.kind == itTable && b.kind == itColumn:
 			if own := columnsOf(b.cols, a.tables); len(own) > 0 {
@@ -73,11 +73,11 @@ func (ps *parser) neighbours() {
 		case near && a.kind == itTable && b.kind == itTable && !a.verb && !b.verb:
 			a.qual = true // "plan subscriptions"
 		case near && a.kind == itColumn && b.kind == itValue:
-			if vals := valuesOf(b.vals, a.cols); len(vals) > 0 && !b.done && (a.lo == 0 || !ps.marker(a.lo-1)) {
+			if vals := valuesOf(b.vals, a.cols); len(vals) > 0 && !b.done && (a.lo == 0 || !ps.isGroupWord(a.lo-1)) {
 				b.vals, a.done = vals, true
 			}
-		case a.kind == itValue && b.kind == itPeriod && ps.small(a.hi, b.lo) && ps.happened(a) != nil:
-			*a = item{kind: itColumn, lo: a.lo, hi: a.hi, score: a.score, cols: ps.happened(a)}
+		case a.kind == itValue && b.kind == itPeriod && ps.onlyFiller(a.hi, b.lo) && ps.datesOfEvent(a) != nil:
+			*a = item{kind: itColumn, lo: a.lo, hi: a.hi, score: a.score, cols: ps.datesOfEvent(a)}
 		case near && a.kind == itValue && b.kind == itColumn:
 			if vals := valuesOf(a.vals, b.cols); len(vals) > 0 {
 				a.vals, b.done = vals, true
@@ -87,7 +87,7 @@ func (ps *parser) neighbours() {
 				a.vals = vals
 			}
 		case near && a.kind == itTable && b.kind == itValue:
-			if vals := valuesIn(b.vals, a.tables); len(vals) > 0 && !ps.at2(a.hi-1, "in", "from") {
+			if vals := valuesIn(b.vals, a.tables); len(vals) > 0 && !ps.isAnyOf(a.hi-1, "in", "from") {
 				b.vals = vals
 			}
 		case ps.at(a.hi) == "of" && b.lo <= a.hi+2 && a.kind == itColumn && b.kind == itTable:
@@ -98,9 +98,9 @@ func (ps *parser) neighbours() {
 	}
 }
 
-// happened returns the dates that a value before a period refers to. For "issued in 2024", this is the date of issue,
-// whatever the permit's status is now.
-func (ps *parser) happened(it *item) []*column {
+// datesOfEvent returns the dates that a value before a period refers to. For "issued in 2024", this is the date of
+// issue, whatever the permit's status is now.
+func (ps *parser) datesOfEvent(it *item) []*column {
 	w := ps.ws[it.lo]
 	if it.hi-it.lo != 1 || !strings.HasSuffix(w.low, "ed") || it.neg {
 		return nil
@@ -119,7 +119,8 @@ func (ps *parser) happened(it *item) []*column {
 	return found
 }
 
-func (ps *parser) at2(i int, words ...string) bool { return slices.Contains(words, ps.at(i)) }
+// isAnyOf reports whether the word at i is one of some words.
+func (ps *parser) isAnyOf(i int, words ...string) bool { return slices.Contains(words, ps.at(i)) }
 
 // predicated reports whether the words at lo describe the subject, as after "was".
 func (ps *parser) predicated(lo int) bool {
@@ -169,9 +170,9 @@ func (ps *parser) negations() {
 		given := false
 		for k := range ps.items {
 			it := &ps.items[k]
-			if it.lo > at && it.lo-at <= 5 && ps.small(at+1, it.lo) {
-				if next := ps.after(k); it.kind == itColumn && it.col().role == roleDate && next != nil &&
-					next.kind == itValue && ps.at2(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
+			if it.lo > at && it.lo-at <= 5 && ps.onlyFiller(at+1, it.lo) {
+				if next := ps.nextItem(k); it.kind == itColumn && it.col().role == roleDate && next != nil &&
+					next.kind == itValue && ps.isAnyOf(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
 					it = next // "not paid by card"
 				}
 				if v := ps.negatedValue(k, it); v != it {
@@ -197,7 +198,7 @@ func (ps *parser) negations() {
 // negatedValue returns what a negation before the k-th item denies. In "without outcome healed" and "where outcome is
 // not over 3", this is the value or the number, not the column.
 func (ps *parser) negatedValue(k int, it *item) *item {
-	next := ps.after(k)
+	next := ps.nextItem(k)
 	if next == nil || it.kind != itColumn && it.kind != itTable {
 		return it
 	}
@@ -206,7 +207,7 @@ func (ps *parser) negatedValue(k int, it *item) *item {
 	for w := it.hi; w < next.lo; w++ {
 		said = said && copulas[ps.at(w)]
 	}
-	if !said || ps.broken(next.lo, next.lo) {
+	if !said || ps.hasBreak(next.lo, next.lo) {
 		return it
 	}
 	if next.kind == itValue {
@@ -218,8 +219,8 @@ func (ps *parser) negatedValue(k int, it *item) *item {
 // copulas are words between a column and its value.
 var copulas = set("is are was were = equal equals to being of as the")
 
-// denied declines the question if a negation was not used.
-func (ps *parser) denied() *declined {
+// unusedNegation declines the question if a negation was not used.
+func (ps *parser) unusedNegation() *declined {
 	for k := range ps.items {
 		it := &ps.items[k]
 		if it.neg && !it.negUsed {
@@ -227,21 +228,22 @@ func (ps *parser) denied() *declined {
 			for at > 0 && !negationWords[ps.at(at)] {
 				at--
 			}
-			return decline("I could not tell what “%s” takes away here.", ps.ws[at].raw+" … "+ps.said(it))
+			return decline("I could not tell what “%s” takes away here.", ps.ws[at].raw+" … "+ps.textOf(it))
 		}
 	}
 	return nil
 }
 
-// after returns the item after the k-th.
-func (ps *parser) after(k int) *item {
+// nextItem returns the item after the k-th.
+func (ps *parser) nextItem(k int) *item {
 	if k+1 < len(ps.items) {
 		return &ps.items[k+1]
 	}
 	return nil
 }
 
-func (ps *parser) small(lo, hi int) bool {
+// onlyFiller reports whether all words in [lo, hi) are fillers or used.
+func (ps *parser) onlyFiller(lo, hi int) bool {
 	for k := lo; k < hi; k++ {
 		if !filler[ps.at(k)] && !ps.used[k] {
 			return false
@@ -253,7 +255,7 @@ func (ps *parser) small(lo, hi int) bool {
 // groups marks what follows "by", "per" and "each" as groups.
 func (ps *parser) groups() {
 	for i := range ps.ws {
-		if !ps.marker(i) || ps.used[i] || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
+		if !ps.isGroupWord(i) || ps.used[i] || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
 			continue
 		}
 		ps.each = ps.each || ps.at(i) == "each" || ps.at(i) == "every"
@@ -263,11 +265,11 @@ func (ps *parser) groups() {
 			if it.lo < at {
 				continue
 			}
-			if !ps.small(at, it.lo) && !ps.bucketOnly(at, it.lo) ||
-				ps.broken(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
+			if !ps.onlyFiller(at, it.lo) && !ps.bucketOnly(at, it.lo) ||
+				ps.hasBreak(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
 				break
 			}
-			if !ps.groupable(it) || ps.agent(i, k) {
+			if !ps.groupable(it) || ps.qualifiesFigure(i, k) {
 				break
 			}
 			if it.kind == itTable && it.qual {
@@ -288,9 +290,9 @@ func (ps *parser) groups() {
 	}
 }
 
-// agent reports whether the k-th item, after the "by" at i, only qualifies the figure before it: in regions by "homes
-// affected by outages", outages are not groups.
-func (ps *parser) agent(i, k int) bool {
+// qualifiesFigure reports whether the k-th item, after the "by" at i, only qualifies the figure before it: in regions
+// by "homes affected by outages", outages are not groups.
+func (ps *parser) qualifiesFigure(i, k int) bool {
 	it := &ps.items[k]
 	if k == 0 || it.kind != itTable || len(it.tables) != 1 || ps.at(i) != "by" || !strings.HasSuffix(ps.at(i-1), "ed") {
 		return false
@@ -353,7 +355,7 @@ func (ps *parser) rankedBy() {
 	}
 }
 
-// subject returns the first noun that is not a group, a filter or a qualifier.
+// nouns returns the items of a kind that are not yet used and are not a group, a qualifier or negated.
 func (ps *parser) nouns(kind int) []*item {
 	var out []*item
 	for k := range ps.items {
@@ -427,10 +429,10 @@ func (ps *parser) ambiguous(it *item) *declined {
 			names = append(names, name)
 		}
 	}
-	return decline("“%s” could mean several things here: %s. Which one?", ps.said(it), strings.Join(names, ", "))
+	return decline("“%s” could mean several things here: %s. Which one?", ps.textOf(it), strings.Join(names, ", "))
 }
 
-func (ps *parser) said(it *item) string {
+func (ps *parser) textOf(it *item) string {
 	var parts []string
 	for _, w := range ps.ws[it.lo:it.hi] {
 		parts = append(parts, w.raw)
@@ -470,7 +472,7 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			return decline("I found no two dates, and no column of %ss, to tell a duration from.", ps.durationIn)
 		}
 	}
-	if ps.agg == aggAvg && (ps.howMany >= 0 && ps.tableNext() || len(cols) == 0 && ps.rowsPer()) {
+	if ps.agg == aggAvg && (ps.howMany >= 0 && ps.countsTable() || len(cols) == 0 && ps.isRowsPer()) {
 		ps.ratio = true
 		return ps.countMeasure(pl)
 	}
@@ -482,17 +484,18 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			return ps.moneyMeasure(pl, its[0])
 		}
 	}
-	if len(cols) > 0 && !ps.listOf(cols, tables) {
+	if len(cols) > 0 && !ps.onlyShowsColumns(cols, tables) {
 		return ps.columnMeasure(pl, cols[0])
 	}
 	return ps.otherMeasure(pl, cols, tables)
 }
 
-// rowsPer reports whether rows of one table are averaged over those of another: "appointments per patient on average".
-func (ps *parser) rowsPer() bool {
+// isRowsPer reports whether rows of one table are averaged over those of another: "appointments per patient on
+// average".
+func (ps *parser) isRowsPer() bool {
 	its := ps.nouns(itTable)
 	if len(its) != 1 || its[0].verb || len(its[0].tables) != 1 || ps.ws[its[0].hi-1].low == ps.ws[its[0].hi-1].sing ||
-		ps.spendWord() {
+		ps.hasSpendWord() {
 		return false
 	}
 	return slices.ContainsFunc(ps.items, func(o item) bool {
@@ -501,8 +504,8 @@ func (ps *parser) rowsPer() bool {
 	})
 }
 
-// tableNext reports whether "number of" counts rows.
-func (ps *parser) tableNext() bool {
+// countsTable reports whether "number of" counts rows.
+func (ps *parser) countsTable() bool {
 	for _, it := range ps.items {
 		if it.lo > ps.howMany {
 			return it.kind == itTable && !it.qual
@@ -511,13 +514,14 @@ func (ps *parser) tableNext() bool {
 	return false
 }
 
-// listOf reports whether the columns are only shown for listed rows: "show me all plans with their monthly price".
-func (ps *parser) listOf(cols, tables []*item) bool {
+// onlyShowsColumns reports whether the columns are only shown for listed rows: "show me all plans with their monthly
+// price".
+func (ps *parser) onlyShowsColumns(cols, tables []*item) bool {
 	return ps.list && ps.agg == "" && ps.order == 0 && !ps.share && len(tables) > 0 && tables[0].lo < cols[0].lo &&
-		!tables[0].verb && !ps.grouped()
+		!tables[0].verb && !ps.hasGroups()
 }
 
-func (ps *parser) grouped() bool {
+func (ps *parser) hasGroups() bool {
 	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(it item) bool { return it.dim })
 }
 
@@ -535,7 +539,7 @@ func (ps *parser) measureColumns() []*item {
 
 // countMeasure counts what follows "how many".
 func (ps *parser) countMeasure(pl *plan) *declined {
-	it := ps.counted()
+	it := ps.countedNoun()
 	if it == nil || it.neg && it.kind != itTable {
 		if ps.prev != nil {
 			pl.measures = []measure{{agg: aggCount, name: countName(ps.prev.base)}}
@@ -559,7 +563,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 			return nil
 		}
-		return decline("I do not know what to count as “%s”.", ps.said(it))
+		return decline("I do not know what to count as “%s”.", ps.textOf(it))
 	}
 	if it.kind == itTable {
 		pl.base = it.table()
@@ -568,7 +572,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			return nil
 		}
 		if len(it.tables) > 1 {
-			return decline("“%s” could mean several tables.", ps.said(it))
+			return decline("“%s” could mean several tables.", ps.textOf(it))
 		}
 		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 		if c := pl.base.ownColumn(); ps.agg == aggDistinct && c != nil {
@@ -589,24 +593,24 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	}
 	switch {
 	case c.role == roleMeasure && ps.agg != aggDistinct:
-		if meanOnly(c) {
+		if isMeanOnly(c) {
 			return decline("Adding up %s makes no sense, and there is nothing else to count as “%s”.", c.title(),
-				ps.said(it))
+				ps.textOf(it))
 		}
 		pl.measures = []measure{{agg: aggSum, col: c}}
 	case c.role == roleDate:
 		pl.base = c.t
 		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
-		it.done = false // it still says which date
+		it.done = false // it still names the date
 	case c.role == roleBool:
 		pl.base = c.t
 		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
 		it.done = false
 	case it.partial && headWords[c.words[len(c.words)-1]]:
-		return decline("I do not know what to count as “%s”.", ps.said(it))
-	case c.none() != "" && ps.agg != aggDistinct:
+		return decline("I do not know what to count as “%s”.", ps.textOf(it))
+	case c.noneValue() != "" && ps.agg != aggDistinct:
 		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
-		pl.filters = append(pl.filters, c.some()...)
+		pl.filters = append(pl.filters, c.isNotNone()...)
 	default:
 		pl.measures = []measure{{agg: aggDistinct, col: c}}
 	}
@@ -614,8 +618,8 @@ func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	return nil
 }
 
-// none returns the value by which a column says that there is nothing, such as no alarm.
-func (c *column) none() string {
+// noneValue returns the value of a column that means nothing, such as "no alarm", or "".
+func (c *column) noneValue() string {
 	i := slices.IndexFunc(c.values, func(v string) bool { return noneWords[fold(v)] })
 	if i < 0 || c.role != roleDimension || len(c.values) < 3 {
 		return ""
@@ -625,9 +629,9 @@ func (c *column) none() string {
 
 var noneWords = set("none nothing n/a keine keiner aucun aucune ninguno ninguna nil")
 
-// some returns the conditions that a column says there is something.
-func (c *column) some() []filter {
-	fs := []filter{{op: opIn, col: c, values: []string{c.none()}, not: true}}
+// isNotNone returns the conditions that a column has something.
+func (c *column) isNotNone() []filter {
+	fs := []filter{{op: opIn, col: c, values: []string{c.noneValue()}, not: true}}
 	if c.nullable {
 		fs = append(fs, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	}
@@ -644,10 +648,10 @@ func (t *table) ownColumn() *column {
 	return nil
 }
 
-// countedBare returns the table of "no shows by month" and "penalties by season", in which the first noun is a flag or
-// a value of the table's rows.
+// countedBare returns the table to count for "no shows by month" and "penalties by season", in which the first noun is
+// a flag or a value of its rows.
 func (ps *parser) countedBare() *table {
-	if !ps.grouped() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 ||
+	if !ps.hasGroups() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 ||
 		ps.agg != "" && ps.agg != aggCount {
 		return nil
 	}
@@ -670,7 +674,7 @@ func (ps *parser) countedByValue() *table {
 			if slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != t }) {
 				return nil
 			}
-			return t.looked()
+			return t.rowTable()
 		}
 	}
 	rows := slices.ContainsFunc(ps.ws, func(w word) bool {
@@ -692,9 +696,9 @@ func (ps *parser) conditioned() *table {
 	return ps.p.tables[0]
 }
 
-// looked returns the table whose rows "how many cats" counts: for a list of kinds, which has only a key and a name,
+// rowTable returns the table whose rows "how many cats" counts. For a lookup table, which has only a key and a name,
 // this is the only table that refers to it.
-func (t *table) looked() *table {
+func (t *table) rowTable() *table {
 	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
 		return t
 	}
@@ -726,8 +730,8 @@ func (t *table) pieces(ps *parser) (measure, bool) {
 	return measure{agg: aggSum, col: m.times}, true
 }
 
-// counted returns the noun after "how many", or the first noun if none follows.
-func (ps *parser) counted() *item {
+// countedNoun returns the noun after "how many", or the first noun if none follows.
+func (ps *parser) countedNoun() *item {
 	after := ps.howMany
 	if verb := ps.verbTable(); ps.often && verb != nil {
 		return verb
@@ -737,9 +741,9 @@ func (ps *parser) counted() *item {
 	}
 	for k := range ps.items {
 		x := &ps.items[k]
-		if next := ps.after(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil &&
+		if next := ps.nextItem(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil &&
 			next.kind == itTable && next.lo == x.hi {
-			continue // of "how many unpaid visits" the visits
+			continue // "how many unpaid visits" counts the visits
 		}
 		if x.lo > after && !x.done && !x.dim && !x.qual &&
 			(x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {

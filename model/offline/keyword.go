@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Keywords: words that say what to do, and numbers that belong to them.
+// This file reads keywords, which say what to do, and the numbers that belong to them.
 
 // keywords finds the words that say what to do, and the sizes of periods.
 func (ps *parser) keywords() {
@@ -16,7 +16,7 @@ func (ps *parser) keywords() {
 		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 &&
 			(ps.at(i) == "no" ||
 				slices.ContainsFunc(ps.ws[i+1:v[0].hi], func(w word) bool { return w.low == "show" })) {
-			i = v[0].hi - 1 // "no show" is neither a negation nor a wish
+			i = v[0].hi - 1 // "no show" is neither a negation nor a request to show something
 			continue
 		}
 		best, n := rule{}, 0
@@ -25,15 +25,15 @@ func (ps *parser) keywords() {
 				best, n = r, m
 			}
 		}
-		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) &&
+		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.isComparative(i) && !ps.isComparedColumn(i, n) &&
 			!ps.totalColumn(i, n) && !(n == 1 && ps.isValue(i)) {
 			best.do(ps, i)
-			ps.take(i, i+n)
+			ps.markUsed(i, i+n)
 			ps.limitNear(i, n)
 			i += n - 1
 			continue
 		}
-		ps.single(i)
+		ps.singleKeyword(i)
 	}
 	if ps.limit == 0 && ps.order != 0 {
 		ps.limitBefore()
@@ -42,7 +42,7 @@ func (ps *parser) keywords() {
 		usageVerbs[ps.at(k)] && !ps.used[k] && !ps.p.words[ps.at(k)] {
 		ps.busy = true // "the most watched films", unless the verb names a table
 	}
-	ps.moreOf()
+	ps.readMoreOf()
 	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
 		w, before := ps.ws[k], ps.at(k-1)
 		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) &&
@@ -52,9 +52,9 @@ func (ps *parser) keywords() {
 	}
 }
 
-// moreOf reads "which city has more shops, Graz or Linz" and "did 2023 have more orders than 2024" as comparisons.
+// readMoreOf reads "which city has more shops, Graz or Linz" and "did 2023 have more orders than 2024" as comparisons.
 // "More than" a number is a condition instead.
-func (ps *parser) moreOf() {
+func (ps *parser) readMoreOf() {
 	for i, w := range ps.ws {
 		if ps.used[i] || w.low != "more" && w.low != "fewer" && w.low != "less" && w.low != "higher" &&
 			w.low != "lower" && w.low != "bigger" || ps.at(i+1) == "than" {
@@ -63,7 +63,7 @@ func (ps *parser) moreOf() {
 		for k := i + 1; k < len(ps.ws); k++ {
 			than := ps.at(k) == "than" && k+1 < len(ps.ws) && !ps.ws[k+1].isNum || ps.at(k) == "than" && ps.used[k+1]
 			if (than || ps.at(k) == "or") && ps.comparable(k, ps.at(k) == "than") {
-				ps.compare, ps.who = true, false // “who” is one of the named ones
+				ps.compare, ps.who = true, false // "who" means one of the named values
 				ps.used[i], ps.used[k] = true, true
 				return
 			}
@@ -84,8 +84,9 @@ func (ps *parser) comparable(k int, after bool) bool {
 	return value(k+1, k+4) && (after && value(0, k) || value(k-3, k))
 }
 
-// compared reports whether the word at i is a column's name followed by a comparison: "orders with total over 100".
-func (ps *parser) compared(i, n int) bool {
+// isComparedColumn reports whether the word at i is a column's name followed by a comparison: "orders with total over
+// 100".
+func (ps *parser) isComparedColumn(i, n int) bool {
 	if n != 1 || !ps.p.words[ps.ws[i].low] {
 		return false
 	}
@@ -116,7 +117,7 @@ func (ps *parser) isValue(i int) bool {
 		slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
 }
 
-// totalColumn reports whether "total" is the column of that name: nothing after it could be added up.
+// totalColumn reports whether "total" is the name of a column, because nothing after it could be added up.
 func (ps *parser) totalColumn(i, n int) bool {
 	if n != 1 || ps.at(i) != "total" ||
 		!slices.ContainsFunc(ps.p.tables, func(t *table) bool {
@@ -133,8 +134,8 @@ func (ps *parser) totalColumn(i, n int) bool {
 	return i+1 < len(ps.ws) && ps.ws[i+1].stop
 }
 
-// comparative reports whether "most" and "least" belong to a comparison.
-func (ps *parser) comparative(i int) bool { return ps.at(i-1) == "at" }
+// isComparative reports whether "most" or "least" belongs to a comparison.
+func (ps *parser) isComparative(i int) bool { return ps.at(i-1) == "at" }
 
 // columnHere reports whether a keyword is part of a column's name. "Total amount" is a sum, but "share price" and "Mean
 // Score" are columns.
@@ -187,21 +188,21 @@ func (ps *parser) limitBefore() {
 	}
 }
 
-// single reads keywords of one word whose meaning depends on their position.
-func (ps *parser) single(i int) {
+// singleKeyword reads keywords of one word whose meaning depends on their position.
+func (ps *parser) singleKeyword(i int) {
 	w := ps.ws[i]
 	switch {
-	case partWords[w.low] != "" && !ps.p.words[w.sing] && !ps.durationUnit(i) && !ps.comparedUnit(i):
+	case partWords[w.low] != "" && !ps.p.words[w.sing] && !ps.isDurationUnit(i) && !ps.isUnitOfNumber(i):
 		ps.bucket, ps.used[i] = partWords[w.low], true
 	case bucketWords[w.sing] != "" && w.low != w.sing && ps.at(i-1) == "the" &&
 		(ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
 		ps.bucket = bucketWords[w.sing] // "over the quarters"
-		ps.take(i-2, i+1)
-	case bucketWords[w.low] != "" && ps.everyPeriod(i):
-		ps.used[i] = true // annual fee is Jahresbeitrag
-	case bucketWords[w.low] != "" && ps.saidOfRows(i):
-		// a kind of ticket, not what to group by
-	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.durationUnit(i):
+		ps.markUsed(i-2, i+1)
+	case bucketWords[w.low] != "" && ps.isCompoundPart(i):
+		ps.used[i] = true // "annual fee" for Jahresbeitrag
+	case bucketWords[w.low] != "" && ps.qualifiesRows(i):
+		// "day tickets" are a kind of ticket, not groups by day
+	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.isDurationUnit(i):
 		ps.bucket, ps.used[i] = bucketWords[w.low], true
 	case rankAdjectives[w.low].columns != "" && (w.low != "recent"):
 		a := rankAdjectives[w.low]
@@ -216,7 +217,7 @@ func (ps *parser) single(i int) {
 		if a.desc {
 			dir = -1
 		}
-		rank(dir)(ps, i)
+		setRank(dir)(ps, i)
 		ps.used[i] = true
 		ps.limitNear(i, 1)
 	case w.low == "first" || w.low == "last":
@@ -226,7 +227,7 @@ func (ps *parser) single(i int) {
 			if w.low == "last" {
 				dir = -1
 			}
-			rank(dir)(ps, i)
+			setRank(dir)(ps, i)
 			ps.used[i] = true
 			ps.limitNear(i, 1)
 		}
@@ -244,12 +245,12 @@ func (ps *parser) single(i int) {
 	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than",
 		(w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
 		ps.negAt = append(ps.negAt, i+1)
-		ps.take(i, i+2)
+		ps.markUsed(i, i+2)
 		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" &&
 			(ps.at(i+4) == "one" || ps.at(i+4) == "any") {
 			ps.negAt = ps.negAt[:len(ps.negAt)-1]
 			ps.excludeNil = true
-			ps.take(i+2, i+5)
+			ps.markUsed(i+2, i+5)
 		}
 	case w.low == "long" && ps.at(i-1) == "how":
 		ps.duration, ps.used[i] = true, true
@@ -261,8 +262,8 @@ func (ps *parser) single(i int) {
 	}
 }
 
-// everyPeriod reports whether "annual" at i is part of a German compound column name.
-func (ps *parser) everyPeriod(i int) bool {
+// isCompoundPart reports whether "annual" at i is part of a German compound that names a column.
+func (ps *parser) isCompoundPart(i int) bool {
 	begin := map[string]string{"year": "jahr", "month": "monat", "day": "tag", "week": "woche"}[bucketWords[ps.at(i)]]
 	if begin == "" || i+1 >= len(ps.ws) {
 		return false
@@ -274,9 +275,9 @@ func (ps *parser) everyPeriod(i int) bool {
 	})
 }
 
-// saidOfRows reports whether "day" at i is a value that qualifies the rows after it: "day tickets".
-func (ps *parser) saidOfRows(i int) bool {
-	if ps.marker(i-1) || i+1 >= len(ps.ws) || ps.ws[i+1].stop {
+// qualifiesRows reports whether "day" at i is a value that qualifies the rows after it: "day tickets".
+func (ps *parser) qualifiesRows(i int) bool {
+	if ps.isGroupWord(i-1) || i+1 >= len(ps.ws) || ps.ws[i+1].stop {
 		return false
 	}
 	return slices.ContainsFunc(ps.p.values[ps.ws[i].stem], func(v *value) bool {
@@ -285,8 +286,8 @@ func (ps *parser) saidOfRows(i int) bool {
 	})
 }
 
-// comparedUnit reports whether the word at i is the unit of a number: "over 3 hours".
-func (ps *parser) comparedUnit(i int) bool { return i > 0 && ps.ws[i-1].isNum }
+// isUnitOfNumber reports whether the word at i is the unit of a number: "over 3 hours".
+func (ps *parser) isUnitOfNumber(i int) bool { return i > 0 && ps.ws[i-1].isNum }
 
 // days finds the weekdays that a question is limited to: "on Mondays", "at the weekend". If a column holds their names,
 // that column is used instead.
@@ -317,8 +318,8 @@ func (ps *parser) days() {
 	}
 }
 
-// durationUnit reports whether days are counted rather than grouped by.
-func (ps *parser) durationUnit(i int) bool {
+// isDurationUnit reports whether the days at i are counted rather than used as groups.
+func (ps *parser) isDurationUnit(i int) bool {
 	prev := ps.at(i - 1)
 	return prev == "many" || prev == "in" && strings.HasSuffix(ps.ws[i].low, "s") || i > 0 && ps.ws[i-1].isNum
 }

@@ -4,8 +4,7 @@ import (
 	"strings"
 )
 
-// The lexicon is what the planner knows about English and business before it has seen any database. Nothing in it is
-// about a particular database.
+// The lexicon contains English and business words. Nothing in it is specific to one database.
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -40,7 +39,7 @@ var abbreviation = map[string]string{
 	"est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
 }
 
-// synonyms are groups of words with the same meaning in business. The first word of a group is only its name.
+// synonymGroups are groups of words with the same meaning in business. The first word of a group is only its name.
 var synonymGroups = []string{
 	"customer client buyer purchaser shopper",
 	"product item article good",
@@ -155,7 +154,7 @@ func synonymous(a, b string) bool {
 	return false
 }
 
-// optionalWords in a column's name say how it is stored, not what it is.
+// optionalWords are words in the names of columns that describe how a value is stored, not what it is.
 var optionalWords = set(
 	`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp chf
 	cm mm l lb lbs oz mi mile kmh mph kwh kw mb gb hrs hr min mins sec secs ms hours minutes days sqm m m² euros pct
@@ -169,11 +168,11 @@ var columnUnits = set(
 	min mins h hr hrs
 	°c °f pct pcs stk eur usd gbp chf v a hz c f ppm rpm lux hpa`)
 
-// headWords are so general that people may name a column by the words before them.
+// headWords are so general that people may omit them from the name of a column.
 var headWords = set(
 	`count score number amount type provider value level total name date code percent title category quantity method`)
 
-// filler words mean nothing that a query could express.
+// filler contains words that have no meaning for a query.
 var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done
 	has have had having
 	i we us our ours me my you your they them their it its there here this that these those as please pls plz can
@@ -196,7 +195,7 @@ var filler = set(`a an the of to for from in on at with within into is are was w
 	value values sorted sort order ordered ordering ascending descending calculate compute what's only
 	chart graph plot bar line pie see visualize draw`)
 
-// Months by their names.
+// months maps names to numbers.
 var months = map[string]int{
 	"january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6,
 	"jun":  6,
@@ -218,7 +217,7 @@ var valueSynonyms = map[string]map[string]string{
 	"active": {"active": "y", "inactive": "n"},
 }
 
-// adjectives that rank name the kind of column they rank by.
+// rankAdjectives maps superlatives to the columns that they rank by.
 var rankAdjectives = map[string]struct {
 	columns string // column words, in order of preference
 	desc    bool
@@ -246,7 +245,7 @@ const (
 	sizeNames  = "capacity size area population seats employees pages headcount height volume"
 )
 
-// moneyWords ask for money without naming a column.
+// revenueWords ask for revenue without naming a column.
 var revenueWords = set(`revenue turnover sale takings income earning`)
 var moneyColumns = []string{
 	"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge",
@@ -262,11 +261,11 @@ var meanWords = set(
 	hourly grade gpa csat nps star stars co2 voltage battery speed humidity pressure ph satisfaction preis prix
 	precio rabatt bewertung alter`)
 
-// extents are added up over events, such as the weight of deliveries, but not over things, such as the weight of
-// products.
-var extents = set("weight duration length pages distance area gewicht dauer")
+// extentWords are figures that are added up over events, such as the weight of deliveries, but not over things, such as
+// the weight of products.
+var extentWords = set("weight duration length pages distance area gewicht dauer")
 
-// foreign has small words that reveal a language, by language.
+// foreign contains frequent words that identify a language, by language.
 var foreign = map[string]map[string]bool{
 	"Portuguese": set(`quantos quantas quanto quanta qual quais que porque porquê os as dos das em por para com uma ` +
 		`umas uns nao foi foram temos mais menos todas todos ano mes clientes depois antes elimina apaga mostra ` +

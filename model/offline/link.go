@@ -31,7 +31,7 @@ type item struct {
 	done    bool   // already used by the interpretation
 	dim     bool
 	exact   bool // a column named exactly
-	qual    bool // only says which table another word belongs to
+	qual    bool // only names the table to which another word belongs
 	neg     bool
 	negUsed bool // the negation is part of a filter
 	pred    bool // follows "was" or "are": describes the subject
@@ -55,47 +55,31 @@ func (it *item) col() *column {
 // synonym, 0 not at all.
 func matchWord(w word, name string) int {
 	switch {
-	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name || umlauts(w.low, name):
+	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name ||
+		differInUmlauts(w.low, name):
 		return 3
-	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing) || name == quantityUnits[w.sing]:
+	case len(name) > 2 && (w.stem == stem(name)) || name == quantityUnits[w.sing]:
 		return 2
 	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name) ||
-		translated(w, name):
+		isTranslation(w, name):
 		return 1
 	}
 	return 0
 }
 
-// quantityUnits maps quantities to the unit at the end of names: battery_v is a voltage.
+// quantityUnits maps quantities to units at the end of names, so that "voltage" finds battery_v.
 var quantityUnits = map[string]string{
 	"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct",
 }
 
-// umlauts reports whether two words differ only in the spelling of umlauts: zahler, which is Zähler folded, and
-// zaehler.
-func umlauts(a, b string) bool {
+// differInUmlauts reports whether two words differ only in the spelling of umlauts: zahler, which is Zähler without its
+// accent, and zaehler.
+func differInUmlauts(a, b string) bool {
 	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] &&
 		(unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
 }
 
 var unumlaut = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
-
-// abbreviates reports whether a name is a short form of a word: "carr", "invce".
-func abbreviates(name, w string) bool {
-	if len(name) < 3 || len(name) > 5 || len(w) < len(name)+2 || name[0] != w[0] || numberWords[name] > 0 {
-		return false
-	}
-	if strings.ContainsAny(name[1:], "aeiou") {
-		return false
-	}
-	k := 0
-	for i := 0; i < len(w) && k < len(name); i++ {
-		if w[i] == name[k] {
-			k++
-		}
-	}
-	return k == len(name)
-}
 
 // linkTables proposes the tables that words at i name.
 func (ps *parser) linkTables(i int) []item {
@@ -138,17 +122,17 @@ func (ps *parser) matchTable(t *table, i int) item {
 		}
 	}
 	if slices.Contains(t.nouns, ps.ws[i].sing) {
-		it.hi, it.score = i+1, 59 // before the column that gave the noun
+		it.hi, it.score = i+1, 59 // more than the column from which the noun comes
 		return it
 	}
 	if slices.ContainsFunc(t.nouns, func(noun string) bool {
 		return personTables[noun] && matchWord(ps.ws[i], noun) > 0 ||
-			len(ps.p.tables) == 1 && translated(ps.ws[i], noun)
+			len(ps.p.tables) == 1 && isTranslation(ps.ws[i], noun)
 	}) {
 		it.hi, it.score = i+1, 41
 		return it
 	}
-	if n > 0 && meansNoun(ps.ws[i], t.words[n-1]) {
+	if n > 0 && isVerbFor(ps.ws[i], t.words[n-1]) {
 		it.hi, it.score, it.verb = i+1, 35, true
 		return it
 	}
@@ -214,7 +198,7 @@ func (ps *parser) linkColumns(i int) []item {
 			}
 		}
 		if best.score == 0 && n == 1 {
-			best = ps.leading(i)
+			best = ps.matchLeading(i)
 		}
 		if best.score > 0 {
 			out = append(out, best)
@@ -223,9 +207,9 @@ func (ps *parser) linkColumns(i int) []item {
 	return out
 }
 
-// leading matches a word that begins the name of only one column: "umsatz" for Umsatz netto. If several begin with it,
-// the question must say which.
-func (ps *parser) leading(i int) item {
+// matchLeading matches a word that begins the name of only one column: "umsatz" for Umsatz netto. If several begin with
+// it, the question must say which.
+func (ps *parser) matchLeading(i int) item {
 	w := ps.ws[i]
 	it := item{kind: itColumn, lo: i, hi: i + 1, score: 22, partial: true}
 	denied := i > 0 && negationWords[ps.at(i-1)] && strings.HasSuffix(w.low, "ed")
@@ -236,7 +220,8 @@ func (ps *parser) leading(i int) item {
 		for _, c := range t.cols {
 			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 &&
 				!slices.Contains(t.words, c.words[0]) &&
-				(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure || umlauts(w.low, c.words[0])) {
+				(w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure ||
+					differInUmlauts(w.low, c.words[0])) {
 				it.cols = append(it.cols, c)
 			}
 		}
@@ -302,8 +287,8 @@ func (ps *parser) matchColumn(c *column, i, n int) (score int, partial bool) {
 }
 
 func (ps *parser) fullScore(c *column, core []string, n, strength int) int {
-	// doctors.doctor_name by "doctor" is the doctor: leave it to the table.
-	// In parts_used a part is none of them: that is a column like any other.
+	// "doctor" means the table doctors rather than its column doctor_name. The column part in parts_used is an ordinary
+	// column, because its name is not the last word of the table's.
 	own := len(ps.p.tables) > 1 && len(c.t.words) > 0 && slices.Contains(core, c.t.words[len(c.t.words)-1])
 	for _, w := range core {
 		own = own && slices.Contains(c.t.words, w)
@@ -437,21 +422,21 @@ func (ps *parser) link() {
 				best = it
 			}
 		}
-		if best.hi == 0 || best.hi-best.lo == 1 && ps.weak(best) {
+		if best.hi == 0 || best.hi-best.lo == 1 && ps.isGrammar(best) {
 			i++
 			continue
 		}
-		ps.take(best.lo, best.hi)
+		ps.markUsed(best.lo, best.hi)
 		ps.items = append(ps.items, best)
 		i = best.hi
 	}
 	slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
 	ps.useRoles()
-	ps.classify()
+	ps.useClassifiers()
 }
 
-// weak reports whether a single small word is more likely grammar than a link.
-func (ps *parser) weak(it item) bool {
+// isGrammar reports whether a single short word is more likely grammar than the name of something.
+func (ps *parser) isGrammar(it item) bool {
 	w := ps.ws[it.lo]
 	return grammar[w.low] && !(it.kind == itColumn && it.score >= 58 && !strongGrammar[w.low])
 }
@@ -486,7 +471,7 @@ func (ps *parser) linkMoney(i int) []item {
 	return nil
 }
 
-// context is what adjacent words add to the score of a run of words.
+// context returns how much adjacent words add to the score of a run of words.
 func (ps *parser) context(it item) int {
 	near := func(k int, names []string) bool {
 		if k < 0 || k >= len(ps.ws) {
@@ -498,7 +483,7 @@ func (ps *parser) context(it item) int {
 	case itValue:
 		for _, c := range it.cols {
 			names := append(append(slices.Clone(c.words), c.t.words...), c.optional...)
-			if near(it.hi, names) || near(it.lo-1, names) && !ps.marker(it.lo-1) {
+			if near(it.hi, names) || near(it.lo-1, names) && !ps.isGroupWord(it.lo-1) {
 				return 12
 			}
 		}
@@ -516,14 +501,15 @@ func (ps *parser) context(it item) int {
 		for k >= 0 && (ps.ws[k].low == "the" || ps.ws[k].low == "our") {
 			k--
 		}
-		if k >= 0 && ps.marker(k) {
+		if k >= 0 && ps.isGroupWord(k) {
 			return 12
 		}
 	}
 	return 0
 }
 
-func (ps *parser) marker(i int) bool {
+// isGroupWord reports whether the word at i introduces groups.
+func (ps *parser) isGroupWord(i int) bool {
 	switch ps.at(i) {
 	case "by", "per", "each", "every", "across":
 		return true
@@ -531,7 +517,8 @@ func (ps *parser) marker(i int) bool {
 	return false
 }
 
-func (ps *parser) take(lo, hi int) {
+// markUsed marks the words [lo, hi) as used.
+func (ps *parser) markUsed(lo, hi int) {
 	for k := lo; k < hi; k++ {
 		ps.used[k] = true
 	}

@@ -8,16 +8,17 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Rows shown as a table or a list.
+// This file writes rows as a table or a list.
 
-func (w *Writer) listing(pl *plan, res Result) {
+// writeList writes an answer that lists rows.
+func (w *Writer) writeList(pl *plan, res Result) {
 	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
 		w.Text("The " + pl.end())
 		w.label(pl.rankBy.title())
 		w.Text(" is **")
 		w.Cell(res, 0, 0, true, false)
 		w.Text("**, in this row:")
-		w.table(res, pl, false)
+		w.writeTable(res, pl, false)
 		return
 	}
 	if pl.limit == 1 && len(res.Rows) == 1 {
@@ -33,8 +34,8 @@ func (w *Writer) listing(pl *plan, res Result) {
 		w.Text(".")
 		return
 	}
-	if pl.firstRow() && len(res.Rows) > 1 {
-		w.equalRows(pl, res)
+	if pl.wantsFirstRow() && len(res.Rows) > 1 {
+		w.writeEqualRows(pl, res)
 		return
 	}
 	noun := pl.base.many()
@@ -63,19 +64,19 @@ func (w *Writer) listing(pl *plan, res Result) {
 		Value:   strconv.Itoa(res.Count),
 	})
 	w.Text(" " + noun)
-	w.scope(pl.filters)
+	w.writeScope(pl.filters)
 	w.Text(".")
-	w.table(res, pl, false)
+	w.writeTable(res, pl, false)
 }
 
-// unnamed reports whether nothing identifies the row with the highest or the lowest figure. The figure alone would be
-// taken for the row's name.
+// unnamed reports whether nothing identifies the row with the highest or the lowest figure. A reader would take the
+// figure alone for the name of the row.
 func (pl *plan) unnamed(res Result) bool {
 	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 &&
 		res.Columns[0] == pl.rankBy.name
 }
 
-// end returns the end of a column that the first row is at: highest or lowest.
+// end returns the word for the end of a column at which the first row is: highest or lowest.
 func (pl *plan) end() string {
 	switch date := pl.rankBy.role == roleDate; {
 	case date && pl.order < 0:
@@ -88,8 +89,8 @@ func (pl *plan) end() string {
 	return "lowest "
 }
 
-// equalRows answers a search for one row that found several equal ones.
-func (w *Writer) equalRows(pl *plan, res Result) {
+// writeEqualRows writes the answer to a search for one row that found several equal ones.
+func (w *Writer) writeEqualRows(pl *plan, res Result) {
 	w.Cite(strconv.Itoa(res.Count), footnote.Cite{
 		Result:  res.ID,
 		Formula: "count(" + res.ID + ")",
@@ -102,15 +103,15 @@ func (w *Writer) equalRows(pl *plan, res Result) {
 		w.Cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
 	}
 	w.Text(".")
-	w.table(res, pl, false)
+	w.writeTable(res, pl, false)
 }
 
-// table shows the first rows, or the last ones for periods.
-func (w *Writer) table(res Result, pl *plan, last bool) {
-	const most = 12
-	from, to := 0, min(most, len(res.Rows))
+// writeTable writes the first rows as a table, or the last ones if last is true, as for periods.
+func (w *Writer) writeTable(res Result, pl *plan, last bool) {
+	const maxRows = 12
+	from, to := 0, min(maxRows, len(res.Rows))
 	if last && !res.Truncated {
-		from, to = max(0, len(res.Rows)-most), len(res.Rows)
+		from, to = max(0, len(res.Rows)-maxRows), len(res.Rows)
 	}
 	cols := min(len(res.Columns), 7)
 	w.Text("\n\n")
@@ -139,7 +140,7 @@ func (w *Writer) table(res Result, pl *plan, last bool) {
 			which = "last"
 		}
 		w.Text("\n_Of ")
-		w.rowCount(res)
+		w.writeRowCount(res)
 		w.Text(", these are the " + which + "._")
 	}
 }

@@ -7,7 +7,7 @@ import (
 // columnList reads "names and clubs of players" and "show the coaches and their clubs": rows of one table with only
 // these columns.
 func (ps *parser) columnList(pl *plan) (*declined, bool) {
-	if len(ps.aggs) > 0 || ps.grouped() || ps.share || ps.compare || ps.never || ps.growth || ps.running ||
+	if len(ps.aggs) > 0 || ps.hasGroups() || ps.share || ps.compare || ps.never || ps.growth || ps.running ||
 		ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
 		return nil, false
 	}
@@ -41,7 +41,7 @@ func (ps *parser) columnList(pl *plan) (*declined, bool) {
 	return ps.listNamed(pl, named), true
 }
 
-// listNamed chooses the rows that have everything that is named, and the columns to show.
+// listNamed chooses the table from which everything named can be reached, and the columns to show.
 func (ps *parser) listNamed(pl *plan, named []*item) *declined {
 	base := ps.nearTable()
 	var show []*column

@@ -20,7 +20,7 @@ import (
 // the messages, and of their values only what the browser's tools may show. It keeps no state: each step is computed
 // from the messages alone. The zero value is ready to use and safe for concurrent use. It implements model.Model.
 type Local struct {
-	Now func() time.Time // for relative dates where the newest date is not shown; nil: time.Now
+	Now func() time.Time // for relative dates if the newest date is unknown; default time.Now
 }
 
 var _ model.Model = Local{}
@@ -39,7 +39,7 @@ func (l Local) step(ctx context.Context, req model.Request) Answer {
 	if !HasTools(req.Tools) {
 		return Answer{Text: ShortTitle(h.Last())} // a side job, such as a title
 	}
-	seen := look(req.Messages)
+	seen := readBrowserData(req.Messages)
 	if !seen.open {
 		return Answer{Text: "No file is open in this browser. Open one with File, then ask again."}
 	}
@@ -51,15 +51,15 @@ func (l Local) step(ctx context.Context, req model.Request) Answer {
 		return ToolCall(h, next.name, next.input)
 	case r.say != nil:
 		r.say(w)
-		return closing(w, h, Answer{})
+		return finishAnswer(w, h, Answer{})
 	case h.Result("run_query") == nil && (req.NoTools || !Offered(req.Tools, "run_query")):
 		w.Text("No query can be run at this point, so I cannot look it up. Please ask again.")
 	case h.Result("run_query") == nil:
 		return ToolCall(h, "run_query", map[string]any{"sql": r.sql, "thought": r.thought()})
 	default:
-		wordLocal(ctx, w, h, r)
+		writeLocalAnswer(ctx, w, h, r)
 	}
-	return closing(w, h, final(req, h, r))
+	return finishAnswer(w, h, final(req, h, r))
 }
 
 func (l Local) now() time.Time {
@@ -69,10 +69,10 @@ func (l Local) now() time.Time {
 	return l.Now()
 }
 
-// closing returns the answer with what was written: as text, or in the prepared final call.
-func closing(w *Writer, h History, a Answer) Answer {
+// finishAnswer returns the answer with the written text: as text, or in the prepared final call.
+func finishAnswer(w *Writer, h History, a Answer) Answer {
 	if len(h.Questions) <= 1 {
-		w.badge()
+		w.writeBadge()
 	}
 	a.Cites = w.cites
 	if a.tool == "" {
@@ -80,7 +80,7 @@ func closing(w *Writer, h History, a Answer) Answer {
 		return a
 	}
 	var in map[string]any
-	_ = json.Unmarshal(a.input, &in) // it was made here
+	_ = json.Unmarshal(a.input, &in) // ToolCall made it, so it is valid
 	in["answer"] = w.b.String()
 	a.input = marshal(in)
 	return a
@@ -100,33 +100,33 @@ func final(req model.Request, h History, r *reading) Answer {
 	return ToolCall(h, tool.FinalAnswer, in)
 }
 
-// wordLocal describes a result that stays in the browser. Rows that another client sends in part are not shown.
-func wordLocal(ctx context.Context, w *Writer, h History, r *reading) {
+// writeLocalAnswer describes a result that stays in the browser. Rows that another client sends in part are not shown.
+func writeLocalAnswer(ctx context.Context, w *Writer, h History, r *reading) {
 	res, err := ParseResult(h.Result("run_query"))
 	if err != nil || len(res.Rows) == res.Count {
-		(&Planner{}).word(ctx, w, h, r)
+		(&Planner{}).writeAnswer(ctx, w, h, r)
 		return
 	}
 	w.Text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
 	w.Text("\n\n")
-	w.reading(r)
+	w.writeReading(r)
 }
 
-// wanted is a tool call that is needed before a question can be read.
-type wanted struct {
+// neededCall is a tool call that is needed before a question can be read.
+type neededCall struct {
 	name  string
 	input map[string]any
 }
 
-// maxLooks limits how many columns are looked at for one question.
-const maxLooks = 4
+// maxLookups is the largest number of columns looked up for one question.
+const maxLookups = 4
 
 var relativeDate = regexp.MustCompile(
 	`(?i)\b(last|past|previous|recent|recently|latest|newest|since|ago|this ` +
 		`(year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
 
-// local reads the questions, and returns what to look at first, if anything.
-func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
+// local reads the questions. The second result is the lookup to make first, or nil.
+func (p *profile) local(h History, seen *browserData) (*reading, *neededCall) {
 	q := strings.TrimSpace(h.Last())
 	say := func(words string) *reading {
 		return &reading{say: func(w *Writer) { w.echo(words) }}
@@ -150,7 +150,7 @@ func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
 	if len(q) > 2000 {
 		return say("That is too long for fixed rules: please ask one short question."), nil
 	}
-	asked := seen.looks >= maxLooks || seen.blind || h.Result("run_query") != nil
+	asked := seen.lookups >= maxLookups || seen.blind || h.Result("run_query") != nil
 	if relativeDate.MatchString(q) && !asked {
 		if w := p.unseenDate(seen); w != nil {
 			return nil, w
@@ -166,7 +166,8 @@ func (p *profile) local(h History, seen *lookedAt) (*reading, *wanted) {
 	return p.declineLocal(d, seen.blind), nil
 }
 
-// planPinned works like plan, with a table that was named beside the question, if the question is not about another.
+// planPinned works like plan. If the plan is not about a table that was named beside the question, it tries the
+// question with the name of that table.
 func (p *profile) planPinned(h History) (*plan, *declined) {
 	pl, d := p.plan(h.Questions)
 	about := func(pl *plan, d *declined) bool {
@@ -188,7 +189,7 @@ func (p *profile) planPinned(h History) (*plan, *declined) {
 	return pl, d
 }
 
-// plan reads the last question with those before it as its context.
+// plan reads the last question, with the earlier ones as its context.
 func (p *profile) plan(questions []string) (pl *plan, d *declined) {
 	questions = questions[max(0, len(questions)-lastTurns):]
 	var before *plan
@@ -228,12 +229,12 @@ func (p *profile) declineLocal(d *declined, blind bool) *reading {
 	}}
 }
 
-// unseenDate asks for the extent of a date column that is not known.
-func (p *profile) unseenDate(seen *lookedAt) *wanted {
+// unseenDate returns a call for the range of a date column that is not known, or nil.
+func (p *profile) unseenDate(seen *browserData) *neededCall {
 	for _, t := range p.tables {
 		for _, c := range t.cols {
-			if c.role == roleDate && !seen.asked[looked{"get_column_stats", t.name, c.name}] {
-				return &wanted{
+			if c.role == roleDate && !seen.requested[columnLookup{"get_column_stats", t.name, c.name}] {
+				return &neededCall{
 					"get_column_stats", map[string]any{
 						"thought": "See until when the data reaches.",
 						"table":   t.name,
@@ -246,17 +247,17 @@ func (p *profile) unseenDate(seen *lookedAt) *wanted {
 	return nil
 }
 
-// unseenValues asks for the values of a text column that are not known: of those
-// first that are likely to be few.
-func (p *profile) unseenValues(seen *lookedAt) *wanted {
+// unseenValues returns a call for the values of a text column that are not known, or nil. Columns that probably have
+// few values come first.
+func (p *profile) unseenValues(seen *browserData) *neededCall {
 	var best *column
 	for _, t := range p.tables {
 		for _, c := range t.cols {
 			if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText ||
-				seen.asked[looked{"get_value_distribution", t.name, c.name}] {
+				seen.requested[columnLookup{"get_value_distribution", t.name, c.name}] {
 				continue
 			}
-			if best == nil || likely(c) > likely(best) {
+			if best == nil || valueLikelihood(c) > valueLikelihood(best) {
 				best = c
 			}
 		}
@@ -264,7 +265,7 @@ func (p *profile) unseenValues(seen *lookedAt) *wanted {
 	if best == nil {
 		return nil
 	}
-	return &wanted{"get_value_distribution", map[string]any{
+	return &neededCall{"get_value_distribution", map[string]any{
 		"thought": "See how the values of " + Clip(best.name) + " are written.", "table": best.t.name,
 		"column": best.name, "limit": 100,
 	}}
@@ -278,8 +279,8 @@ var (
 		"remark")
 )
 
-// likely is how likely a question names a value of a column.
-func likely(c *column) int {
+// valueLikelihood estimates how likely a question names a value of a column.
+func valueLikelihood(c *column) int {
 	n := 0
 	for _, w := range splitName(c.name) {
 		if fewValues[w] {
@@ -292,23 +293,23 @@ func likely(c *column) int {
 	return n
 }
 
-// looked names a look at a column.
-type looked = [3]string // tool, table, column
+// columnLookup identifies a lookup in a column.
+type columnLookup = [3]string // tool, table, column
 
-// lookedAt is what the messages tell of the files.
-type lookedAt struct {
-	open   bool
-	schema localschema.Schema
-	asked  map[looked]bool
-	values map[looked]Result
-	looks  int  // since the last question
-	blind  bool // what was looked at has rows, of which none was shown
+// browserData holds what the messages say about the files in the browser.
+type browserData struct {
+	open      bool
+	schema    localschema.Schema
+	requested map[columnLookup]bool
+	values    map[columnLookup]Result
+	lookups   int  // since the last question
+	blind     bool // a lookup had rows, but none was shown
 }
 
-// look reads the schema that was told last, and what the tools showed of values.
-func look(messages []model.Message) *lookedAt {
-	seen := &lookedAt{asked: map[looked]bool{}, values: map[looked]Result{}}
-	calls := map[string]looked{}
+// readBrowserData reads the last schema and the values that tools have shown.
+func readBrowserData(messages []model.Message) *browserData {
+	seen := &browserData{requested: map[columnLookup]bool{}, values: map[columnLookup]Result{}}
+	calls := map[string]columnLookup{}
 	for _, m := range messages {
 		var blocks []struct {
 			block
@@ -326,15 +327,15 @@ func look(messages []model.Message) *lookedAt {
 				if m.Role != "user" {
 					continue
 				}
-				seen.looks = 0
+				seen.lookups = 0
 				if s, ok := localschema.Parse(b.Text); ok {
 					seen.open, seen.schema = true, s
 				}
 			case "tool_use":
 				if b.Name == "get_column_stats" || b.Name == "get_value_distribution" {
-					at := looked{b.Name, b.Input.Table, b.Input.Column}
-					calls[b.ID], seen.asked[at] = at, true
-					seen.looks++
+					at := columnLookup{b.Name, b.Input.Table, b.Input.Column}
+					calls[b.ID], seen.requested[at] = at, true
+					seen.lookups++
 				}
 			case "tool_result":
 				if at, ok := calls[b.ToolUseID]; ok {
@@ -349,12 +350,12 @@ func look(messages []model.Message) *lookedAt {
 	return seen
 }
 
-// profile is what is known of the files. Texts can be grouped by, whatever their
-// values are; the newest date is today's where it is not shown.
-func (s *lookedAt) profile(now time.Time) *profile {
+// profile describes the files as far as they are known. Every text column can be used for grouping, whatever its
+// values. The newest date is today if it is not known.
+func (s *browserData) profile(now time.Time) *profile {
 	p := &profile{
 		dialect: dialect.DuckDB, values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{},
-		said: map[string]bool{},
+		valueWords: map[string]bool{},
 	}
 	for _, lt := range s.schema.Tables[:min(profileTables, len(s.schema.Tables))] {
 		st := source.Table{Name: lt.Name, Rows: -1}
@@ -393,9 +394,9 @@ func (s *lookedAt) profile(now time.Time) *profile {
 	return p
 }
 
-// fill tells a column what was seen of it.
-func (s *lookedAt) fill(c *column) {
-	if res, ok := s.values[looked{"get_column_stats", c.t.name, c.name}]; ok && len(res.Rows) == 1 {
+// fill adds the known facts about a column.
+func (s *browserData) fill(c *column) {
+	if res, ok := s.values[columnLookup{"get_column_stats", c.t.name, c.name}]; ok && len(res.Rows) == 1 {
 		at := func(name string) any {
 			if i := slices.Index(res.Columns, name); i >= 0 {
 				return res.Rows[0][i]
@@ -411,7 +412,7 @@ func (s *lookedAt) fill(c *column) {
 			c.min, c.max, c.stamp = lo[:10], hi[:10], len(lo) > 10 || len(hi) > 10
 		}
 	}
-	if res, ok := s.values[looked{"get_value_distribution", c.t.name, c.name}]; ok && len(res.Columns) > 0 {
+	if res, ok := s.values[columnLookup{"get_value_distribution", c.t.name, c.name}]; ok && len(res.Columns) > 0 {
 		c.distinct = int64(res.Count)
 		for _, row := range res.Rows {
 			if v, ok := row[0].(string); ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// page plays the browser with a file of sales: what its tools give, and how many
-// cells of it go back.
+// page acts as the browser with a file of sales. It has the results of its tools, and the number of cells that it sends
+// back.
 type page struct {
 	t        *testing.T
 	cells    int
@@ -55,7 +55,7 @@ func (silent) Stop(int)                                   {}
 func (silent) Flush()                                     {}
 func (silent) Retrying(int, footnote.Code, time.Duration) {}
 
-// ask asks, runs the tools, and returns what the final answer says.
+// ask asks a question, runs the tools, and returns the final answer.
 func (p *page) ask(question string, context_ ...string) (final map[string]any) {
 	p.t.Helper()
 	blocks := []any{map[string]any{"type": "text", "text": question}}
@@ -149,7 +149,7 @@ func TestLocal(t *testing.T) {
 	}
 	p.ask("How many sales in South?")
 	if len(p.calls) != 1 || !strings.Contains(p.calls[0], "'South'") {
-		t.Errorf("what is known was asked again: %v", p.calls)
+		t.Errorf("a known value was looked up again: %v", p.calls)
 	}
 	p.ask("total amount last month")
 	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_column_stats sold at") ||
@@ -162,8 +162,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestLocalPinned checks that a table that was named with @ is the one that is asked.
-func TestLocalPinned(t *testing.T) {
+// TestLocalAsksPinnedTable checks that a question goes to the table that was named with @.
+func TestLocalAsksPinnedTable(t *testing.T) {
 	table := func(name string) localschema.Table {
 		return localschema.Table{
 			Name:    name,
@@ -186,9 +186,9 @@ func TestLocalPinned(t *testing.T) {
 	}
 }
 
-// TestTheSame checks that among equals none is called the highest, and that small
-// figures are no nought.
-func TestTheSame(t *testing.T) {
+// TestEqualAndSmallFigures checks that none of several equal figures is called the highest, and that small figures are
+// not shown as 0.
+func TestEqualAndSmallFigures(t *testing.T) {
 	for _, c := range []struct {
 		figures []string
 		limit   int
@@ -232,7 +232,7 @@ func TestTheSame(t *testing.T) {
 		if c.limit > 0 {
 			order = -1
 		}
-		w.groups(&plan{
+		w.writeGroups(&plan{
 			kind: kindAggregate, order: order, limit: c.limit, dims: []dim{{name: "region"}},
 			measures: []measure{{name: "total amount"}},
 		}, res)
@@ -242,23 +242,23 @@ func TestTheSame(t *testing.T) {
 	}
 }
 
-// TestWithoutAName checks that a group of rows without a value is not called "none".
-func TestWithoutAName(t *testing.T) {
+// TestRowsWithoutValueAreNotCalledNone checks that a group of rows without a value is not called "none".
+func TestRowsWithoutValueAreNotCalledNone(t *testing.T) {
 	res := Result{
 		ID: "r1", Columns: []string{"city", "trips"}, Count: 2,
 		Rows: [][]any{{nil, json.Number("39")}, {"Oslo", json.Number("17")}},
 	}
 	pl := &plan{kind: kindAggregate, dims: []dim{{name: "city"}}, measures: []measure{{name: "number of trips"}}}
 	w := &Writer{}
-	w.groups(pl, res)
+	w.writeGroups(pl, res)
 	if got, _, _ := strings.Cut(w.b.String(),
 		"\n"); got != "Rows without city have the highest number of trips, **39**; Oslo the lowest, **17**." {
 		t.Error(got)
 	}
 }
 
-// TestLocalWithoutCells checks that without cells the planner still runs the query, says that
-// it was sent none, and does not look for values again.
+// TestLocalWithoutCells checks that the planner still runs the query if the browser sends no cells, says so, and does
+// not look for values again.
 func TestLocalWithoutCells(t *testing.T) {
 	p := newPage(t, 0)
 	got := p.ask("total amount by region", salesSchema())
@@ -276,7 +276,7 @@ func TestLocalWithoutCells(t *testing.T) {
 	}
 	got = p.ask("How many sales in North?")
 	if !strings.Contains(got["answer"].(string), "cells stay in your browser") || len(p.calls) != 0 {
-		t.Errorf("%v by %v: a look shows nothing", got, p.calls)
+		t.Errorf("%v by %v: lookups show nothing", got, p.calls)
 	}
 	if strings.Contains(fmt.Sprint(p.messages), "Kanarie") {
 		t.Error("the planner was shown a value")

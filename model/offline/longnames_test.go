@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// TestLongNamesAreCutForMatching checks that what a question is compared with is bounded, whatever columns and tables
-// are called. Statements have the whole name.
+// TestLongNamesAreCutForMatching checks that the compared part of column and table names is limited. Statements contain
+// the whole name.
 func TestLongNamesAreCutForMatching(t *testing.T) {
 	for what, piece := range map[string]string{
 		"one word": "a", "many words": "ab ", "snake case": "a1_", "camel case": "aB", "abbreviations": "no qty ",

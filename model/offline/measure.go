@@ -5,36 +5,37 @@ import (
 	"strings"
 )
 
-// What is computed: a named column, a duration, the money of a table, or listed rows.
+// This file chooses what to compute: a named column, a duration, the money of a table, or listed rows.
 
-// addable reports whether a column is averaged unless its total is asked for.
-func addable(c *column) bool { return slices.Contains(c.words, "capacity") }
+// isAddable reports whether a column may be added up if the question asks for its total, although it is averaged
+// otherwise.
+func isAddable(c *column) bool { return slices.Contains(c.words, "capacity") }
 
-// isTakings reports whether a price is the revenue of each row: rows of tickets sold, without a quantity.
+// isTakings reports whether a price is the revenue of each row, as for rows of tickets sold without a quantity.
 func (c *column) isTakings() bool {
 	price := len(c.words) == 1 && (c.words[0] == "price" || c.words[0] == "fare" || c.words[0] == "preis")
 	_, product := c.t.product()
 	return price && !product && c.t.mainDate() != nil && sellingWords[c.t.words[len(c.t.words)-1]]
 }
 
-// inPercent reports whether a heading says that its figures are percentages or rates, which cannot be added up:
+// isPercentage reports whether a heading says that its figures are percentages or rates, which cannot be added up:
 // "Sell-through (%)".
-func (c *column) inPercent() bool {
+func (c *column) isPercentage() bool {
 	words := append(slices.Clone(c.words), c.optional...)
 	return strings.Contains(c.name, "%") ||
 		slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
 }
 
-// meanOnly reports whether adding up a column makes no sense.
-func meanOnly(c *column) bool {
+// isMeanOnly reports whether it makes no sense to add up a column.
+func isMeanOnly(c *column) bool {
 	words := append(slices.Clone(c.words), c.optional...)
 	if c.isTakings() {
 		return false
 	}
-	if c.inPercent() {
+	if c.isPercentage() {
 		return true
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return extents[w] }) {
+	if slices.ContainsFunc(words, func(w string) bool { return extentWords[w] }) {
 		event := c.t.eventful() || c.t.mainDate() != nil
 		return !event || slices.Contains(words, "unit")
 	}
@@ -51,7 +52,7 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	if ps.personRanked(pl, it, c) {
 		return nil
 	}
-	if ps.best && c.means(harms) {
+	if ps.best && c.means(harmWords) {
 		ps.order = -ps.order // the worst delay is the longest
 		pl.order = ps.order
 	}
@@ -59,25 +60,25 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	rated := ps.ratedNoun(it)
 	if agg == "" || agg == aggCount {
 		switch {
-		case meanOnly(c) && rated:
+		case isMeanOnly(c) && rated:
 			agg = aggAvg
-		case meanOnly(c) && (ps.order == 0 || ps.best && ps.which):
+		case isMeanOnly(c) && (ps.order == 0 || ps.best && ps.which):
 			agg = aggAvg
 			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
 		case ps.order != 0 && ps.rankIsExtreme(it):
 			agg = aggMax
 			if ps.order > 0 != (ps.aged && c.means(set("age"))) {
-				agg = aggMin // but the oldest has the highest age
+				agg = aggMin // except that the oldest has the highest age
 			}
 			pl.order = 0
-		case c.inPercent(): // "which hall has the lowest refund rate"
+		case c.isPercentage(): // "which hall has the lowest refund rate"
 			agg = aggAvg
 			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
 		default:
 			agg = aggSum
 		}
 	}
-	if agg == aggSum && meanOnly(c) && ps.agg == aggSum && !addable(c) {
+	if agg == aggSum && isMeanOnly(c) && ps.agg == aggSum && !isAddable(c) {
 		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
 	}
 	if ps.conflict {
@@ -88,14 +89,14 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	return nil
 }
 
-// harms are figures of which the highest is the worst.
-var harms = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt " +
+// harmWords are figures of which the highest is the worst.
+var harmWords = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt " +
 	"overdue return refund fine penalty")
 
 // personRanked lists the people of the only table by one of their figures: "who earns the most", "top 10 earners".
 func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
 	asked := ps.who || ps.ws[it.hi-1].sing == "earner"
-	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.grouped() || ps.prev != nil ||
+	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.hasGroups() || ps.prev != nil ||
 		len(ps.p.tables) > 1 || !c.t.ofPeople() || len(ps.nouns(itTable)) > 0 {
 		return false
 	}
@@ -103,7 +104,7 @@ func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
 	return true
 }
 
-// ratedNoun reports whether a measure is a participle between the ranking word and what is ranked: "the best rated
+// ratedNoun reports whether a measure is a participle between the ranking word and the ranked noun: "the best rated
 // act".
 func (ps *parser) ratedNoun(m *item) bool {
 	if ps.orderAt < 0 || m.lo != ps.orderAt+1 || m.hi-m.lo != 1 || !strings.HasSuffix(ps.at(m.lo), "ed") {
@@ -114,13 +115,14 @@ func (ps *parser) ratedNoun(m *item) bool {
 		(next.kind == itTable || next.kind == itColumn && next.col().role == roleDimension)
 }
 
-// rankIsExtreme reports whether "highest amount" asks for a single number, because nothing is named that could have it.
+// rankIsExtreme reports whether "highest amount" asks for a single number, because the question names nothing to which
+// the amount belongs.
 func (ps *parser) rankIsExtreme(m *item) bool {
-	if ps.limit > 0 || ps.grouped() &&
-		(ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
+	if ps.limit > 0 || ps.hasGroups() &&
+		(ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.followsRankWord(m)) {
 		return false
 	}
-	if ps.grouped() {
+	if ps.hasGroups() {
 		return true
 	}
 	for k := range ps.items {
@@ -136,8 +138,8 @@ func (ps *parser) rankIsExtreme(m *item) bool {
 	return true
 }
 
-// leadsTo reports whether the ranking word directly precedes a measure: "highest order total per month".
-func (ps *parser) leadsTo(m *item) bool {
+// followsRankWord reports whether a measure directly follows the ranking word: "highest order total per month".
+func (ps *parser) followsRankWord(m *item) bool {
 	for k := ps.orderAt + 1; k < m.lo; k++ {
 		if it := ps.itemAt(k); it == nil || it.kind != itTable {
 			return false
@@ -146,8 +148,7 @@ func (ps *parser) leadsTo(m *item) bool {
 	return ps.orderAt >= 0 && ps.orderAt < m.lo
 }
 
-// durationMeasure reads "how long is an appointment", "how many days does a
-// delivery take".
+// durationMeasure reads "how long is an appointment" and "how many days does a delivery take".
 func (ps *parser) durationMeasure() (measure, bool) {
 	agg := ps.agg
 	if agg == "" || agg == aggCount || agg == aggSum {
@@ -178,22 +179,6 @@ func (ps *parser) durationMeasure() (measure, bool) {
 			}
 		}
 	}
-	for _, it := range ps.items {
-		if it.kind != itTable {
-			continue
-		}
-		for _, t := range ps.p.tables {
-			for _, c := range t.cols {
-				start := t.mainDate()
-				if c.role == roleDate && start != nil && c != start && len(c.words) == 1 &&
-					matchWord(ps.ws[it.lo], c.words[0]) > 1 {
-					return measure{
-						agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title(),
-					}, true
-				}
-			}
-		}
-	}
 	return measure{}, false
 }
 
@@ -215,10 +200,6 @@ func unitOf(tables []*table, unit string) *column {
 
 // otherMeasure handles questions that name no column to compute with.
 func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
-	if c := ps.scattered(); c != nil && !(ps.list && len(cols) > 0) {
-		pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
-		return nil
-	}
 	t := ps.nearTable()
 	if len(ps.nouns(itTable)) > 0 {
 		t = ps.nouns(itTable)[0].table()
@@ -230,19 +211,19 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		return ps.byRevenue(pl, bestByWhat)
 	}
 	if ps.best {
-		return decline(bestByWhat) // a best product may be the one that sells, or the one that is liked
+		return decline(bestByWhat) // the best product can be the one that sells most or the one that is rated highest
 	}
-	spend := ps.spendWord()
+	spend := ps.hasSpendWord()
 	brought := slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] })
 	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" &&
 		!spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.needs()); ok {
+		if m, ok := ps.p.revenue(ps.neededTables()); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			pl.notes = append(pl.notes, "no figure was named, so revenue")
 			return nil
 		}
 	}
-	if c := t.adjective(ps.rankCols); c != nil && (ps.agg == aggAvg || ps.agg == aggMedian) {
+	if c := t.adjectiveColumn(ps.rankCols); c != nil && (ps.agg == aggAvg || ps.agg == aggMedian) {
 		pl.measures, pl.base = []measure{{agg: ps.agg, col: c}}, c.t // "hottest zone on average"
 		return nil
 	}
@@ -258,7 +239,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if ps.order != 0 && ps.orderAt >= 0 {
 		return ps.rankedCount(pl, t, tables)
 	}
-	if t := ps.having(); t != nil {
+	if t := ps.havingTable(); t != nil {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 		return nil
 	}
@@ -269,7 +250,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		pl.kind, pl.base = kindList, t
 		return nil
 	}
-	if !ps.compare && (ps.never || ps.which || ps.list || ps.whatExists()) {
+	if !ps.compare && (ps.never || ps.which || ps.list || ps.asksWhatExists()) {
 		if d, ok := ps.asList(pl, tables); ok {
 			return d
 		}
@@ -277,7 +258,7 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	return ps.rowsMeasure(pl, t, tables)
 }
 
-// rowsMeasure counts rows if nothing else is asked for: those of the previous question, or of the named table.
+// rowsMeasure counts rows if the question asks for nothing else: those of the previous question, or of the named table.
 func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 	if ps.prev != nil {
 		pl.measures, pl.base = ps.prev.measures, ps.prev.base
@@ -285,7 +266,7 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 	}
 	if ps.share && len(tables) == 0 {
 		if v := ps.valueTable(); v != nil {
-			t = v // "share of rejected": of the rows that have the value or another
+			t = v // "share of rejected" is a share of all rows of the table
 			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 			return nil
 		}
@@ -294,7 +275,7 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 		return nil
 	}
-	if t == nil || len(tables) == 0 && !ps.grouped() && !ps.share && !ps.compare {
+	if t == nil || len(tables) == 0 && !ps.hasGroups() && !ps.share && !ps.compare {
 		return decline("I could not tell what to compute.")
 	}
 	if len(tables) == 0 {
@@ -308,7 +289,7 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 
 // columnOf reads "emails of customers in Berlin" as a list that shows the column.
 func (ps *parser) columnOf(pl *plan, tables []*item) bool {
-	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never ||
+	if len(tables) == 0 || ps.hasGroups() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never ||
 		ps.prev != nil {
 		return false
 	}
@@ -323,7 +304,7 @@ func (ps *parser) columnOf(pl *plan, tables []*item) bool {
 		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
 			pl.kind, pl.base, pl.show = kindList, t.table(), own
 			if w := ps.ws[it.lo]; kindWords[w.sing] && w.low != w.sing {
-				pl.show, pl.dims = nil, []dim{{col: own[0]}} // "what kinds of repairs": each once
+				pl.show, pl.dims = nil, []dim{{col: own[0]}} // "what kinds of repairs" lists each kind once
 			}
 			it.done, t.done = true, true
 			return true
@@ -334,7 +315,7 @@ func (ps *parser) columnOf(pl *plan, tables []*item) bool {
 
 // whoseRows returns the only table if "who" asks for its people by a date or a condition: "who joined in 2024".
 func (ps *parser) whoseRows() *table {
-	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.grouped() ||
+	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.hasGroups() ||
 		ps.agg != "" || ps.share || ps.compare || len(ps.items) == 0 {
 		return nil
 	}
@@ -345,8 +326,8 @@ var kindWords = set("kind type category sort class")
 
 const bestByWhat = "Best by what? Name the figure to rank by."
 
-// having returns the table whose rows a condition counts: "agents with more than 20 tickets".
-func (ps *parser) having() *table {
+// havingTable returns the table whose rows a condition counts: "agents with more than 20 tickets".
+func (ps *parser) havingTable() *table {
 	for _, it := range ps.items {
 		if it.kind == itNumber && it.cols == nil && it.table() != nil {
 			return it.table()
@@ -364,33 +345,7 @@ func (ps *parser) aggOr(other string) string {
 	return ps.agg
 }
 
-// scattered finds a measure whose words are apart: "cost us the most in freight".
-func (ps *parser) scattered() *column {
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			compared := slices.ContainsFunc(ps.items, func(it item) bool {
-				return it.kind == itNumber && slices.Contains(it.cols, c)
-			})
-			if c.role != roleMeasure || len(c.words) < 2 || compared {
-				continue
-			}
-			all := true
-			for _, name := range c.words {
-				all = all && slices.ContainsFunc(ps.ws, func(w word) bool { return matchWord(w, name) > 1 })
-			}
-			if all {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	return found
-}
-
-func (ps *parser) spendWord() bool {
+func (ps *parser) hasSpendWord() bool {
 	for k, w := range ps.ws {
 		if (spendWords[w.low] || revenueWords[w.sing]) && (!ps.used[k] || ps.itemAt(k) != nil && ps.itemAt(k).verb) &&
 			ps.agg != aggCount {
@@ -424,7 +379,7 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 	}
 	if (t == nil || t.money() == nil) && spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.needs()); ok {
+		if m, ok := ps.p.revenue(ps.neededTables()); ok {
 			if ps.agg != "" && ps.agg != aggCount {
 				m.agg = ps.agg
 			}
@@ -433,15 +388,6 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 	}
 	if t == nil || t.money() == nil {
-		if c := ps.onlyMoney(); c != nil && spend && ps.prev == nil {
-			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
-			pl.notes = append(pl.notes, "no figure was named, so "+c.title())
-			return nil
-		}
-		if c := ps.namedTotal(); c != nil && ps.prev == nil {
-			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
-			return nil
-		}
 		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
 			m := ps.prev.measures[0]
 			m.agg, m.per, m.name = ps.agg, nil, ""
@@ -450,10 +396,10 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 &&
 			ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
-			// "total rent" counts no leases
-			return decline("I could not tell what “%s” adds up: name the figure.", ps.said(named[0]))
+			// "total rent" does not count leases
+			return decline("I could not tell what “%s” adds up: name the figure.", ps.textOf(named[0]))
 		}
-		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
+		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.asksHowMuch() {
 			pl.base = t
 			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
 			return nil
@@ -472,49 +418,11 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	return nil
 }
 
-// onlyMoney returns the only money column among the tables that reach everything the question names: what owners spent
-// are the fees of their visits.
-func (ps *parser) onlyMoney() *column {
-	var found *column
-	needs := ps.needs()
-	for _, t := range ps.p.tables {
-		c := t.money()
-		if c == nil || !t.event() || meanOnly(c) || len(needs) == 0 ||
-			slices.ContainsFunc(needs, func(o *table) bool { return !t.reaches(o) }) {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = c
-	}
-	return found
-}
-
-// namedTotal returns the only column named total, if the question is "total by customer".
-func (ps *parser) namedTotal() *column {
-	if !slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "total" }) {
-		return nil
-	}
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && len(c.words) == 1 && c.words[0] == "total" {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	return found
-}
-
-func (ps *parser) muchAsked() bool {
+func (ps *parser) asksHowMuch() bool {
 	return slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "much" })
 }
 
-func (ps *parser) whatExists() bool {
+func (ps *parser) asksWhatExists() bool {
 	exist := slices.ContainsFunc(ps.ws, func(w word) bool {
 		return w.sing == "exist" || w.low == "available" || w.low == "have" || w.low == "there" || w.low == "offered"
 	})

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Medians, for engines that have no such function.
+// This file computes medians, also for engines without such a function.
 
 // middleOfRows computes the mean of the one or two middle values if the engine has no median. Other measures are
 // computed in the same statement.
@@ -43,7 +43,7 @@ func (w *sqlWriter) middleOfRows() string {
 	}
 	w.wrapped = true
 	if w.pl.growth || w.pl.running {
-		return w.follow(sql)
+		return w.overPeriods(sql)
 	}
 	return sql + w.order()
 }
@@ -66,7 +66,8 @@ func (w *sqlWriter) parts(m measure) (inner, agg string) {
 	return w.value(m), strings.ToUpper(m.agg) + "(%s)"
 }
 
-// medianPer returns the median of the sums of an entity's rows: of the revenue of orders, not of their lines.
+// medianPer returns the median of the sums over the rows of each entity, such as the revenue of orders and not of their
+// lines.
 func (w *sqlWriter) medianPer() string {
 	m := w.pl.measures[0]
 	q := func(s string) string { return w.dialect.Quote(s) }

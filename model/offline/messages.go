@@ -9,7 +9,8 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// History is what the planner reads from the messages: the user's questions, and the calls made for the last one.
+// History holds the parts of the messages that the planner uses: the user's questions, and the calls made for the last
+// one.
 type History struct {
 	Questions []string
 	from      []string // for each question, the source that was queried for it, if any

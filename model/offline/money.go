@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Revenue and profit, if no column has that name.
+// This file computes revenue and profit if no column has that name.
 
 // moneyMeasure returns revenue or profit, if no column has that name.
 func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
@@ -15,8 +15,8 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 			x.done = true
 		}
 	}
-	said := ps.said(it)
-	needs := ps.needs()
+	said := ps.textOf(it)
+	needs := ps.neededTables()
 	m, ok := ps.p.revenue(needs)
 	if it.kind == itProfit {
 		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
@@ -36,8 +36,8 @@ func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
 	return nil
 }
 
-// needs returns the tables that groups and filters must reach.
-func (ps *parser) needs() []*table {
+// neededTables returns the tables that groups and filters must reach.
+func (ps *parser) neededTables() []*table {
 	var out []*table
 	for _, it := range ps.items {
 		if it.done || it.neg {
@@ -60,8 +60,8 @@ func (ps *parser) needs() []*table {
 	return out
 }
 
-// revenue finds the sales price: a column named revenue, quantity times price, or the total of an order. Among several,
-// it takes the first that reaches the tables.
+// revenue returns the measure for revenue: a column named revenue, quantity times price, or the total of an order.
+// Among several, it takes the first from which all needed tables can be reached.
 func (p *profile) revenue(needs []*table) (measure, bool) {
 	var found []measure
 	for _, t := range p.tables {
@@ -69,7 +69,7 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 			if c.role == roleMeasure &&
 				slices.ContainsFunc(c.words, func(w string) bool {
 					return w == "revenue" || w == "sale" || w == "turnover"
-				}) && !meanOnly(c) {
+				}) && !isMeanOnly(c) {
 				found = append(found, measure{agg: aggSum, col: c})
 			}
 		}
@@ -85,14 +85,14 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 		})
 		for _, name := range []string{"total", "amount", "price", "fare", "preis"} {
 			for _, c := range t.cols {
-				if sells && c.role == roleMeasure && slices.Contains(c.words, name) && !meanOnly(c) {
+				if sells && c.role == roleMeasure && slices.Contains(c.words, name) && !isMeanOnly(c) {
 					found = append(found, measure{agg: aggSum, col: c})
 				}
 			}
 		}
 	}
 	if len(found) == 0 && len(p.tables) == 1 {
-		if c := p.tables[0].money(); c != nil && !meanOnly(c) && !p.tables[0].spends(c) {
+		if c := p.tables[0].money(); c != nil && !isMeanOnly(c) && !p.tables[0].isSpending(c) {
 			found = append(found, measure{agg: aggSum, col: c, guessed: true})
 		}
 	}
@@ -109,14 +109,15 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 	return measure{}, false
 }
 
-// spends reports whether a money column is money spent, by its name or its table's: an expense report has no revenue.
-func (t *table) spends(c *column) bool {
+// isSpending reports whether a money column is money spent, by its name or the name of its table. An expense report has
+// no revenue.
+func (t *table) isSpending(c *column) bool {
 	return slices.ContainsFunc(slices.Concat(t.words, c.words, c.optional), func(name string) bool {
-		return outgoings[name] || slices.ContainsFunc(english(name), func(w string) bool { return outgoings[w] })
+		return expenseWords[name] || slices.ContainsFunc(english(name), func(w string) bool { return expenseWords[w] })
 	})
 }
 
-var outgoings = set(
+var expenseWords = set(
 	"expense cost spending expenditure salary wage payroll fine penalty refund tax budget claim loan debt donation")
 
 // product returns quantity times unit price, in one table.
@@ -140,7 +141,8 @@ func (t *table) product() (measure, bool) {
 	return measure{agg: aggSum, times: qty, col: price, name: "revenue"}, true
 }
 
-// profit needs the unit cost, on the line or on what it refers to.
+// profit returns the measure for profit, or for the margin. It needs the unit cost, on the line or in a table that the
+// line refers to.
 func (p *profile) profit(margin bool) (measure, bool) {
 	for _, t := range p.tables {
 		m, ok := t.product()

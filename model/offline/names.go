@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Names of tables and columns in sentences. A name that is not English is left unchanged: its plural would be wrong,
-// and it may be a plural already.
+// This file writes names of tables and columns in sentences. A name that is not English is left unchanged, because its
+// plural would be wrong, and it may already be a plural.
 
 // many returns the plural for the rows of a table.
 func (t *table) many() string {
@@ -14,7 +14,7 @@ func (t *table) many() string {
 		return plural(t.nouns[0], 2)
 	}
 	ws := strings.Fields(showName(t.name))
-	if len(t.p.tables) == 1 && !t.counted() {
+	if len(t.p.tables) == 1 && !t.nameDescribesRows() {
 		if len(t.nouns) > 0 {
 			return plural(t.nouns[0], 2)
 		}
@@ -29,9 +29,9 @@ func (t *table) many() string {
 	return manyOf(strings.Join(ws, " "))
 }
 
-// counted reports whether the name of the only table describes its rows: it is a plural, or the lexicon knows it as a
-// thing.
-func (t *table) counted() bool {
+// nameDescribesRows reports whether the name of the only table describes its rows: it is a plural, or the lexicon
+// contains it as a thing.
+func (t *table) nameDescribesRows() bool {
 	ws := spellName(t.name, false)
 	for n := len(ws); n > 1 && fileWords[ws[n-1]]; n-- {
 		ws = ws[:n-1]
@@ -49,7 +49,7 @@ func (t *table) counted() bool {
 	}
 }
 
-// nounsOfVerbs are nouns for what verbs create.
+// nounsOfVerbs are nouns for the rows that verbs create.
 var nounsOfVerbs = func() map[string]bool {
 	m := map[string]bool{}
 	for _, nouns := range verbNouns {
@@ -72,12 +72,12 @@ func manyOf(name string) string {
 	last := ws[len(ws)-1]
 	if isForeign(last) || singular(last) != last || uncounted[last] ||
 		len(ws) > 1 && singular(ws[0]) != ws[0] && strings.HasSuffix(last, "ed") {
-		return name // "parts used" are several already
+		return name // "parts used" is already a plural
 	}
 	return plural(name, 2)
 }
 
-// uncounted are words that have no plural, or are one.
+// uncounted are words that have no plural, or are already plural.
 var uncounted = set(
 	"data info information staff equipment stock inventory media personnel people feedback traffic weather total " +
 		"species series rows")

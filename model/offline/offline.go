@@ -134,11 +134,11 @@ func (pn *Planner) step(ctx context.Context, req model.Request) (Answer, error) 
 		if call, ok := pn.nextCall(req, h, r); ok {
 			return call, nil
 		}
-		pn.word(ctx, w, h, r)
+		pn.writeAnswer(ctx, w, h, r)
 	}
-	w.file(r.about)
+	w.writeFileNotes(r.about)
 	if len(h.Questions) <= 1 {
-		w.badge()
+		w.writeBadge()
 	}
 	return Answer{Text: w.b.String(), Cites: w.cites}, nil
 }
@@ -167,7 +167,7 @@ const askTool = "ask_user"
 // nobody can answer.
 func (h History) askedBack(req model.Request, options []string) (Answer, string) {
 	if c := h.Result(askTool); c != nil {
-		if which, ok := picks(c.Content, options); ok && !c.Failed {
+		if which, ok := pickedOption(c.Content, options); ok && !c.Failed {
 			return Answer{}, which
 		}
 		return Answer{}, ""
@@ -179,7 +179,7 @@ func (h History) askedBack(req model.Request, options []string) (Answer, string)
 	return ToolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
 }
 
-// maxOptions is how many options ask_user takes.
+// maxOptions is the largest number of options that ask_user accepts.
 const maxOptions = 6
 
 // nextCall returns the next tool call: the query, then a chart of its rows.

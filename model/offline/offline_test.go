@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
@@ -52,26 +53,6 @@ func open(t testing.TB, name, path string) source.Source {
 	return s
 }
 
-// deaf is a reader that only checks the order of what it is told.
-type deaf struct {
-	t    testing.TB
-	open bool
-	text []byte
-}
-
-func (d *deaf) Start(index int, kind, id, name string) {
-	if d.open || index != 0 {
-		d.t.Errorf("block %d started while another is open", index)
-	}
-	d.open = true
-}
-
-func (d *deaf) Delta(_ int, escaped []byte) { d.text = append(d.text, escaped...) }
-func (d *deaf) Stop(int)                    { d.open = false }
-func (d *deaf) Flush()                      {}
-
-func (d *deaf) Retrying(int, footnote.Code, time.Duration) { d.t.Error("the planner retried") }
-
 // talk is a conversation with the planner, with real tools.
 type talk struct {
 	t       testing.TB
@@ -88,8 +69,8 @@ func newTalk(t testing.TB, c catalog, p *offline.Planner, sources ...string) *ta
 	return &talk{t: t, planner: p, sources: sources, tools: tools, rows: map[string]footnote.Result{}}
 }
 
-// said is one answer of the planner.
-type said struct {
+// reply is one answer of the planner.
+type reply struct {
 	text  string
 	sql   string
 	rows  *footnote.Result
@@ -99,13 +80,13 @@ type said struct {
 }
 
 // ask asks one question and runs the tools that the planner calls.
-func (c *talk) ask(question string) said {
+func (c *talk) ask(question string) reply {
 	c.t.Helper()
 	return c.askWith(question, "")
 }
 
-// askWith asks with what a protocol says beside the question.
-func (c *talk) askWith(question, more string) said {
+// askWith asks a question with additional context.
+func (c *talk) askWith(question, more string) reply {
 	c.t.Helper()
 	beside := strings.TrimSpace("Today is 2026-11-21.\n" + more)
 	c.msgs = append(c.msgs,
@@ -113,10 +94,10 @@ func (c *talk) askWith(question, more string) said {
 			"type": "text",
 			"text": question,
 		}, map[string]any{"type": "text", "text": beside}))
-	var out said
+	var out reply
 	for out.steps = 1; out.steps < 6; out.steps++ {
 		ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
-		live := &deaf{t: c.t}
+		live := &modeltest.LiveChecker{Errorf: c.t.Errorf}
 		reply, err := c.planner.Step(ctx, model.Request{
 			Sources:  c.sources,
 			Messages: c.msgs,
@@ -137,7 +118,7 @@ func (c *talk) askWith(question, more string) said {
 	return out
 }
 
-func (c *talk) call(reply model.Reply, out *said) {
+func (c *talk) call(reply model.Reply, out *reply) {
 	var b struct {
 		ID, Name string
 		Input    json.RawMessage

@@ -4,18 +4,18 @@ import (
 	"testing"
 )
 
-// payroll is a list of personnel with odd headings and a running number.
+// payroll creates a list of employees with unusual headings and a running number.
 func payroll(t *testing.T) catalog {
-	return made(t, "payroll",
+	return makeSource(t, "payroll",
 		`CREATE TABLE crew_2026 ("Emp #" INTEGER, "Name (Last, First)" TEXT, "Dept." TEXT, "Job Title" TEXT, "Hire `+
 			`Dt." TEXT, "Salary p.a. (GBP)" REAL, "Perf. Score (1-5)" INTEGER, "Remote? Y/N" TEXT)`,
 		`INSERT INTO crew_2026 VALUES (101, 'Kay, Ann', 'Deck', 'Mate', '2020-02-01', 30000, 5, 'Y'), (102, 'Low, Bo', 'Deck', 'Cook', '2021-03-01', 41000, 3, 'N'),
 		(103, 'May, Cy', 'Engine', 'Mate', '2021-07-01', 52000, 5, 'Y'), (104, 'Nye, Di', 'Engine', 'Stoker', '2023-01-09', 28000, 2, 'N')`)
 }
 
-// triage is a list of visits that says how old somebody is, and not who.
+// triage creates a list of visits with the age of each patient but no name.
 func triage(t *testing.T) catalog {
-	return made(t, "triage",
+	return makeSource(t, "triage",
 		`CREATE TABLE ward_visits ("Visit No" TEXT, "Visit Date" TEXT, "Ward" TEXT, "Patient Age" INTEGER, "Sex" `+
 			`TEXT, "Bill" REAL, "Admitted" INTEGER)`,
 		`INSERT INTO ward_visits VALUES ('A1', '2025-01-01', 'Burns', 4, 'F', 900, 0), ('A2', '2025-01-08', 'Burns', 71, 'F', 20, 1),
@@ -38,7 +38,7 @@ func TestPeopleOfOneTable(t *testing.T) {
 		"average performance score by dept":       `SELECT "Dept.", AVG("Perf. Score (1-5)") FROM crew_2026 GROUP BY 1`,
 		"number of people with a perf score of 5": `SELECT 2`,
 	} {
-		sameAs(t, payroll(t), "payroll", gold, q)
+		checkSame(t, payroll(t), "payroll", gold, q)
 	}
 	for q, gold := range map[string]string{
 		"number of visits":                        `SELECT 5`,
@@ -46,26 +46,26 @@ func TestPeopleOfOneTable(t *testing.T) {
 		"how many patients came to Eyes":          `SELECT 3`,
 		"how many women over 65 were there?":      `SELECT 2`,
 		"how many children under 10 came in":      `SELECT 1`,
-		"how many children came in":               ``, // the question has to say how old they are
+		"how many children came in":               ``, // the question must say how old they are
 		"how many patients older than 70":         `SELECT 2`,
 		"how old is the oldest patient?":          `SELECT 80`,
 		"how many admissions were there per ward": `SELECT Ward, COUNT(*) FROM ward_visits WHERE Admitted GROUP BY 1`,
 		"how often was the bill above 300":        `SELECT 2`,
 	} {
-		sameAs(t, triage(t), "triage", gold, q)
+		checkSame(t, triage(t), "triage", gold, q)
 	}
 }
 
-// shires has figures of people, none of whom is a row.
+// The rows of shires contain numbers of people, but are not people.
 func TestRowsThatAreNotPeople(t *testing.T) {
-	c := made(t, "shires", `CREATE TABLE shires (shire TEXT, sex TEXT, population INTEGER)`,
+	c := makeSource(t, "shires", `CREATE TABLE shires (shire TEXT, sex TEXT, population INTEGER)`,
 		`INSERT INTO shires VALUES ('Kent', 'F', 900), ('Kent', 'M', 880), ('Devon', 'F', 600), ('Devon', 'M', 590)`)
-	sameAs(t, c, "shires", "", "how many people live in Kent")
+	checkSame(t, c, "shires", "", "how many people live in Kent")
 }
 
-// houses are things with a size, and a rent that the size is not.
-func TestSizesKindsAndNumbersThatAreEqual(t *testing.T) {
-	c := made(t, "houses",
+// Houses have both a size and a rent.
+func TestSizesKindsAndEqualNumbers(t *testing.T) {
+	c := makeSource(t, "houses",
 		`CREATE TABLE houses (house_id INTEGER PRIMARY KEY, street TEXT, bedrooms INTEGER, area_sqm REAL, `+
 			`monthly_rent REAL)`,
 		`CREATE TABLE repairs (repair_id INTEGER PRIMARY KEY, house_id INTEGER REFERENCES houses(house_id), category `+
@@ -80,7 +80,7 @@ func TestSizesKindsAndNumbersThatAreEqual(t *testing.T) {
 		"which is the smallest house?":      `SELECT 3, 55.5`,
 		"which house has the highest rent?": `SELECT 3, 1200.0`,
 	} {
-		sameAs(t, c, "houses", gold, q)
+		checkSame(t, c, "houses", gold, q)
 	}
-	sameAs(t, c, "houses", `SELECT 'roof', 2`, "how many repairs by category", "which one has the most?")
+	checkSame(t, c, "houses", `SELECT 'roof', 2`, "how many repairs by category", "which one has the most?")
 }

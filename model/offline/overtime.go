@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Figures over time: by recurring parts (the days of the week), growth from period to period, and running totals.
+// This file handles figures over time: by recurring parts (the days of the week), growth from period to period, and
+// running totals.
 
 // overTime completes growth and running totals once the groups are known, and the weekdays that a question is limited
 // to.
@@ -23,7 +24,7 @@ func (ps *parser) overTime(pl *plan) *declined {
 	word := map[bool]string{true: "growth", false: "a running total"}[ps.growth]
 	if len(pl.dims) == 0 || pl.dims[0].bucket == "" {
 		c := ps.dateFor(pl)
-		if c == nil || ps.reachFrom(pl, c.t) != nil {
+		if c == nil || ps.ensureReach(pl, c.t) != nil {
 			return decline("I found no date to follow %s by.", word)
 		}
 		size := ps.naturalSize(c)
@@ -31,7 +32,7 @@ func (ps *parser) overTime(pl *plan) *declined {
 		pl.dims = append([]dim{{col: c, bucket: size}}, pl.dims...)
 	}
 	switch {
-	case len(pl.dims) != 1 || cyclic(pl.dims[0].bucket) || len(pl.measures) != 1 || pl.kind != kindAggregate:
+	case len(pl.dims) != 1 || isRecurring(pl.dims[0].bucket) || len(pl.measures) != 1 || pl.kind != kindAggregate:
 		return decline("I can follow %s of one figure from period to period, not by anything else.", word)
 	case ps.running && pl.measures[0].agg != aggSum && (pl.measures[0].agg != aggCount || pl.measures[0].entity != nil):
 		return decline("Only totals and counts of rows add up to a running total.")
@@ -50,14 +51,13 @@ func (ps *parser) naturalSize(c *column) string {
 	return "month"
 }
 
-// onDays keeps the rows of the days of the week; several days that are compared are told
-// apart.
+// onDays keeps the rows of certain days of the week. It groups by day if the question compares several.
 func (ps *parser) onDays(pl *plan) *declined {
 	c := ps.dateFor(pl)
 	if c == nil || c.year {
 		return decline("There is no date in the data that a day of the week could be of.")
 	}
-	if d := ps.reachFrom(pl, c.t); d != nil {
+	if d := ps.ensureReach(pl, c.t); d != nil {
 		return d
 	}
 	var names []string
@@ -74,7 +74,7 @@ func (ps *parser) onDays(pl *plan) *declined {
 	return nil
 }
 
-// onDays is the condition that a date is one of some days of the week.
+// onDays returns the condition that a date is on certain days of the week.
 func (w *sqlWriter) onDays(f filter) string {
 	var days []time.Weekday
 	for _, v := range f.values {
@@ -85,8 +85,8 @@ func (w *sqlWriter) onDays(f filter) string {
 
 var monthNames = strings.Fields("January February March April May June July August September October November December")
 
-// placeOf returns the position of a part's name in its cycle.
-func placeOf(name, part string) string {
+// positionInCycle returns an expression for the position of a part's name in its cycle.
+func positionInCycle(name, part string) string {
 	names := map[string][]string{"weekday": weekdayNames, "month of the year": monthNames}[part]
 	if names == nil {
 		return name
@@ -98,8 +98,8 @@ func placeOf(name, part string) string {
 	return e + " END"
 }
 
-// follow wraps the statement of a figure by period into that of its growth or running total.
-func (w *sqlWriter) follow(sql string) string {
+// overPeriods wraps the statement for a figure by period into that for its growth or running total.
+func (w *sqlWriter) overPeriods(sql string) string {
 	q := func(s string) string { return w.dialect.Quote(s) }
 	at, v := q(w.pl.dims[0].as), q(w.pl.measures[0].as)
 	from := " FROM (" + sql + ") AS " + q("periods") + " WHERE " + at + " IS NOT NULL ORDER BY 1"
@@ -116,40 +116,40 @@ const (
 	runningName = "running_total"
 )
 
-// grown describes growth from period to period.
-func (w *Writer) grown(pl *plan, res Result) {
+// writeGrowth writes growth from period to period.
+func (w *Writer) writeGrowth(pl *plan, res Result) {
 	w.Text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket +
 		", in percent")
 	c := len(res.Columns) - 1
 	hi, lo := extremes(res, c)
 	if hi < 0 {
 		w.Text(": there is no " + pl.dims[0].bucket + " to compare with.")
-		w.table(res, pl, true)
+		w.writeTable(res, pl, true)
 		return
 	}
 	w.Text(": it was highest in ")
-	w.labels(pl, res, hi)
+	w.writeLabels(pl, res, hi)
 	w.Text(" with **")
 	w.Cell(res, hi, c, true, true)
 	w.Text("**")
 	if lo != hi {
 		w.Text(" and lowest in ")
-		w.labels(pl, res, lo)
+		w.writeLabels(pl, res, lo)
 		w.Text(" with **")
 		w.Cell(res, lo, c, true, true)
 		w.Text("**")
 	}
 	w.Text(".")
-	w.table(res, pl, true)
+	w.writeTable(res, pl, true)
 }
 
-// soFar describes a running total.
-func (w *Writer) soFar(pl *plan, res Result) {
+// writeRunningTotal writes a running total.
+func (w *Writer) writeRunningTotal(pl *plan, res Result) {
 	last := len(res.Rows) - 1
 	w.Text("The running total of " + pl.measures[0].name + " reaches **")
 	w.Cell(res, last, len(res.Columns)-1, true, false)
 	w.Text("** in ")
-	w.labels(pl, res, last)
+	w.writeLabels(pl, res, last)
 	w.Text(".")
-	w.table(res, pl, true)
+	w.writeTable(res, pl, true)
 }

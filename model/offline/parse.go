@@ -15,7 +15,7 @@ type parser struct {
 	items []item
 	prev  *plan // of the previous question, for follow-ups
 
-	agg        string // what the words ask for
+	agg        string // aggregate that the words ask for
 	howMany    int    // position of "how many", or -1
 	list       bool
 	which      bool
@@ -27,24 +27,24 @@ type parser struct {
 	limit      int
 	rankCols   []string
 	bucket     string
-	weekdays   []int // only these, Monday being 1
+	weekdays   []int // only these days; 1 is Monday
 	chart      string
 	duration   bool
-	durationIn string // the unit it is asked in
-	counts     *item  // the table whose rows rank another's
+	durationIn string // requested unit of the duration
+	counts     *item  // table whose rows are counted to rank another table
 	each       bool
 	tenure     bool
-	who        bool            // people are asked for
+	who        bool            // the question asks for people
 	aged       bool            // ranked by age: oldest, youngest
 	busy       bool            // ranked by how much happened: busiest
-	conflict   bool            // both ends are asked for
+	conflict   bool            // the question asks for both the highest and the lowest
 	named      map[*table]bool // tables that nouns of the question name
-	ratio      bool            // the average of a number of rows
-	second     string          // a second aggregate, which has no place in the plan
-	aggs       []aggAt         // all aggregates, where they stand
-	extremes   bool            // highest and lowest are figures and do not rank
-	roleNotes  []string        // which of several references is meant
-	often      bool            // how many times something was done
+	ratio      bool            // the question asks for the average number of rows
+	second     string          // a second aggregate, which the plan cannot contain
+	aggs       []aggregateAt   // all aggregates, with their positions
+	extremes   bool            // highest and lowest are figures, not rankings
+	roleNotes  []string        // notes about the chosen one of several references
+	often      bool            // the question asks how often something was done
 	growth     bool            // the change from period to period, in percent
 	running    bool            // the sum of all periods so far
 	sold       bool            // ranked by the pieces sold
@@ -125,12 +125,12 @@ func (p *profile) compounds(ws []word) []word {
 			w = newWord("per") // German, before a name that the data has
 		}
 		if done := ""; w.low == "open" {
-			if done = p.closing(); done != "" {
+			if done = p.closingWord(); done != "" {
 				out = append(out, newWord("not"), newWord(done))
 				continue
 			}
 		}
-		if rest, ok := p.negative(w); ok {
+		if rest, ok := p.splitNegation(w); ok {
 			not := newWord("not")
 			not.stop = w.stop
 			out = append(out, not, rest)
@@ -141,8 +141,9 @@ func (p *profile) compounds(ws []word) []word {
 	return out
 }
 
-// closing returns the word for what ends the state "open", if "open" can only mean that: closed, resolved.
-func (p *profile) closing() string {
+// closingWord returns the word for the end of the state "open", such as closed or resolved, if "open" can mean nothing
+// else. Otherwise it returns "".
+func (p *profile) closingWord() string {
 	one := func(v *value) bool { return len(v.words) == 1 }
 	if p.words["open"] || slices.ContainsFunc(p.values["open"], one) {
 		return ""
@@ -166,8 +167,8 @@ func (p *profile) closing() string {
 // doneWords are words in date columns that mean something ended.
 var doneWords = set("closed resolved solved completed finished settled")
 
-// negative splits "unpaid" if the data only knows "paid".
-func (p *profile) negative(w word) (word, bool) {
+// splitNegation splits "unpaid" if the data knows only "paid".
+func (p *profile) splitNegation(w word) (word, bool) {
 	for _, prefix := range []string{"un", "non", "in"} {
 		rest, ok := strings.CutPrefix(w.low, prefix)
 		if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 || filler[w.low] ||
@@ -206,7 +207,7 @@ func (p *profile) hasFlag(w word) bool {
 	return false
 }
 
-// correct replaces unknown words by the known word they are a typo of, if there is exactly one.
+// correct replaces unknown words by the known word of which they are probably a typo, if there is exactly one.
 func (ps *parser) correct() {
 	for i, w := range ps.ws {
 		if w.low == "hwo" || w.low == "hw" || w.low == "ohw" {
@@ -214,7 +215,7 @@ func (ps *parser) correct() {
 			n.was, n.stop = w.raw, w.stop
 			ps.ws[i] = n
 		}
-		if w.isNum || w.quoted || len(w.low) < 4 || i > 0 && ps.source(i) || startsDigit(w.low) || ps.known(w) {
+		if w.isNum || w.quoted || len(w.low) < 4 || i > 0 && ps.isSourceName(i) || startsDigit(w.low) || ps.known(w) {
 			continue
 		}
 		if fix := ps.nearest(w); fix != "" {
@@ -229,7 +230,8 @@ func (ps *parser) known(w word) bool {
 	if filler[w.low] || grammar[w.low] || keywords[w.low] || operations[w.low] || operations[w.sing] || noTypo[w.low] ||
 		noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) ||
 		revenueWords[w.sing] ||
-		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 ||
+		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.valueWords[w.low] || ps.p.valueWords[w.sing] ||
+		len(synonym[w.low]) > 0 ||
 		len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
 		return true
 	}
@@ -241,7 +243,7 @@ func (ps *parser) known(w word) bool {
 	return false
 }
 
-// knownWords are words of the lexicon that are never typos.
+// knownWords reports whether a word is in the lexicon, so that it is never a typo.
 func knownWords(w word) bool {
 	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] ||
 		demonyms[w.low] != "" || demonyms[w.sing] != "" ||
@@ -249,8 +251,8 @@ func knownWords(w word) bool {
 		moveWord(w)
 }
 
-// source reports whether the word at i is only the name of the source, as in "the members of the library".
-func (ps *parser) source(i int) bool {
+// isSourceName reports whether the word at i is only the name of the source, as in "the members of the library".
+func (ps *parser) isSourceName(i int) bool {
 	w := ps.ws[i]
 	if !slices.Contains(splitName(ps.p.source), w.sing) || ps.p.words[w.sing] || ps.p.words[w.low] {
 		return false
@@ -259,7 +261,7 @@ func (ps *parser) source(i int) bool {
 	return before == "the" || before == "our" || before == "this" || before == "in" || before == "of" || before == "my"
 }
 
-// nearest returns the only known word within reach of a typo.
+// nearest returns the only known word that a typo can mean, or "".
 func (ps *parser) nearest(w word) string {
 	limit := 1
 	if len(w.low) >= 8 {
@@ -300,13 +302,13 @@ func (ps *parser) nearest(w word) string {
 		try(name)
 	}
 	if bestD <= limit && !many {
-		return best // words of values only where nothing else is as near
+		return best // words of values are tried only if nothing else is as near
 	}
 	if many {
 		return ""
 	}
 	weak = true
-	for name := range ps.p.said {
+	for name := range ps.p.valueWords {
 		try(name)
 	}
 	if many && weak {
@@ -323,7 +325,7 @@ var keywords = set(`average median total count number many much list show which 
 	year how what
 	value values cheapest expensive longest oldest newest earliest latest first last`)
 
-// operations are words for what can be done with figures. A typo of another word is never read as one of them.
+// operations are words for computations. A typo of another word is never read as one of them.
 var operations = set(
 	`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation
 	increase decrease change
@@ -346,11 +348,11 @@ func (ps *parser) parse() (*plan, *declined) {
 	ps.days()
 	ps.movement()
 	ps.dates()
-	ps.settleMovement()
+	ps.decideMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
-	ps.conditions2()
+	ps.linkConditions()
 	pl, d := ps.interpret()
 	if d != nil && d.reason != "" {
 		d.words = ps.unknown()
@@ -381,7 +383,7 @@ func (ps *parser) dates() {
 			i += n
 			continue
 		}
-		p, n := datePhrase(ps.ws[i:])
+		p, n := readDatePhrase(ps.ws[i:])
 		if n > 0 && (ps.comparedNumber(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
 			n = 0
 		}
@@ -389,15 +391,14 @@ func (ps *parser) dates() {
 			i++
 			continue
 		}
-		ps.take(i, i+n)
+		ps.markUsed(i, i+n)
 		ps.items = append(ps.items, item{kind: itPeriod, lo: i, hi: i + n, period: p})
 		i += n
-		i += ps.lastOne(p, i)
 		// "in 2023 and 2024", "2023 vs 2024"
 		if k := i; k+1 < len(ps.ws) &&
 			(ps.at(k) == "and" || ps.at(k) == "vs" || ps.at(k) == "versus" || ps.at(k) == "with" || ps.at(k) == "to" ||
 				ps.at(k) == "or") {
-			if q, m := datePhrase(ps.ws[k+1:]); m > 0 && q.size == p.size && p.size != "" {
+			if q, m := readDatePhrase(ps.ws[k+1:]); m > 0 && q.size == p.size && p.size != "" {
 				if ps.at(k) != "and" && ps.at(k) != "or" {
 					ps.compare = true
 				}
@@ -408,33 +409,9 @@ func (ps *parser) dates() {
 	// "March and April 2024": a month takes the year that follows.
 	for k := len(ps.items) - 2; k >= 0; k-- {
 		if y, ok := ps.items[k+1].period.year(); ok && ps.items[k].period.yearless {
-			ps.items[k].period = ps.items[k].period.inYear(y).bounded(ps.items[k].period.bound)
+			ps.items[k].period = ps.items[k].period.inYear(y).withBound(ps.items[k].period.bound)
 		}
 	}
-}
-
-// lastOne reads the second half of "this month with last" at i, and returns its number of words.
-func (ps *parser) lastOne(this period, i int) int {
-	if this.relative != "this" || !set("with to and against vs versus than")[ps.at(i)] {
-		return 0
-	}
-	k := i + 1
-	if ps.at(k) == "the" {
-		k++
-	}
-	if ps.at(k) != "last" && ps.at(k) != "previous" || bucketWords[ps.at(k+1)] != "" ||
-		k+1 < len(ps.ws) && ps.ws[k+1].isNum {
-		return 0
-	}
-	if ps.at(k+1) == "one" {
-		k++
-	}
-	ps.take(i, k+1)
-	ps.compare = true
-	ps.items = append(ps.items, item{
-		kind: itPeriod, lo: i + 1, hi: k + 1, period: period{relative: "last", unit: this.unit, size: this.size},
-	})
-	return k + 1 - i
 }
 
 // hasColumn reports whether a column is named like a year, such as 2023.
@@ -475,8 +452,8 @@ type rule struct {
 
 func setAgg(a string) func(*parser, int) {
 	return func(ps *parser, i int) {
-		ps.aggs = append(ps.aggs, aggAt{agg: a, at: i})
-		if means[a] && means[ps.agg] && a != ps.agg {
+		ps.aggs = append(ps.aggs, aggregateAt{agg: a, at: i})
+		if singleAggs[a] && singleAggs[ps.agg] && a != ps.agg {
 			ps.second = a
 		}
 		if ps.agg == "" || ps.agg == aggSum || ps.agg == aggCount && a != aggSum {
@@ -485,16 +462,16 @@ func setAgg(a string) func(*parser, int) {
 	}
 }
 
-// means are the aggregates of which a question can have only one.
-var means = map[string]bool{aggAvg: true, aggMedian: true, aggMin: true, aggMax: true}
+// singleAggs are the aggregates of which a question can have only one.
+var singleAggs = map[string]bool{aggAvg: true, aggMedian: true, aggMin: true, aggMax: true}
 
-func often(ps *parser, i int) {
+func setOften(ps *parser, i int) {
 	ps.often = true
-	count(ps, i)
+	setCount(ps, i)
 }
 
-func count(ps *parser, i int) {
-	ps.aggs = append(ps.aggs, aggAt{agg: aggCount, at: i})
+func setCount(ps *parser, i int) {
+	ps.aggs = append(ps.aggs, aggregateAt{agg: aggCount, at: i})
 	if ps.howMany < 0 {
 		ps.howMany = i
 	}
@@ -503,9 +480,9 @@ func count(ps *parser, i int) {
 	}
 }
 
-func rank(dir int) func(*parser, int) {
+func setRank(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
-		ps.aggs = append(ps.aggs, aggAt{agg: map[int]string{-1: aggMax, 1: aggMin}[dir], at: i, rank: true})
+		ps.aggs = append(ps.aggs, aggregateAt{agg: map[int]string{-1: aggMax, 1: aggMin}[dir], at: i, rank: true})
 		if ps.orderAt < 0 {
 			ps.order, ps.orderAt = dir, i
 		} else if ps.order != dir {
@@ -514,8 +491,8 @@ func rank(dir int) func(*parser, int) {
 	}
 }
 
-// percentSign asks for shares, unless it is the unit of a number in a comparison: "a refund over 3%".
-func percentSign(ps *parser, i int) {
+// setPercent asks for shares, unless the percent sign is the unit of a number in a comparison: "a refund over 3%".
+func setPercent(ps *parser, i int) {
 	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") &&
 		set("of over above under below than least most to exactly exceeding exceeds exceed equals and > < >= " +
 			"<= =")[ps.at(i-2)]
@@ -525,16 +502,17 @@ func percentSign(ps *parser, i int) {
 // rules, with longer ones before their prefixes.
 var rules = []rule{
 	{
-		"how many", count,
+		"how many", setCount,
 	}, {
-		"how often", often,
+		"how often", setOften,
 	}, {
-		"how many times", often,
+		"how many times", setOften,
 	}, {
-		"number of times", often,
+		"number of times", setOften,
 	}, {
-		"number of", count,
-	}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
+		"number of", setCount,
+	}, {"count of", setCount}, {"no of", setCount}, {"total number of", setCount}, {"count", setCount},
+	{"nr of", setCount},
 	{
 		"how much", setAgg(aggSum),
 	}, {"total", setAgg(aggSum)}, {"sum of", setAgg(aggSum)}, {"sum", setAgg(aggSum)}, {"sum up", setAgg(aggSum)},
@@ -547,7 +525,7 @@ var rules = []rule{
 	{
 		"percentage", func(ps *parser, _ int) { ps.share = true },
 	}, {"percent", func(ps *parser, _ int) { ps.share = true }},
-	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", percentSign},
+	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", setPercent},
 	{"share", func(ps *parser, _ int) { ps.share = true }}, {"shares", func(ps *parser, _ int) { ps.share = true }},
 	{
 		"proportion", func(ps *parser, _ int) { ps.share = true },
@@ -573,132 +551,139 @@ var rules = []rule{
 		"smallest first", func(ps *parser, i int) { ps.order = 1 },
 	}, {"largest first", func(ps *parser, i int) { ps.order = -1 }},
 	{"ascending", func(ps *parser, i int) { ps.order = 1 }}, {"descending", func(ps *parser, i int) { ps.order = -1 }},
-	{"with us the longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
-	{"with us longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
-	{"most recently", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
-	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
+	{"with us the longest", func(ps *parser, i int) { ps.tenure = true; setRank(1)(ps, i) }},
+	{"with us longest", func(ps *parser, i int) { ps.tenure = true; setRank(1)(ps, i) }},
+	{"most recently", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; setRank(-1)(ps, i) }},
+	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; setRank(-1)(ps, i) }},
 	{
-		"most expensive", rankBy(priceNames, -1),
-	}, {"least expensive", rankBy(priceNames, 1)}, {"most costly", rankBy(priceNames, -1)},
-	{"most valuable", rankBy(valueNames, -1)}, {"least valuable", rankBy(valueNames, 1)},
-	{"most populous", rankBy("population", -1)}, {"least populous", rankBy("population", 1)},
+		"most expensive", setRankBy(priceNames, -1),
+	}, {"least expensive", setRankBy(priceNames, 1)}, {"most costly", setRankBy(priceNames, -1)},
+	{"most valuable", setRankBy(valueNames, -1)}, {"least valuable", setRankBy(valueNames, 1)},
+	{"most populous", setRankBy("population", -1)}, {"least populous", setRankBy("population", 1)},
 	{
-		"most popular", busy(-1),
-	}, {"least popular", busy(1)}, {"most common", busy(-1)}, {"least common", busy(1)}, {"most frequent", busy(-1)},
+		"most popular", setBusy(-1),
+	}, {"least popular", setBusy(1)}, {"most common", setBusy(-1)}, {"least common", setBusy(1)},
+	{"most frequent", setBusy(-1)},
 	{
-		"least frequent", busy(1),
+		"least frequent", setBusy(1),
 	}, {
-		"most often", busy(-1),
-	}, {"most frequently", busy(-1)}, {"least often", busy(1)}, {"most active", busy(-1)}, {"least active", busy(1)},
+		"most often", setBusy(-1),
+	}, {"most frequently", setBusy(-1)}, {"least often", setBusy(1)}, {"most active", setBusy(-1)},
+	{"least active", setBusy(1)},
 	{
-		"best selling", selling(-1),
+		"best selling", setSelling(-1),
 	}, {
-		"top selling", selling(-1),
+		"top selling", setSelling(-1),
 	}, {
-		"best sellers", selling(-1),
+		"best sellers", setSelling(-1),
 	}, {
-		"best seller", selling(-1),
+		"best seller", setSelling(-1),
 	}, {
-		"bestsellers", selling(-1),
+		"bestsellers", setSelling(-1),
 	}, {
-		"bestselling", selling(-1),
-	}, {"most sold", selling(-1)}, {"worst selling", selling(1)}, {"least sold", selling(1)},
+		"bestselling", setSelling(-1),
+	}, {"most sold", setSelling(-1)}, {"worst selling", setSelling(1)}, {"least sold", setSelling(1)},
 	{
-		"most", rank(-1),
+		"most", setRank(-1),
 	}, {
-		"highest", rank(-1),
+		"highest", setRank(-1),
 	}, {
-		"largest", rank(-1),
-	}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", best(-1)}, {"worst", best(1)},
+		"largest", setRank(-1),
+	}, {"biggest", setRank(-1)}, {"greatest", setRank(-1)}, {"top", setRank(-1)}, {"best", setBest(-1)},
+	{"worst", setBest(1)},
 	{
-		"least", rank(1),
-	}, {"lowest", rank(1)}, {"smallest", rank(1)}, {"fewest", rank(1)}, {"bottom", rank(1)}, {"tiniest", rank(1)},
+		"least", setRank(1),
+	}, {"lowest", setRank(1)}, {"smallest", setRank(1)}, {"fewest", setRank(1)}, {"bottom", setRank(1)},
+	{"tiniest", setRank(1)},
 	{"never", func(ps *parser, _ int) { ps.never = true }},
 	{
-		"as a line chart", chart("line"),
+		"as a line chart", setChart("line"),
 	}, {
-		"as a line", chart("line"),
-	}, {"as line chart", chart("line")}, {"line chart", chart("line")}, {"line graph", chart("line")},
+		"as a line", setChart("line"),
+	}, {"as line chart", setChart("line")}, {"line chart", setChart("line")}, {"line graph", setChart("line")},
 	{
-		"as a bar chart", chart("bar"),
+		"as a bar chart", setChart("bar"),
 	}, {
-		"as bars", chart("bar"),
+		"as bars", setChart("bar"),
 	}, {
-		"as a bar", chart("bar"),
-	}, {"bar chart", chart("bar")}, {"as bar chart", chart("bar")}, {"bar graph", chart("bar")},
+		"as a bar", setChart("bar"),
+	}, {"bar chart", setChart("bar")}, {"as bar chart", setChart("bar")}, {"bar graph", setChart("bar")},
 	{
-		"as a pie chart", chart("pie"),
-	}, {"as a pie", chart("pie")}, {"pie chart", chart("pie")}, {"as a table", chart("none")},
+		"as a pie chart", setChart("pie"),
+	}, {"as a pie", setChart("pie")}, {"pie chart", setChart("pie")}, {"as a table", setChart("none")},
 	{
-		"as a chart", chart("auto"),
-	}, {"chart", chart("auto")}, {"plot", chart("auto")}, {"graph", chart("auto")}, {"draw", chart("auto")},
+		"as a chart", setChart("auto"),
+	}, {"chart", setChart("auto")}, {"plot", setChart("auto")}, {"graph", setChart("auto")}, {"draw", setChart("auto")},
 	{
-		"day of the week", by("weekday"),
+		"day of the week", setBucket("weekday"),
 	}, {
-		"day of week", by("weekday"),
-	}, {"days of the week", by("weekday")}, {"week day", by("weekday")}, {"weekday name", by("weekday")},
+		"day of week", setBucket("weekday"),
+	}, {"days of the week", setBucket("weekday")}, {"week day", setBucket("weekday")},
+	{"weekday name", setBucket("weekday")},
 	{
-		"hour of the day", by("hour"),
-	}, {"hour of day", by("hour")}, {"time of day", by("hour")}, {"time of the day", by("hour")},
+		"hour of the day", setBucket("hour"),
+	}, {"hour of day", setBucket("hour")}, {"time of day", setBucket("hour")}, {"time of the day", setBucket("hour")},
 	{
-		"month of the year", by("month of the year"),
-	}, {"calendar month", by("month of the year")}, {"time of year", by("month of the year")},
+		"month of the year", setBucket("month of the year"),
+	}, {"calendar month", setBucket("month of the year")}, {"time of year", setBucket("month of the year")},
 	{
-		"month over month", growth("month"),
+		"month over month", setGrowth("month"),
 	}, {
-		"month on month", growth("month"),
-	}, {"from month to month", growth("month")}, {"month to month", growth("month")}, {"mom", growth("month")},
+		"month on month", setGrowth("month"),
+	}, {"from month to month", setGrowth("month")}, {"month to month", setGrowth("month")}, {"mom", setGrowth("month")},
 	{
-		"year over year", growth("year"),
+		"year over year", setGrowth("year"),
 	}, {
-		"year on year", growth("year"),
-	}, {"from year to year", growth("year")}, {"yoy", growth("year")}, {"quarter over quarter", growth("quarter")},
+		"year on year", setGrowth("year"),
+	}, {"from year to year", setGrowth("year")}, {"yoy", setGrowth("year")},
+	{"quarter over quarter", setGrowth("quarter")},
 	{
-		"quarter on quarter", growth("quarter"),
+		"quarter on quarter", setGrowth("quarter"),
 	}, {
-		"from quarter to quarter", growth("quarter"),
-	}, {"qoq", growth("quarter")}, {"week over week", growth("week")}, {"from week to week", growth("week")},
+		"from quarter to quarter", setGrowth("quarter"),
+	}, {"qoq", setGrowth("quarter")}, {"week over week", setGrowth("week")}, {"from week to week", setGrowth("week")},
 	{
-		"monthly growth", growth("month"),
+		"monthly growth", setGrowth("month"),
 	}, {
-		"yearly growth", growth("year"),
-	}, {"annual growth", growth("year")}, {"quarterly growth", growth("quarter")}, {"weekly growth", growth("week")},
+		"yearly growth", setGrowth("year"),
+	}, {"annual growth", setGrowth("year")}, {"quarterly growth", setGrowth("quarter")},
+	{"weekly growth", setGrowth("week")},
 	{
-		"growth rate", growth(""),
+		"growth rate", setGrowth(""),
 	}, {
-		"growth", growth(""),
-	}, {"percentage change", growth("")}, {"percent change", growth("")}, {"change in percent", growth("")},
+		"growth", setGrowth(""),
+	}, {"percentage change", setGrowth("")}, {"percent change", setGrowth("")}, {"change in percent", setGrowth("")},
 	{
-		"running total", running,
+		"running total", setRunning,
 	}, {
-		"running sum", running,
+		"running sum", setRunning,
 	}, {
-		"running count", running,
-	}, {"cumulative", running}, {"cumulated", running}, {"cumulatively", running}, {"accumulated", running},
+		"running count", setRunning,
+	}, {"cumulative", setRunning}, {"cumulated", setRunning}, {"cumulatively", setRunning}, {"accumulated", setRunning},
 	{
 		"which", func(ps *parser, _ int) { ps.which = true },
-	}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
-	{"list", list}, {"show", list}, {"display", list}, {"give me", list},
+	}, {"what are the", setList}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
+	{"list", setList}, {"show", setList}, {"display", setList}, {"give me", setList},
 }
 
-func rankBy(columns string, dir int) func(*parser, int) {
+func setRankBy(columns string, dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		ps.rankCols = strings.Fields(columns)
-		rank(dir)(ps, i)
+		setRank(dir)(ps, i)
 	}
 }
 
-func busy(dir int) func(*parser, int) {
+func setBusy(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		ps.busy = true
-		rank(dir)(ps, i)
+		setRank(dir)(ps, i)
 	}
 }
 
-func by(part string) func(*parser, int) { return func(ps *parser, _ int) { ps.bucket = part } }
+func setBucket(part string) func(*parser, int) { return func(ps *parser, _ int) { ps.bucket = part } }
 
-// growth asks for the change from each period to the next.
-func growth(size string) func(*parser, int) {
+// setGrowth asks for the change from each period to the next.
+func setGrowth(size string) func(*parser, int) {
 	return func(ps *parser, _ int) {
 		ps.growth = true
 		if size != "" {
@@ -707,28 +692,28 @@ func growth(size string) func(*parser, int) {
 	}
 }
 
-func running(ps *parser, _ int) { ps.running = true }
+func setRunning(ps *parser, _ int) { ps.running = true }
 
-func best(dir int) func(*parser, int) {
+func setBest(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		ps.best = true
-		rank(dir)(ps, i)
+		setRank(dir)(ps, i)
 	}
 }
 
-// selling ranks by the number of pieces sold.
-func selling(dir int) func(*parser, int) {
+// setSelling ranks by the number of pieces sold.
+func setSelling(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		ps.sold = true
-		rank(dir)(ps, i)
+		setRank(dir)(ps, i)
 	}
 }
 
-func list(ps *parser, _ int) { ps.list = true }
+func setList(ps *parser, _ int) { ps.list = true }
 
-func chart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
+func setChart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
 
-// negationWords negate what follows them.
+// negationWords negate the words after them.
 var negationWords = set(
 	"not excluding exclude excludes except without no ignoring non than from out missing lacking lack lacks")
 

@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// concerts is a list with a running number, percents in headings and no names.
+// concerts creates a list with a running number, percent signs in headings and no names.
 func concerts(t *testing.T) catalog {
-	return made(t, "concerts",
+	return makeSource(t, "concerts",
 		`CREATE TABLE concerts ("Concert #" INTEGER, "Held on" TEXT, "Hall" TEXT, "Tickets sold" INTEGER, "Capacity" `+
 			`INTEGER, "Sell-through (%)" REAL, "Avg. price $" REAL, "Refund %" REAL)`,
 		`INSERT INTO concerts VALUES (101, '2025-01-04', 'North', 90, 100, 90, 55, 0), (102, '2025-02-08', 'North', 120, 400, 30, 20, 4.5), (103, '2025-04-01', 'South', 300, 1500, 20, 12.5, 3),
 		(104, '2025-05-06', 'South', 250, 250, 100, 30, 0), (105, '2025-05-09', 'North', 10, 40, 25, 18, 6)`)
 }
 
-// A percent sign behind a number is its unit, and asks for no share; percents are not
-// added up, whatever the rest of the heading says; what is the biggest has no price.
-func TestPercentsInHeadings(t *testing.T) {
+// A percent sign after a number is its unit and does not ask for a share. Percentages are not added up, whatever else
+// the heading says. "Biggest" does not rank by price.
+func TestPercentSignsInHeadings(t *testing.T) {
 	c := concerts(t)
 	for q, gold := range map[string]string{
 		"how many concerts had a refund over 3%?":           `SELECT 2`,
@@ -34,16 +34,16 @@ func TestPercentsInHeadings(t *testing.T) {
 		"biggest concert":                                                   `SELECT 103, 1500`,
 		"which concert had the most tickets sold?":                          `SELECT 103, 300`,
 	} {
-		sameAs(t, c, "concerts", gold, q)
+		checkSame(t, c, "concerts", gold, q)
 	}
 }
 
-// TestUnnamedRow: the figure of a row that has no name is not given out as its name.
+// TestUnnamedRow checks that a figure of a row without a name is not presented as its name.
 func TestUnnamedRow(t *testing.T) {
-	c := made(t, "runs", `CREATE TABLE runs (held TEXT, hall TEXT, visitors INTEGER)`,
+	c := makeSource(t, "runs", `CREATE TABLE runs (held TEXT, hall TEXT, visitors INTEGER)`,
 		`INSERT INTO runs VALUES ('2025-01-04', 'North', 1295), ('2025-01-05', 'North', 40), ('2025-01-05', 'South', `+
 			`41)`)
-	s := sameAs(t, c, "runs", `SELECT visitors, held, hall FROM runs WHERE visitors = 1295`,
+	s := checkSame(t, c, "runs", `SELECT visitors, held, hall FROM runs WHERE visitors = 1295`,
 		"which run had the most visitors?")
 	if strings.Contains(s.text, "It is") ||
 		!strings.Contains(s.text, "The highest visitors is **1,295**, in this row:") {
@@ -51,9 +51,9 @@ func TestUnnamedRow(t *testing.T) {
 	}
 }
 
-// TestGermanNumberOfRows: the rows of a file are called by the heading of their number.
+// TestGermanNumberOfRows checks that the rows of a file are named by the heading of their running number.
 func TestGermanNumberOfRows(t *testing.T) {
-	c := made(t, "werkstatt",
+	c := makeSource(t, "werkstatt",
 		`CREATE TABLE "werkstatt_aufträge_2025" ("Auftrags-Nr." INTEGER, "Datum Eingang" TEXT, "Rabatt %" REAL, `+
 			`"Netto €" REAL)`,
 		`INSERT INTO "werkstatt_aufträge_2025" VALUES (1001, '2025-02-03', 0, 100), (1002, '2025-02-04', 12.5, 300), `+
@@ -64,6 +64,6 @@ func TestGermanNumberOfRows(t *testing.T) {
 		"which order had the highest netto?": `SELECT "Auftrags-Nr.", "Netto €" FROM ` +
 			`"werkstatt_aufträge_2025" WHERE "Netto €" = 300`,
 	} {
-		sameAs(t, c, "werkstatt", gold, q)
+		checkSame(t, c, "werkstatt", gold, q)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// TestPinnedTables checks that a table named beside the question counts where the
-// question names none, and that a question about something else stays its own.
+// TestPinnedTables checks that a table named beside the question is used if the question names none, and does not
+// affect a question about something else.
 func TestPinnedTables(t *testing.T) {
 	c := shop(t)
 	for _, g := range []struct{ before, question, context, from, want string }{
@@ -32,8 +32,8 @@ func TestPinnedTables(t *testing.T) {
 	}
 }
 
-// TestLongTablesSayWhatTheyShow holds the words below a table that is not whole.
-func TestLongTablesSayWhatTheyShow(t *testing.T) {
+// TestTruncatedTablesSayWhichRowsTheyShow checks the text below a table that does not show all rows.
+func TestTruncatedTablesSayWhichRowsTheyShow(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for question, want := range map[string]string{

@@ -44,7 +44,7 @@ type plan struct {
 	compare  bool
 	growth   bool     // change from period to period, in percent
 	running  bool     // running total
-	bare     bool     // only the figure it is ranked by
+	bare     bool     // show only the figure that ranks
 	narrow   bool     // a list shows only what was asked for
 	single   bool     // "which" asks for a single item
 	notes    []string // notes for the reading
@@ -65,7 +65,7 @@ type measure struct {
 	as      string  // name of the result's column
 }
 
-// dim is what results are grouped by: a column, a period of a date, an entity.
+// dim is a grouping of results: a column, a period of a date, an entity.
 type dim struct {
 	col     *column
 	entity  *table
@@ -101,7 +101,7 @@ type filter struct {
 	periods   []period
 	never     *table
 	inner     []filter // of never: conditions on the other table's rows
-	words     string   // as the reading says it
+	words     string   // for the reading
 }
 
 // path returns the references from t to another table, each from a row to the one row it refers to, or nil if there is
@@ -113,7 +113,7 @@ func (t *table) path(to *table) []edge {
 	return t.walk(to, false)
 }
 
-// walk finds a path; with single, it avoids twin references.
+// walk finds a path. If single is true, it avoids twin references.
 func (t *table) walk(to *table, single bool) []edge {
 	type step struct {
 		t    *table
@@ -131,7 +131,7 @@ func (t *table) walk(to *table, single bool) []edge {
 			continue
 		}
 		for _, e := range s.t.parents {
-			if !seen[e.to.t] && !(single && e.twin()) {
+			if !seen[e.to.t] && !(single && e.isTwin()) {
 				seen[e.to.t] = true
 				queue = append(queue, step{e.to.t, append(slices.Clone(s.path), e)})
 			}
@@ -140,7 +140,7 @@ func (t *table) walk(to *table, single bool) []edge {
 	return nil
 }
 
-// reaches reports whether each row of t has at most one row of to.
+// reaches reports whether each row of t refers to at most one row of to.
 func (t *table) reaches(to *table) bool { return t == to || t.path(to) != nil }
 
 // refTo returns the column of t, or of a table on the way, that holds the key of an entity, or the key itself if that

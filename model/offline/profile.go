@@ -25,20 +25,20 @@ const (
 	sampleRows     = 20_000
 )
 
-// profile is what the planner knows about a source: its schema, the references between its tables, and the values of
+// profile describes a source for the planner: its schema, the references between its tables, and the values of
 // its text columns.
 type profile struct {
-	source  string
-	dialect *source.Dialect
-	version string
-	tables  []*table
-	values  map[string][]*value // by the stem of their first word
-	partOf  map[string]*value   // by a word that is part of only one name; nil if of several
-	words   map[string]bool     // every word of the schema, for typos
-	said    map[string]bool     // every word of the values, for typos
+	source     string
+	dialect    *source.Dialect
+	version    string
+	tables     []*table
+	values     map[string][]*value // by the stem of their first word
+	partOf     map[string]*value   // by a word that is part of only one name; nil if of several
+	words      map[string]bool     // every word of the schema, for typos
+	valueWords map[string]bool     // every word of the values, for typos
 
-	roles      map[string]string // the named ones of twin references, and what each leads to
-	cut        bool              // twin references that are not named were removed
+	roles      map[string]string // roles of twin references that the question names, and the table each leads to
+	reduced    bool              // twin references that are not named were removed
 	tablesOnly *profile          // without the views; nil if there are only views, or none
 }
 
@@ -50,7 +50,7 @@ type table struct {
 	nouns   []string // other names of its rows, if it is the only table
 	cols    []*column
 	key     *column   // single-column primary key
-	label   []*column // what names a row
+	label   []*column // columns that name a row
 	parents []edge
 	rows    int64
 }
@@ -120,8 +120,9 @@ type profileEntry struct {
 	known []*profile // the last one used comes first
 }
 
-// keptProfiles is how many profiles a source keeps. If users see different rows, each of them needs a profile.
-const keptProfiles = 8
+// maxProfiles is the largest number of profiles kept for a source. If users see different rows, each of them needs a
+// profile.
+const maxProfiles = 8
 
 func (c *profiles) get(ctx context.Context, name string, src source.Source) (*profile, error) {
 	c.mu.Lock()
@@ -149,7 +150,7 @@ func (c *profiles) get(ctx context.Context, name string, src source.Source) (*pr
 	}
 	p.version = version
 	e.known = slices.Insert(e.known, 0, p)
-	e.known = e.known[:min(len(e.known), keptProfiles)]
+	e.known = e.known[:min(len(e.known), maxProfiles)]
 	return p, nil
 }
 
@@ -160,7 +161,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	}
 	p := &profile{
 		source: name, dialect: src.Dialect(), values: map[string][]*value{}, partOf: map[string]*value{},
-		words: map[string]bool{}, said: map[string]bool{},
+		words: map[string]bool{}, valueWords: map[string]bool{},
 	}
 	columns := 0
 	for _, st := range schema.Tables {
@@ -177,7 +178,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if unread(scan, err) {
+		if couldNotRead(scan, err) {
 			return nil, fmt.Errorf("read the values of %s: %w", name, err)
 		}
 	}
@@ -189,12 +190,12 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 		p.tables[0].findNouns()
 	}
 	p.index()
-	p.leaveViews()
+	p.setTablesOnly()
 	return p, nil
 }
 
-// leaveViews creates the profile without views, for questions that name no view.
-func (p *profile) leaveViews() {
+// setTablesOnly creates the profile without views, for questions that name no view.
+func (p *profile) setTablesOnly() {
 	var tables []*table
 	for _, t := range p.tables {
 		if !t.schema.View {
@@ -206,7 +207,7 @@ func (p *profile) leaveViews() {
 	}
 	only := &profile{
 		source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{},
-		partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{},
+		partOf: map[string]*value{}, words: map[string]bool{}, valueWords: map[string]bool{},
 	}
 	only.index()
 	p.tablesOnly = only
@@ -241,11 +242,11 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 		if err == nil {
 			return t.scanValues(ctx, src, t.from())
 		}
-		if ctx.Err() != nil || unread(ctx, err) {
+		if ctx.Err() != nil || couldNotRead(ctx, err) {
 			return err
 		}
 	}
-	// Too large to count in time: what is not known exactly stays unknown.
+	// The table is too large to count in time, so that only a sample is read.
 	if err := t.scanColumns(ctx, src, sample, false); err != nil {
 		return err
 	}
@@ -258,9 +259,9 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 	return t.scanValues(ctx, src, sample)
 }
 
-// unread reports an error that means the source could not be read, rather than a wrong statement. A profile of a source
-// that became unavailable meanwhile must not be kept.
-func unread(ctx context.Context, err error) bool {
+// couldNotRead reports whether an error means that the source could not be read, rather than that the statement is
+// wrong. A profile of a source that became unavailable meanwhile must not be kept.
+func couldNotRead(ctx context.Context, err error) bool {
 	var statement *source.Error
 	return err != nil && ctx.Err() == nil && !errors.As(err, &statement)
 }
@@ -286,7 +287,7 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 		for _, c := range part {
 			q := t.p.dialect.Quote(c.name)
 			sel = append(sel, "COUNT("+q+")", "COUNT(DISTINCT "+q+")")
-			if c.ordered() {
+			if c.hasUsefulRange() {
 				sel = append(sel, "MIN("+q+")", "MAX("+q+")")
 			} else {
 				sel = append(sel, "NULL", "NULL")
@@ -312,8 +313,8 @@ func (t *table) scanColumns(ctx context.Context, src source.Source, from string,
 	return nil
 }
 
-// ordered reports whether the smallest and the largest value are worth knowing.
-func (c *column) ordered() bool {
+// hasUsefulRange reports whether the smallest and the largest value of a column are worth reading.
+func (c *column) hasUsefulRange() bool {
 	switch c.kind {
 	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindUnknown, footnote.KindInteger:
 		return true
@@ -396,7 +397,7 @@ func (t *table) scanValues(ctx context.Context, src source.Source, from string) 
 			Limits: source.Limits{Time: columnTime, Rows: valueLimit},
 		})
 		if err != nil {
-			if ctx.Err() != nil || unread(ctx, err) {
+			if ctx.Err() != nil || couldNotRead(ctx, err) {
 				return err
 			}
 			continue
@@ -434,13 +435,13 @@ func (p *profile) link() {
 	}
 	for _, t := range p.tables {
 		for _, fk := range t.schema.ForeignKeys {
-			p.declare(t, fk)
+			p.addForeignKey(t, fk)
 		}
 	}
 	for _, t := range p.tables {
 		for _, c := range t.cols {
 			if !c.fk && c != t.key {
-				p.infer(t, c)
+				p.inferReference(t, c)
 			}
 		}
 	}
@@ -457,7 +458,7 @@ func (t *table) guessKey() *column {
 	return nil
 }
 
-func (p *profile) declare(t *table, fk source.ForeignKey) {
+func (p *profile) addForeignKey(t *table, fk source.ForeignKey) {
 	if len(fk.Columns) != 1 {
 		return
 	}
@@ -479,8 +480,8 @@ func (p *profile) declare(t *table, fk source.ForeignKey) {
 	}
 }
 
-// infer treats customer_id as a reference to the table of customers.
-func (p *profile) infer(t *table, c *column) {
+// inferReference treats a column such as customer_id as a reference to the table of customers.
+func (p *profile) inferReference(t *table, c *column) {
 	ws := splitName(c.name)
 	if len(ws) < 2 || ws[len(ws)-1] != "id" {
 		return
@@ -498,17 +499,9 @@ func (p *profile) infer(t *table, c *column) {
 			return
 		}
 	}
-	for _, o := range p.tables { // origin_airport_id
-		if o != t && o.key != nil && len(base) > 1 && base[len(base)-1] == o.words[len(o.words)-1] &&
-			len(o.words) == 1 {
-			c.fk = true
-			t.parents = append(t.parents, edge{c, o.key})
-			return
-		}
-	}
 }
 
-// assignRoles decides for each column what a question can do with it.
+// assignRoles sets the role of each column, which decides how questions can use it.
 func (t *table) assignRoles() {
 	for _, c := range t.cols {
 		ws := splitName(c.core)
@@ -549,7 +542,7 @@ func (c *column) flag(ws []string) bool {
 	if ws[0] == "is" || ws[0] == "has" || ws[0] == "was" {
 		return true
 	}
-	said := spellName(c.name, false) // paid, not pay
+	said := spellName(c.name, false) // keeps inflections: paid, not pay
 	return c.kind == footnote.KindInteger &&
 		(len(ws) == 1 && strings.HasSuffix(said[0], "ed") || flagNames[said[len(said)-1]])
 }
@@ -588,7 +581,7 @@ func (t *table) findNouns() {
 			t.nouns = append(t.nouns, noun)
 		}
 	}
-	if noun := t.described(); noun != "" && !slices.Contains(t.nouns, noun) {
+	if noun := t.personNoun(); noun != "" && !slices.Contains(t.nouns, noun) {
 		t.nouns = append(t.nouns, noun)
 	}
 }
@@ -641,20 +634,20 @@ func (t *table) findLabel() {
 // index builds the index of values and the list of known words.
 func (p *profile) index() {
 	for _, t := range p.tables {
-		p.know(t.words...)
-		p.know(t.nouns...)
+		p.addWords(t.words...)
+		p.addWords(t.nouns...)
 		for _, c := range t.cols {
 			if c.role == roleKey {
-				for _, s := range c.values { // codes are asked for as they are: SN-104
+				for _, s := range c.values { // people ask for codes as written: SN-104
 					if c == t.key && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter) {
 						p.indexValue(c, s)
 					}
 				}
 				continue
 			}
-			p.know(c.words...)
+			p.addWords(c.words...)
 			if c.role == roleBool {
-				continue // its values are no words
+				continue // its values are not words
 			}
 			for _, s := range c.values {
 				p.indexValue(c, s)
@@ -683,13 +676,13 @@ func (p *profile) indexValue(c *column, s string) {
 	if c.distinct <= 200 {
 		for _, w := range ws {
 			if len(w.low) > 2 && !startsDigit(w.low) {
-				p.said[w.low] = true
+				p.valueWords[w.low] = true
 			}
 		}
 	}
 }
 
-func (p *profile) know(words ...string) {
+func (p *profile) addWords(words ...string) {
 	for _, w := range words {
 		if len(w) > 2 && !startsDigit(w) {
 			p.words[w] = true

@@ -10,28 +10,27 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// personal is a source whose version holds who asks; it counts how often its schema
-// is read.
-type personal struct {
+// perUserSource is a source whose version contains the user. It counts how often its schema is read.
+type perUserSource struct {
 	source.Source
 	read int
 }
 
-func (p *personal) Dialect() *source.Dialect { return sqlite.Dialect }
+func (p *perUserSource) Dialect() *source.Dialect { return sqlite.Dialect }
 
-func (p *personal) Version(ctx context.Context) (string, error) {
+func (p *perUserSource) Version(ctx context.Context) (string, error) {
 	who, _ := footnote.ActingPrincipal(ctx)
 	return "7 " + who.Org, nil
 }
 
-func (p *personal) Schema(context.Context) (source.Schema, error) {
+func (p *perUserSource) Schema(context.Context) (source.Schema, error) {
 	p.read++
 	return source.Schema{}, nil
 }
 
-// TestProfilesOfAlternatingUsers are each made once, and not shared.
+// TestProfilesOfAlternatingUsers checks that each user's profile is read once and not shared.
 func TestProfilesOfAlternatingUsers(t *testing.T) {
-	src, c := &personal{}, profiles{m: map[string]*profileEntry{}}
+	src, c := &perUserSource{}, profiles{m: map[string]*profileEntry{}}
 	ask := func(org string) *profile {
 		t.Helper()
 		p, err := c.get(footnote.WithPrincipal(t.Context(), footnote.Principal{Org: org}), "shop", src)
@@ -49,10 +48,10 @@ func TestProfilesOfAlternatingUsers(t *testing.T) {
 	if src.read != 2 {
 		t.Errorf("the schema was read %d times for two orgs", src.read)
 	}
-	for i := range keptProfiles {
+	for i := range maxProfiles {
 		ask(fmt.Sprint("org", i))
 	}
-	if len(c.m["shop"].known) != keptProfiles || ask("acme") == first {
+	if len(c.m["shop"].known) != maxProfiles || ask("acme") == first {
 		t.Errorf("%d profiles are kept", len(c.m["shop"].known))
 	}
 }

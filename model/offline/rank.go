@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Rankings: the cheapest plan, the latest order, the doctors with the most appointments, the
-// busiest branch.
+// This file reads rankings: the cheapest plan, the latest order, the doctors with the most appointments, the busiest
+// branch.
 
 // rankedList reads "the cheapest plan" and "the heaviest product".
 func (ps *parser) rankedList(pl *plan, t *table) *declined {
@@ -43,10 +43,10 @@ func (ps *parser) valueTable() *table {
 	var t *table
 	for _, it := range ps.nouns(itValue) {
 		for _, v := range it.vals {
-			if t != nil && v.col.t.looked() != t {
+			if t != nil && v.col.t.rowTable() != t {
 				return nil
 			}
-			t = v.col.t.looked()
+			t = v.col.t.rowTable()
 		}
 	}
 	return t
@@ -96,9 +96,9 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 		}
 	}
 	if c == nil && t != nil && ps.aged {
-		c = t.begun()
+		c = t.ageDate()
 	}
-	if age := t.ages(); c == nil && ps.aged && age != nil {
+	if age := t.ageColumn(); c == nil && ps.aged && age != nil {
 		pl.kind, pl.base, pl.rankBy, pl.order, pl.limit = kindList, t, age, -ps.order, max(ps.limit, 1)
 		ps.doneTable(t)
 		return nil, true
@@ -110,14 +110,14 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 		c = t.onlyDate()
 	}
 	if c == nil && t != nil {
-		c = t.begun()
+		c = t.ageDate()
 	}
 	if c == nil {
 		return decline("I found no date to order by."), true
 	}
 	if slices.ContainsFunc(ps.items, func(it item) bool { return it.dim }) && ps.limit == 0 && c.role == roleDate {
 		pl.measures, pl.base = []measure{{agg: map[bool]string{true: aggMin, false: aggMax}[ps.order > 0], col: c}}, c.t
-		pl.order = 0 // the first or last of each
+		pl.order = 0 // the first or last date of each group
 		ps.doneTable(c.t)
 		return nil, true
 	}
@@ -141,24 +141,24 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	return nil, true
 }
 
-// adjective returns the figure of a table that an adjective ranks by, if there is one.
-func (t *table) adjective(names []string) *column {
+// adjectiveColumn returns the column that an adjective ranks by, or nil.
+func (t *table) adjectiveColumn(names []string) *column {
 	if t == nil || slices.Contains(names, "@date") {
 		return nil
 	}
 	return t.rankColumn(names)
 }
 
-// ages returns the column of ages in years, if there is one.
-func (t *table) ages() *column {
+// ageColumn returns the column of ages in years, or nil.
+func (t *table) ageColumn() *column {
 	if t == nil {
 		return nil
 	}
 	return t.rankColumn([]string{"age"})
 }
 
-// begun returns the date or year from which a thing's age counts.
-func (t *table) begun() *column {
+// ageDate returns the date or year from which the age of a thing is counted, or nil.
+func (t *table) ageDate() *column {
 	for _, name := range []string{
 		"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr",
 		"baujahr", "year",
@@ -210,7 +210,7 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		counted.done = true
 		pl.base = counted.table()
 		adjective := ps.at(ps.orderAt)
-		if c := pl.base.money(); c != nil && pl.base.spends(c) && !counted.verb && adjective != "most" &&
+		if c := pl.base.money(); c != nil && pl.base.isSpending(c) && !counted.verb && adjective != "most" &&
 			adjective != "fewest" && adjective != "top" {
 			pl.measures = []measure{{agg: aggSum, col: c}} // "who has the highest expenses"
 			return nil
@@ -242,7 +242,7 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		return decline("I could not tell who is meant: nothing in %s names people.", t.title())
 	}
 	c := t.money()
-	bare := t.mainDate() == nil || c != nil && meanOnly(c) // nothing was taken in, or not by what a row has: a price
+	bare := t.mainDate() == nil || c != nil && isMeanOnly(c) // the table has no takings, but at most a price
 	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil ||
 		size != nil && bare && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
 		c = size
@@ -261,7 +261,7 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 // byRevenue ranks "the best month" and "top products" by revenue, and says so. Without revenue, it declines with the
 // given words.
 func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
-	m, ok := ps.p.revenue(ps.needs())
+	m, ok := ps.p.revenue(ps.neededTables())
 	named := ps.bucket != "" || len(ps.nouns(itTable)) > 0 ||
 		slices.ContainsFunc(ps.nouns(itColumn), func(it *item) bool { return it.col().role == roleDimension })
 	if !ok || !named || ps.prev != nil ||
@@ -274,8 +274,8 @@ func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
 	return nil
 }
 
-// rankedByParent reads "the club that plays in the largest stadium": rows of one table, ranked by a size of what they
-// refer to.
+// rankedByParent reads "the club that plays in the largest stadium": rows of one table, ranked by a size in a table
+// that they refer to.
 func (ps *parser) rankedByParent(pl *plan, tables []*item) (*declined, bool) {
 	adjective := ps.at(ps.orderAt)
 	if adjective == "most" || adjective == "least" || adjective == "fewest" || adjective == "top" || len(tables) < 2 {
@@ -312,8 +312,8 @@ func (ps *parser) rankedColumn() *column {
 	return its[0].col()
 }
 
-// busiest ranks by how often something happened: by the rows that refer to what is ranked, or by the rows themselves,
-// grouped by a column or a period.
+// busiest ranks by the number of events: by the rows that refer to the ranked table, or by its own rows, grouped by a
+// column or a period.
 func (ps *parser) busiest(pl *plan, t *table) (*declined, bool) {
 	if c := ps.columnRanked(t); ps.bucket != "" || c {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
@@ -337,8 +337,8 @@ func (ps *parser) columnRanked(t *table) bool {
 	return false
 }
 
-// bestSelling ranks what is sold by the number of pieces. If the question names nothing that is sold, it ranks the only
-// thing that the lines of sales refer to.
+// bestSelling ranks products by the number of pieces sold. If the question names no product, it ranks the only table
+// that the lines of sales refer to.
 func (ps *parser) bestSelling(pl *plan) *declined {
 	for _, t := range ps.p.tables {
 		m, ok := t.product()
@@ -346,7 +346,7 @@ func (ps *parser) bestSelling(pl *plan) *declined {
 			continue
 		}
 		pl.base, pl.measures = t, []measure{{agg: aggSum, col: m.times}}
-		if len(ps.nouns(itTable)) > 0 || len(ps.nouns(itColumn)) > 0 || ps.grouped() {
+		if len(ps.nouns(itTable)) > 0 || len(ps.nouns(itColumn)) > 0 || ps.hasGroups() {
 			return nil
 		}
 		var sold []*table

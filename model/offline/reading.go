@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// How a question was understood, in words.
+// This file describes how a question was understood.
 
-// reading shows how the question was understood.
-func (w *Writer) reading(r *reading) {
+// writeReading writes how the question was understood.
+func (w *Writer) writeReading(r *reading) {
 	if r.named {
 		w.Text("Source: ")
 		w.label(Clip(r.source))
@@ -67,7 +67,7 @@ func (r *reading) words() string {
 		parts = append(parts, "added up so far")
 	}
 	if pl.having != nil {
-		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())
+		parts = append(parts, pl.measures[0].name+" "+pl.having.comparisonWords())
 	}
 	switch {
 	case pl.rankBy != nil && pl.rankBy.role == roleDate:
@@ -83,7 +83,7 @@ func (r *reading) words() string {
 		parts = append(parts, "lowest first")
 	}
 	switch {
-	case pl.first() || pl.firstRow():
+	case pl.wantsFirstGroup() || pl.wantsFirstRow():
 		parts = append(parts, "the first, with any equal to it")
 	case pl.limit > 0:
 		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
@@ -91,7 +91,7 @@ func (r *reading) words() string {
 	return strings.Join(append(parts, pl.notes...), " · ")
 }
 
-// namesakes reports whether another table has a column of the same name.
+// namesakes reports whether another table has a column with the same name.
 func (p *profile) namesakes(c *column) bool {
 	return slices.ContainsFunc(p.tables, func(t *table) bool {
 		o := t.col(c.name)
@@ -118,7 +118,7 @@ func (m measure) reading(pl *plan) string {
 	return s
 }
 
-func (f filter) compared() string {
+func (f filter) comparisonWords() string {
 	if f.average {
 		return f.sign + " the average of all"
 	}
@@ -155,7 +155,7 @@ func (f filter) describe() string {
 	case opTrue:
 		return not + f.col.flagWords()
 	case opCompare:
-		return f.col.title() + " " + f.compared()
+		return f.col.title() + " " + f.comparisonWords()
 	case opPeriod:
 		return f.period.words
 	case opPeriods:
@@ -168,7 +168,7 @@ func (f filter) describe() string {
 	return f.words
 }
 
-// flagWords returns the words of a yes/no column as the data has them: paid, not pay.
+// flagWords returns the words of a yes/no column as written in the data: paid, not pay.
 func (c *column) flagWords() string {
 	ws := slices.DeleteFunc(spellName(c.core, false), func(w string) bool { return optionalWords[w] })
 	if len(ws) == 0 {
@@ -177,5 +177,5 @@ func (c *column) flagWords() string {
 	return strings.Join(ws, " ")
 }
 
-// thought says in one line why the query runs.
+// thought returns the reason for the query in one line.
 func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }

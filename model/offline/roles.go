@@ -6,11 +6,11 @@ import (
 )
 
 // Several references can lead from one table to another: a match has a home club and an away club, a flight has two
-// airports. These are twins. The question must name the one it means. If it names none, the planner takes a path around
-// them, or declines.
+// airports. They are called twins here. The question must name the one that it means. If it names none, the planner
+// uses another path or declines.
 
-// twin reports whether another reference leads to the same table.
-func (e edge) twin() bool {
+// isTwin reports whether another reference leads to the same table.
+func (e edge) isTwin() bool {
 	n := 0
 	for _, o := range e.from.t.parents {
 		if o.to.t == e.to.t {
@@ -20,7 +20,7 @@ func (e edge) twin() bool {
 	return n > 1
 }
 
-// roles are the words that distinguish a reference from its twins: home, away.
+// roles returns the words that distinguish a reference from its twins: home, away.
 func (e edge) roles() []string {
 	var out []string
 	for _, w := range splitName(e.from.name) {
@@ -38,10 +38,10 @@ func (p *profile) inRoles(ws []word) *profile {
 	said := map[string]string{}
 	for _, t := range p.tables {
 		for _, e := range t.parents {
-			if e.twin() && !e.named(ws) &&
-				slices.ContainsFunc(t.parents, func(o edge) bool { return o.to.t == e.to.t && o.named(ws) }) {
+			if e.isTwin() && !e.isNamed(ws) &&
+				slices.ContainsFunc(t.parents, func(o edge) bool { return o.to.t == e.to.t && o.isNamed(ws) }) {
 				drop[e.from] = true
-			} else if e.twin() && e.named(ws) {
+			} else if e.isTwin() && e.isNamed(ws) {
 				for _, role := range e.roles() {
 					said[role] = e.to.t.title()
 				}
@@ -56,8 +56,8 @@ func (p *profile) inRoles(ws []word) *profile {
 	return q
 }
 
-// role reports whether a word names the kept reference, and what it leads to.
-func (p *profile) role(w word) (string, bool) {
+// namedRole reports whether a word names the kept reference, and returns the table that it leads to.
+func (p *profile) namedRole(w word) (string, bool) {
 	for role, to := range p.roles {
 		if matchWord(w, role) > 1 {
 			return to, true
@@ -66,16 +66,16 @@ func (p *profile) role(w word) (string, bool) {
 	return "", false
 }
 
-func (e edge) named(ws []word) bool {
+func (e edge) isNamed(ws []word) bool {
 	return slices.ContainsFunc(e.roles(), func(role string) bool {
 		return !filler[role] && slices.ContainsFunc(ws, func(w word) bool { return matchWord(w, role) > 1 })
 	})
 }
 
-// useRoles marks the words as used that chose a reference.
+// useRoles marks the words that chose a reference as used.
 func (ps *parser) useRoles() {
 	for k, w := range ps.ws {
-		if to, ok := ps.p.role(w); ok && !ps.used[k] {
+		if to, ok := ps.p.namedRole(w); ok && !ps.used[k] {
 			ps.used[k] = true
 			ps.roleNotes = append(ps.roleNotes, to+" means the "+w.low+" "+to)
 		}
@@ -85,9 +85,9 @@ func (ps *parser) useRoles() {
 // clone copies a profile without some references.
 func (p *profile) clone(drop map[*column]bool) *profile {
 	q := *p
-	q.cut, q.tables, q.tablesOnly = true, nil, nil
+	q.reduced, q.tables, q.tablesOnly = true, nil, nil
 	q.values, q.partOf = map[string][]*value{}, map[string]*value{}
-	q.words, q.said = map[string]bool{}, map[string]bool{}
+	q.words, q.valueWords = map[string]bool{}, map[string]bool{}
 	tables, cols := map[*table]*table{}, map[*column]*column{}
 	for _, t := range p.tables {
 		c := *t
@@ -118,13 +118,13 @@ func (p *profile) clone(drop map[*column]bool) *profile {
 	return &q
 }
 
-// unnamedRole declines a plan that would have to guess between twin references. It mentions the one that was named.
+// unnamedRole declines a plan that would have to guess between twin references.
 func (ps *parser) unnamedRole(pl *plan) *declined {
 	w := &sqlWriter{pl: pl, dialect: ps.p.dialect}
 	tables := w.tables()
 	for _, t := range tables {
 		for _, e := range pl.base.path(t) {
-			if !e.twin() {
+			if !e.isTwin() {
 				continue
 			}
 			var ways []string

@@ -25,8 +25,8 @@ func (w *Writer) Text(s string) { w.b.WriteString(s) }
 // Answer returns what has been written.
 func (w *Writer) Answer() Answer { return Answer{Text: w.b.String(), Cites: w.cites} }
 
-// label writes the name of a column or a figure. A name with a digit is written as code: the 2 of umsatz_2 is not a
-// figure.
+// label writes the name of a column or a figure. It writes a name with a digit as code, so that the 2 of umsatz_2 is
+// not taken for a figure.
 func (w *Writer) label(s string) {
 	if strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "`") {
 		s = "`" + s + "`"
@@ -45,7 +45,7 @@ func (w *Writer) Cite(text string, c footnote.Cite) {
 // spelled matches numbers written as words.
 var spelled = regexp.MustCompile(`\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
 
-// echo writes words of the question or its reading. Each numeral in them gets a footnote that says so.
+// echo writes words of the question or its reading. Each numeral in them gets the footnote "question".
 func (w *Writer) echo(s string) {
 	for s != "" {
 		i := strings.IndexAny(s, "0123456789")
@@ -164,8 +164,8 @@ func Figure(f float64) string {
 	return b.String()
 }
 
-// fractional reports whether a column has figures such as 12.50, so that all are shown with two decimals.
-func fractional(res Result, col int) bool {
+// hasDecimals reports whether a column has figures such as 12.50, so that all are shown with two decimals.
+func hasDecimals(res Result, col int) bool {
 	cents := false
 	for _, row := range res.Rows {
 		f, ok := Number(row[col])
@@ -180,7 +180,7 @@ func fractional(res Result, col int) bool {
 	return cents
 }
 
-// Figure2 is Figure with two decimals.
+// Figure2 formats a number like Figure, with two decimals.
 func Figure2(f float64) string {
 	s := Figure(f)
 	if !strings.Contains(s, ".") {
@@ -201,7 +201,7 @@ func (w *Writer) Cell(res Result, row, col int, measure, percent bool) {
 	switch {
 	case measure && ok && percent:
 		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
-	case measure && ok && fractional(res, col):
+	case measure && ok && hasDecimals(res, col):
 		text = Figure2(f)
 	case measure && ok:
 		text = Figure(f)
@@ -221,64 +221,64 @@ const badge = "_Offline planner: no AI model is connected, so simple questions a
 	"To connect one: `export ANTHROPIC_API_KEY=…`, or a local one: " +
 	"`export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model`_"
 
-// badge says, once per conversation, that the planner answers.
-func (w *Writer) badge() {
+// writeBadge says that the planner answers. It is written once per conversation.
+func (w *Writer) writeBadge() {
 	if w.b.Len() > 0 {
 		w.Text("\n\n")
 	}
 	w.Text(badge)
 }
 
-// word puts the rows of a query into words.
-func (pn *Planner) word(ctx context.Context, w *Writer, h History, r *reading) {
+// writeAnswer writes the rows of a query as an answer.
+func (pn *Planner) writeAnswer(ctx context.Context, w *Writer, h History, r *reading) {
 	res, err := ParseResult(h.Result("run_query"))
 	if err != nil {
 		w.Text("The query failed, so I have no answer: ")
-		w.label(strings.Join(strings.Fields(Clip(err.Error())), " ")) // its figures are nobody's
+		w.label(strings.Join(strings.Fields(Clip(err.Error())), " ")) // numbers in it are not figures of the answer
 		w.Text("\n\n")
-		w.reading(r)
+		w.writeReading(r)
 		return
 	}
 	switch {
 	case r.plan == nil || r.plan.kind == kindRaw:
-		w.rawRows(res)
+		w.writeRawRows(res)
 	case len(res.Rows) == 0:
 		w.Text("No rows match, so there is nothing to report.")
 	case r.plan.change != nil && r.plan.change.why:
-		w.because(r.plan, res)
+		w.writeWhy(r.plan, res)
 	case r.plan.change != nil && len(r.plan.dims) == 0:
-		w.difference(r.plan, res)
+		w.writeDifference(r.plan, res)
 	case r.plan.change != nil:
-		w.changes(r.plan, res)
+		w.writeChanges(r.plan, res)
 	case r.plan.kind == kindList:
-		w.listing(r.plan, res)
+		w.writeList(r.plan, res)
 	case r.plan.growth:
-		w.grown(r.plan, res)
+		w.writeGrowth(r.plan, res)
 	case r.plan.running:
-		w.soFar(r.plan, res)
+		w.writeRunningTotal(r.plan, res)
 	case len(r.plan.dims) == 0 && len(r.plan.measures) > 1:
-		w.several(r.plan, res)
+		w.writeFigures(r.plan, res)
 	case len(r.plan.dims) == 0:
-		w.single(r.plan, res)
+		w.writeFigure(r.plan, res)
 	case r.plan.dims[0].bucket != "" && len(r.plan.dims) == 1 && r.plan.limit == 0 && r.plan.order == 0:
-		w.periods(r.plan, res)
+		w.writePeriods(r.plan, res)
 	default:
-		w.groups(r.plan, res)
+		w.writeGroups(r.plan, res)
 	}
 	w.Text("\n\n")
-	w.reading(r)
+	w.writeReading(r)
 }
 
-func (w *Writer) rawRows(res Result) {
+func (w *Writer) writeRawRows(res Result) {
 	w.Text("Your query gave ")
-	w.rowCount(res)
+	w.writeRowCount(res)
 	w.Text(".")
 	if len(res.Rows) > 0 {
-		w.table(res, nil, false)
+		w.writeTable(res, nil, false)
 	}
 }
 
-func (w *Writer) rowCount(res Result) {
+func (w *Writer) writeRowCount(res Result) {
 	unit := " rows"
 	if res.Count == 1 {
 		unit = " row"
@@ -291,8 +291,8 @@ func (w *Writer) rowCount(res Result) {
 	w.Text(unit)
 }
 
-// single writes an answer of one number.
-func (w *Writer) single(pl *plan, res Result) {
+// writeFigure writes an answer with one number.
+func (w *Writer) writeFigure(pl *plan, res Result) {
 	m := pl.measures[0]
 	if len(res.Rows[0]) == 0 || res.Rows[0][0] == nil {
 		w.Text("There is no value: no row with a " + m.noun() + " matches.")
@@ -303,16 +303,16 @@ func (w *Writer) single(pl *plan, res Result) {
 		w.Cell(res, 0, len(res.Columns)-1, true, pl.share || m.agg == aggMargin)
 		w.Text("**")
 	}
-	f, _ := number2(res)
+	f, _ := lastFigure(res)
 	switch {
 	case pl.share:
 		w.Text("That is ")
 		number()
 		w.Text(" of " + shareWhole(m))
-		w.scope(pl.shareOf)
+		w.writeScope(pl.shareOf)
 	case m.agg == aggCount:
-		noun := m.counted(pl).many()
-		if one := m.counted(pl).title(); f == 1 && plural(one, 2) == noun {
+		noun := m.countedTable(pl).many()
+		if one := m.countedTable(pl).title(); f == 1 && plural(one, 2) == noun {
 			noun = one
 		}
 		verb := "There are "
@@ -339,11 +339,11 @@ func (w *Writer) single(pl *plan, res Result) {
 		w.Text(" is ")
 		number()
 	}
-	w.scope(pl.filters)
+	w.writeScope(pl.filters)
 	w.Text(".")
 }
 
-func number2(res Result) (float64, bool) { return Number(res.Rows[0][len(res.Columns)-1]) }
+func lastFigure(res Result) (float64, bool) { return Number(res.Rows[0][len(res.Columns)-1]) }
 
 func shareWhole(m measure) string {
 	if m.agg == aggCount {
@@ -352,8 +352,8 @@ func shareWhole(m measure) string {
 	return "the " + m.name
 }
 
-// scope says which rows an answer is about.
-func (w *Writer) scope(filters []filter) {
+// writeScope writes the filters of an answer in brackets.
+func (w *Writer) writeScope(filters []filter) {
 	for i, f := range filters {
 		if i == 0 {
 			w.Text(" (")
@@ -374,14 +374,14 @@ func (m measure) noun() string {
 	return "value"
 }
 
-func (m measure) counted(pl *plan) *table {
+func (m measure) countedTable(pl *plan) *table {
 	if m.entity != nil {
 		return m.entity
 	}
 	return pl.base
 }
 
-// plural of the last word of a noun.
+// plural returns the plural of the last word of a noun.
 func plural(s string, n float64) string {
 	switch {
 	case n == 1:
@@ -396,7 +396,7 @@ func plural(s string, n float64) string {
 	return s + "s"
 }
 
-// extremes writes the rows with the highest and the lowest figure in column c.
+// extremes returns the rows with the highest and the lowest figure in column c, or -1.
 func extremes(res Result, c int) (hi, lo int) {
 	hi, lo = -1, -1
 	var hv, lv float64
@@ -415,8 +415,8 @@ func extremes(res Result, c int) (hi, lo int) {
 	return hi, lo
 }
 
-func (w *Writer) labels(pl *plan, res Result, row int) {
-	if nameless(pl, res, row) { // "none has the highest" would say that nobody has
+func (w *Writer) writeLabels(pl *plan, res Result, row int) {
+	if nameless(pl, res, row) { // "none has the highest" would mean that no group has it
 		without := "rows without "
 		if w.b.Len() == 0 {
 			without = UpperFirst(without)
@@ -438,11 +438,11 @@ func nameless(pl *plan, res Result, row int) bool {
 	return len(pl.dims) == 1 && res.Rows[row][0] == nil
 }
 
-func (w *Writer) measured(pl *plan, res Result, row int) {
+func (w *Writer) writeMeasure(pl *plan, res Result, row int) {
 	w.Cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
 }
 
-// figureColumn returns the result's column that the text is about: that of the first measure.
+// figureColumn returns the result's column that the text describes: that of the first measure.
 func (pl *plan) figureColumn(res Result) int {
 	if len(pl.measures) > 1 {
 		return len(pl.dims)
@@ -450,8 +450,8 @@ func (pl *plan) figureColumn(res Result) int {
 	return len(res.Columns) - 1
 }
 
-// periods describes a development over time.
-func (w *Writer) periods(pl *plan, res Result) {
+// writePeriods writes a development over time.
+func (w *Writer) writePeriods(pl *plan, res Result) {
 	d := pl.dims[0]
 	w.label(UpperFirst(pl.measures[0].name))
 	w.Text(" by " + d.bucket)
@@ -461,31 +461,31 @@ func (w *Writer) periods(pl *plan, res Result) {
 		w.Text(": no figures.")
 	case hi == lo && len(res.Rows) > 1:
 		w.Text(": every " + d.bucket + " with rows has **")
-		w.measured(pl, res, hi)
+		w.writeMeasure(pl, res, hi)
 		w.Text("**.")
 	case hi == lo:
 		w.Text(": ")
-		w.labels(pl, res, hi)
+		w.writeLabels(pl, res, hi)
 		w.Text(" has **")
-		w.measured(pl, res, hi)
+		w.writeMeasure(pl, res, hi)
 		w.Text("**.")
 	default:
-		w.Text(" was highest " + at(d.bucket))
-		w.tied(pl, res, hi)
-		if gaps(res, d.bucket) {
+		w.Text(" was highest " + preposition(d.bucket))
+		w.writeTied(pl, res, hi)
+		if hasGaps(res, d.bucket) {
 			w.Text(". Some " + d.bucket +
 				"s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
-		w.Text(" and lowest " + at(d.bucket))
-		w.tied(pl, res, lo)
+		w.Text(" and lowest " + preposition(d.bucket))
+		w.writeTied(pl, res, lo)
 		w.Text(".")
 	}
-	w.table(res, pl, true)
+	w.writeTable(res, pl, true)
 }
 
-// at returns the preposition before a period.
-func at(bucket string) string {
+// preposition returns the preposition before a period.
+func preposition(bucket string) string {
 	switch bucket {
 	case "weekday", "day":
 		return "on "
@@ -495,25 +495,25 @@ func at(bucket string) string {
 	return "in "
 }
 
-// tied names the periods with the same figure as one row.
-func (w *Writer) tied(pl *plan, res Result, row int) {
-	same := equals(res, pl.figureColumn(res), row)
+// writeTied writes the periods with the same figure as one row.
+func (w *Writer) writeTied(pl *plan, res Result, row int) {
+	same := equalRows(res, pl.figureColumn(res), row)
 	for i, r := range same[:min(3, len(same))] {
 		if i > 0 {
 			w.Text(" and ")
 		}
-		w.labels(pl, res, r)
+		w.writeLabels(pl, res, r)
 	}
 	if len(same) > 3 {
 		w.Text(" and more " + pl.dims[0].bucket + "s")
 	}
 	w.Text(" with **")
-	w.measured(pl, res, row)
+	w.writeMeasure(pl, res, row)
 	w.Text("**")
 }
 
-// gaps reports whether a period between the first and the last of a result has no row.
-func gaps(res Result, bucket string) bool {
+// hasGaps reports whether a period between the first and the last of a result has no row.
+func hasGaps(res Result, bucket string) bool {
 	at := func(row []any) (int, bool) {
 		s := Exact(row[0])
 		layout := map[string]string{
@@ -548,8 +548,8 @@ func gaps(res Result, bucket string) bool {
 	return false
 }
 
-// groups describes a comparison of groups.
-func (w *Writer) groups(pl *plan, res Result) {
+// writeGroups writes a comparison of groups.
+func (w *Writer) writeGroups(pl *plan, res Result) {
 	what := pl.measures[0].name
 	if pl.share {
 		what = "share of " + strings.TrimPrefix(strings.TrimPrefix(what, "total "), "number of ")
@@ -566,15 +566,15 @@ func (w *Writer) groups(pl *plan, res Result) {
 		w.Text("There are groups, but no figures.")
 	case len(res.Rows) == 1:
 		w.Text("**")
-		w.labels(pl, res, hi)
+		w.writeLabels(pl, res, hi)
 		w.Text("**: ")
 		w.label(what)
 		w.Text(" ")
-		w.measured(pl, res, hi)
+		w.writeMeasure(pl, res, hi)
 		w.Text(".")
-	case pl.first():
-		w.topped(pl, res, hi, extreme(pl), what)
-	case allEqual(res, pl.figureColumn(res)):
+	case pl.wantsFirstGroup():
+		w.writeTop(pl, res, hi, rankWord(pl), what)
+	case areAllEqual(res, pl.figureColumn(res)):
 		if pl.limit > 0 || res.Count > len(res.Rows) {
 			w.Text("These all have the same ")
 		} else {
@@ -582,50 +582,50 @@ func (w *Writer) groups(pl *plan, res Result) {
 		}
 		w.label(what)
 		w.Text(", **")
-		w.measured(pl, res, hi)
+		w.writeMeasure(pl, res, hi)
 		w.Text("**.")
 	case pl.order > 0:
-		w.topped(pl, res, lo, "lowest", what)
+		w.writeTop(pl, res, lo, "lowest", what)
 	case pl.limit > 0 || pl.order < 0:
-		w.topped(pl, res, hi, "highest", what)
+		w.writeTop(pl, res, hi, "highest", what)
 	default:
-		same := equals(res, pl.figureColumn(res), hi)
-		w.named(pl, res, same)
-		w.Text(have(pl, res, same) + "the highest ")
+		same := equalRows(res, pl.figureColumn(res), hi)
+		w.writeNames(pl, res, same)
+		w.Text(hasOrHave(pl, res, same) + "the highest ")
 		w.label(strings.TrimPrefix(what, "highest "))
-		w.figureOf(pl, res, same)
+		w.writeFigureOf(pl, res, same)
 		w.Text("; ")
-		same = equals(res, pl.figureColumn(res), lo)
-		w.named(pl, res, same)
+		same = equalRows(res, pl.figureColumn(res), lo)
+		w.writeNames(pl, res, same)
 		w.Text(" the lowest")
-		w.figureOf(pl, res, same)
+		w.writeFigureOf(pl, res, same)
 		w.Text(".")
 	}
 	if len(res.Rows) > 1 {
-		w.table(res, pl, false)
+		w.writeTable(res, pl, false)
 	}
 }
 
-// topped names the groups with the highest or the lowest figure: all that share it.
-func (w *Writer) topped(pl *plan, res Result, row int, word, what string) {
-	same := equals(res, pl.figureColumn(res), row)
-	w.named(pl, res, same)
-	w.Text(have(pl, res, same) + "the " + word + " ")
+// writeTop writes all groups that share the highest or the lowest figure.
+func (w *Writer) writeTop(pl *plan, res Result, row int, word, what string) {
+	same := equalRows(res, pl.figureColumn(res), row)
+	w.writeNames(pl, res, same)
+	w.Text(hasOrHave(pl, res, same) + "the " + word + " ")
 	w.label(strings.TrimPrefix(what, word+" "))
-	w.figureOf(pl, res, same)
+	w.writeFigureOf(pl, res, same)
 	w.Text(".")
 }
 
-// extreme says what the first group of a ranking is.
-func extreme(pl *plan) string {
+// rankWord returns the word for the first group of a ranking.
+func rankWord(pl *plan) string {
 	if pl.order > 0 {
 		return "lowest"
 	}
 	return "highest"
 }
 
-// equals returns the rows with the same figure as one row.
-func equals(res Result, col, row int) []int {
+// equalRows returns the rows with the same figure as one row.
+func equalRows(res Result, col, row int) []int {
 	f, _ := Number(res.Rows[row][col])
 	var same []int
 	for i := range res.Rows {
@@ -636,11 +636,11 @@ func equals(res Result, col, row int) []int {
 	return same
 }
 
-// most of the groups that share a figure are in the table; so many are named.
+// namedEquals is the largest number of groups with the same figure that the text names. The table shows more.
 const namedEquals = 3
 
-// named names groups, the first of many.
-func (w *Writer) named(pl *plan, res Result, rows []int) {
+// writeNames writes the names of groups, at most namedEquals.
+func (w *Writer) writeNames(pl *plan, res Result, rows []int) {
 	some := rows[:min(namedEquals, len(rows))]
 	for i, r := range some {
 		switch {
@@ -649,32 +649,33 @@ func (w *Writer) named(pl *plan, res Result, rows []int) {
 		case i > 0:
 			w.Text(", ")
 		}
-		w.labels(pl, res, r)
+		w.writeLabels(pl, res, r)
 	}
 	if len(rows) > len(some) {
 		w.Text(" and others")
 	}
 }
 
-func have(pl *plan, res Result, rows []int) string {
+// hasOrHave returns the verb for some groups.
+func hasOrHave(pl *plan, res Result, rows []int) string {
 	if len(rows) > 1 || nameless(pl, res, rows[0]) {
 		return " have "
 	}
 	return " has "
 }
 
-// figureOf returns the figure that rows share.
-func (w *Writer) figureOf(pl *plan, res Result, rows []int) {
+// writeFigureOf writes the figure that rows share.
+func (w *Writer) writeFigureOf(pl *plan, res Result, rows []int) {
 	w.Text(", **")
-	w.measured(pl, res, rows[0])
+	w.writeMeasure(pl, res, rows[0])
 	w.Text("**")
 	if len(rows) > 1 {
 		w.Text(" each")
 	}
 }
 
-// allEqual reports whether every row has the same figure, so that none is the highest.
-func allEqual(res Result, col int) bool {
+// areAllEqual reports whether every row has the same figure, so that none is the highest.
+func areAllEqual(res Result, col int) bool {
 	first, ok := Number(res.Rows[0][col])
 	for _, row := range res.Rows {
 		if f, is := Number(row[col]); !ok || !is || f != first {
@@ -692,11 +693,11 @@ func chartFor(pl *plan, res Result) (map[string]any, bool) {
 	}
 	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].since == nil &&
 		pl.measures[0].agg != aggDistinct {
-		return nil, false // dates have no bars
+		return nil, false // a bar cannot show a date
 	}
 	kind := "bar"
 	time := pl.dims[0].bucket != ""
-	if time && !cyclic(pl.dims[0].bucket) {
+	if time && !isRecurring(pl.dims[0].bucket) {
 		kind = "line"
 	}
 	if time && res.Count < 3 {

@@ -43,7 +43,7 @@ var documentWords = set("document doc text article note page entry entrie record
 // search is a question that asks for rows by their text.
 type search struct {
 	words, table string
-	tables       []string // there are several, and none is named
+	tables       []string // the choices, if there are several and the question names none
 }
 
 // readSearch reads a search. tables are those that can be searched.
@@ -140,10 +140,10 @@ func (h *History) search(req model.Request) (a Answer, ok bool) {
 			"thought": cut("Searching "+s.table+" for "+s.words, 300),
 		}), true
 	default:
-		w.found(s, c)
+		w.writeFound(s, c)
 	}
 	if len(h.Questions) <= 1 {
-		w.badge()
+		w.writeBadge()
 	}
 	return Answer{Text: w.b.String(), Cites: w.cites}, true
 }
@@ -151,8 +151,8 @@ func (h *History) search(req model.Request) (a Answer, ok bool) {
 // maxFound limits how many rows of a search an answer shows.
 const maxFound = 10
 
-// found puts the rows of a search into words.
-func (w *Writer) found(s *search, c *Call) {
+// writeFound writes the rows that a search found.
+func (w *Writer) writeFound(s *search, c *Call) {
 	res, err := ParseResult(c)
 	if err != nil {
 		w.Text("I could not search: ")
@@ -198,13 +198,13 @@ func (w *Writer) found(s *search, c *Call) {
 		}
 		if snippet > 0 {
 			w.Text(": ")
-			w.excerpt(res, r, snippet)
+			w.writeExcerpt(res, r, snippet)
 		}
 	}
 }
 
-// excerpt writes a snippet, which may be longer than other cells.
-func (w *Writer) excerpt(res Result, row, col int) {
+// writeExcerpt writes a snippet, which may be longer than other cells.
+func (w *Writer) writeExcerpt(res Result, row, col int) {
 	value := Exact(res.Rows[row][col])
 	text := strings.Join(strings.Fields(plainLine(value)), " ")
 	if c := cut(text, 300); c != text {

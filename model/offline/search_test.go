@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/tool/search"
 )
 
-// searching is a talk in which tables of the shop can be searched.
+// searching starts a conversation in which tables of the shop can be searched.
 func searching(t *testing.T, tables ...string) *talk {
 	t.Helper()
 	c := shop(t)
@@ -31,8 +31,8 @@ func searching(t *testing.T, tables ...string) *talk {
 	return talk
 }
 
-// TestSearch asks in the ways that are searches.
-func TestSearch(t *testing.T) {
+// TestSearchRequests checks phrases that are searches.
+func TestSearchRequests(t *testing.T) {
 	for _, q := range []string{
 		"search for Chair in products", "Search products for chair", "Please search the products for “chair”",
 		"find products about chair?", "Which products mention chair?",
@@ -75,8 +75,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestNoSearch asks what is none, with and without the tool.
-func TestNoSearch(t *testing.T) {
+// TestOtherRequestsAreNoSearch checks that other questions get the same answer with and without the search tool.
+func TestOtherRequestsAreNoSearch(t *testing.T) {
 	for _, q := range []string{
 		"search for customers in Japan", "find customers in Norway", "show orders over 2000 euros",
 		"which products are the most expensive?", "show me all products",

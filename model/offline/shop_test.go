@@ -18,8 +18,7 @@ const revenue = "SUM(i.quantity * i.unit_price)"
 const lines = " FROM order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id JOIN " +
 	"products p ON p.id = i.product_id "
 
-// gold are questions about the shop with the SQL that a person would write. Rows
-// are compared without regard to the order of columns.
+// gold are questions about the shop with the SQL that a person would write. The order of columns does not matter.
 var gold = []struct{ question, sql string }{
 	{"How many orders are there?", "SELECT COUNT(*) FROM orders"},
 	{"number of customers", "SELECT COUNT(*) FROM customers"},
@@ -168,8 +167,7 @@ func TestQuestionsAboutTheShop(t *testing.T) {
 	}
 }
 
-// canonical is rows as text, for comparing without regard to their order and the
-// order of columns.
+// canonical formats rows as text that does not depend on their order or on the order of columns.
 func canonical(rows [][]any) string {
 	lines := make([]string, len(rows))
 	for i, row := range rows {
@@ -200,9 +198,8 @@ func TestDemoQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// Footnotes of the planner hold when they are checked like anybody's, and no
-// numeral is left without one.
-func TestFootnotesHold(t *testing.T) {
+// The planner's footnotes pass the general check, and no numeral is without one.
+func TestFootnotesAreComplete(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range gold {
@@ -221,10 +218,10 @@ func TestFootnotesHold(t *testing.T) {
 	}
 }
 
-func checkCell(t *testing.T, question string, s said, fn footnote.Cite) {
+func checkCell(t *testing.T, question string, s reply, fn footnote.Cite) {
 	t.Helper()
 	if s.text[fn.Start:fn.End] != fn.Text {
-		t.Errorf("%s: footnote says %q where the text has %q", question, fn.Text, s.text[fn.Start:fn.End])
+		t.Errorf("%s: footnote has the text %q, want %q", question, fn.Text, s.text[fn.Start:fn.End])
 	}
 	if fn.Row == nil {
 		return
@@ -240,7 +237,7 @@ func checkCell(t *testing.T, question string, s said, fn footnote.Cite) {
 		}
 		return
 	}
-	t.Errorf("%s: footnote of %q names column %q, which the result has not", question, fn.Text, fn.Column)
+	t.Errorf("%s: footnote of %q names column %q, which the result does not have", question, fn.Text, fn.Column)
 }
 
 func TestFollowUps(t *testing.T) {
@@ -302,7 +299,7 @@ func TestFollowUps(t *testing.T) {
 		},
 	} {
 		k := newTalk(t, c, p, "shop")
-		var s said
+		var s reply
 		for _, q := range g.turns {
 			s = k.ask(q)
 		}

@@ -13,9 +13,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// elsewhere opens the databases of the evaluation set. The questions here are none
-// of the set's.
-func elsewhere(t testing.TB) catalog {
+// evalSources opens the databases of the evaluation set. The questions here are not in the set.
+func evalSources(t testing.TB) catalog {
 	t.Helper()
 	paths, err := evalset.Materialize(t.TempDir())
 	if err != nil {
@@ -28,10 +27,9 @@ func elsewhere(t testing.TB) catalog {
 	return c
 }
 
-// An empty SQL means that the question has to be declined: each was once answered
-// with something else than what was asked.
-func TestQuestionsAboutOtherDatabases(t *testing.T) {
-	c := elsewhere(t)
+// An empty SQL means that the question must be declined. The planner once answered a different question instead.
+func TestPlannerAnswersQuestionsAboutOtherDatabases(t *testing.T) {
+	c := evalSources(t)
 	p := offline.New(offline.Options{Catalog: c})
 	for _, g := range []struct{ source, question, sql string }{
 		{
@@ -122,10 +120,9 @@ func TestQuestionsAboutOtherDatabases(t *testing.T) {
 	}
 }
 
-// With several sources the one whose words fit best answers, and follow-ups stay
-// with it.
-func TestTheSourceThatFitsAnswers(t *testing.T) {
-	c := elsewhere(t)
+// With several sources, the one whose words fit best answers, and follow-ups stay with it.
+func TestBestFittingSourceAnswers(t *testing.T) {
+	c := evalSources(t)
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "clinic", "saas", "freight")
 	for _, g := range []struct{ question, table string }{
 		{
@@ -140,9 +137,9 @@ func TestTheSourceThatFitsAnswers(t *testing.T) {
 	}
 }
 
-// Keys that are only named alike are followed; reserved words, blanks and quotes in
-// names are no trouble; an empty table is not.
-func TestAnUndeclaredSchema(t *testing.T) {
+// The planner follows keys that are only named alike. It can handle reserved words, spaces and quotes in names, and an
+// empty table.
+func TestSchemaWithoutDeclaredKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd.db")
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -182,9 +179,8 @@ func TestAnUndeclaredSchema(t *testing.T) {
 	}
 }
 
-// A source that is away does not keep the others from answering, and is named: it might have
-// answered, too.
-func TestOneOfSeveralSourcesIsUnavailable(t *testing.T) {
+// The other sources answer if one is unavailable. The answer names it, because it might have had an answer too.
+func TestUnavailableSourceIsNamed(t *testing.T) {
 	c := shop(t)
 	p := offline.New(offline.Options{Catalog: c})
 	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") ||
@@ -199,13 +195,13 @@ func TestOneOfSeveralSourcesIsUnavailable(t *testing.T) {
 	}
 }
 
-// loaded is a source whose tables were read from a file that was not quite tidy.
-type loaded struct {
+// commentedSource is a source whose tables have the comment of a loader.
+type commentedSource struct {
 	source.Source
 	comment string
 }
 
-func (l loaded) Schema(ctx context.Context) (source.Schema, error) {
+func (l commentedSource) Schema(ctx context.Context) (source.Schema, error) {
 	s, err := l.Source.Schema(ctx)
 	s.Tables = slices.Clone(s.Tables)
 	for i := range s.Tables {
@@ -214,35 +210,35 @@ func (l loaded) Schema(ctx context.Context) (source.Schema, error) {
 	return s, err
 }
 
-// What was left out of a file or not understood is said once in a conversation, with
-// the first answer over its table.
+// The first answer about a table has the notes about what was left out of its file or not understood. Later answers do
+// not repeat them.
 func TestLoaderNotesAppearOnce(t *testing.T) {
 	c := shop(t)
-	c["shop"] = loaded{
+	c["shop"] = commentedSource{
 		c["shop"], "read as ; separated, Windows-1252; 2 totals rows left out; a second \"city\" is now called " +
 			"city_2; dates DD.MM.YYYY in day",
 	}
 	p := offline.New(offline.Options{Catalog: c})
 	const note = "About the file: `2 totals rows left out`; `a second \"city\" is now called city_2`."
 	talk := newTalk(t, c, p, "shop")
-	for i, s := range []said{
+	for i, s := range []reply{
 		talk.ask("How many orders are there?"), talk.ask("orders by status"), talk.ask("how many customers are there"),
 		talk.ask("hi"),
 	} {
-		if told := strings.Contains(s.text, note); told != (i == 0 || i == 2) {
+		if shown := strings.Contains(s.text, note); shown != (i == 0 || i == 2) {
 			t.Errorf("answer %d: %s", i+1, s.text)
 		}
 	}
-	c["shop"] = loaded{c["shop"].(loaded).Source, "read as , separated; decimal comma"}
+	c["shop"] = commentedSource{c["shop"].(commentedSource).Source, "read as , separated; decimal comma"}
 	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
 		"shop").ask("How many orders are there?"); strings.Contains(s.text, "About the file") {
-		t.Errorf("a tidy file: %s", s.text)
+		t.Errorf("notes about a file without faults: %s", s.text)
 	}
 }
 
-// However little a source has, three questions that have an answer are offered, at the
-// start and where a question is declined.
-func TestThreeSuggestionsForAnySource(t *testing.T) {
+// However little a source contains, the planner suggests three questions that have an answer, both at the start and
+// when it declines a question.
+func TestAnySourceHasThreeSuggestions(t *testing.T) {
 	for name, stmts := range map[string][]string{
 		"notes": {`CREATE TABLE notes (note TEXT)`, `INSERT INTO notes VALUES ('all is well'), ('nothing new')`},
 		"one":   {`CREATE TABLE t (x INTEGER)`, `INSERT INTO t VALUES (1)`},
@@ -285,7 +281,7 @@ func TestThreeSuggestionsForAnySource(t *testing.T) {
 			}
 		}
 		if s := newTalk(t, c, p, name).ask("what is the capital of the moon"); strings.Count(s.text, "\n- ") != 3 {
-			t.Errorf("%s: not three suggestions in %s", name, s.text)
+			t.Errorf("%s: want three suggestions in %s", name, s.text)
 		}
 	}
 }

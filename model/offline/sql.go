@@ -50,13 +50,13 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 	if c.year {
 		return w.col(c)
 	}
-	if cyclic(size) {
+	if isRecurring(size) {
 		return w.dialect.Parts[size].Name.Of(w.moment(c))
 	}
 	return w.dialect.Periods[size].Of(w.moment(c))
 }
 
-// moment returns a date column as date functions take it.
+// moment returns a date column in the form that date functions accept.
 func (w *sqlWriter) moment(c *column) string {
 	if c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
 		return w.col(c)
@@ -116,7 +116,7 @@ func (w *sqlWriter) condition(f filter) string {
 		}
 		s = "(" + strings.Join(parts, " OR ") + ")"
 	case opNever:
-		return w.never(f)
+		return w.neverExists(f)
 	case opWeekday:
 		s = w.onDays(f)
 	}
@@ -188,8 +188,8 @@ func yearBounds(q string, p period) string {
 	return strings.Join(parts, " AND ")
 }
 
-// never keeps the rows of the base that no row of another table refers to.
-func (w *sqlWriter) never(f filter) string {
+// neverExists keeps the rows of the base to which no row of another table refers.
+func (w *sqlWriter) neverExists(f filter) string {
 	path := f.never.path(w.pl.base)
 	child := path[0].from.t
 	inner := &sqlWriter{pl: w.pl, dialect: w.dialect, multi: true}
@@ -339,21 +339,21 @@ func (pl *plan) sql(dialect *source.Dialect) string {
 		return w.why()
 	case pl.change != nil:
 		return w.change()
-	case pl.first():
+	case pl.wantsFirstGroup():
 		return w.withEquals()
 	}
 	return w.groups()
 }
 
-// first reports whether only the highest or the lowest group is asked for.
-func (pl *plan) first() bool {
+// wantsFirstGroup reports whether the question asks only for the highest or the lowest group.
+func (pl *plan) wantsFirstGroup() bool {
 	return pl.kind == kindAggregate && pl.limit == 1 && pl.order != 0 && len(pl.dims) > 0 && len(pl.measures) > 0 &&
 		pl.change == nil && !pl.growth && !pl.running
 }
 
-// firstRow reports whether only the highest or the lowest row is asked for, and shown with
-// more than its figure: which is the same for all that equal it.
-func (pl *plan) firstRow() bool {
+// wantsFirstRow reports whether the question asks only for the row with the highest or the lowest figure, and shows
+// more than the figure. Several rows can then have the same figure.
+func (pl *plan) wantsFirstRow() bool {
 	return pl.kind == kindList && pl.limit == 1 && pl.rankBy != nil && len(pl.dims) == 0 &&
 		(len(pl.base.label) > 1 || slices.ContainsFunc(pl.show, func(c *column) bool { return c != pl.rankBy }))
 }
@@ -366,7 +366,7 @@ func (w *sqlWriter) withEquals() string {
 	if w.pl.order > 0 {
 		best = "MIN"
 	}
-	once := "" // the figures of both readings are of one computation: sums of floats may differ in their last place
+	once := "" // compute the figures only once, because sums of floats may differ in their last digit
 	if w.dialect.Materialized {
 		once = "MATERIALIZED "
 	}
@@ -421,7 +421,7 @@ func (w *sqlWriter) dims() (sel, group []string) {
 		case d.bucket != "":
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)
-			if cyclic(d.bucket) {
+			if isRecurring(d.bucket) {
 				if key := w.dialect.Parts[d.bucket].Order.Of(w.moment(d.col)); key != e {
 					group = append(group, key)
 				}
@@ -451,10 +451,10 @@ func (w *sqlWriter) aggregate() string {
 	}
 	sql := w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
 	if w.pl.growth || w.pl.running {
-		return w.follow(sql)
+		return w.overPeriods(sql)
 	}
 	if !w.bare && w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
-		// a line goes from left to right
+		// a line chart needs its points in order of time
 		return "SELECT * FROM (" + sql + ") AS " + w.dialect.Quote("ranked") + " ORDER BY 1"
 	}
 	return sql
@@ -515,9 +515,9 @@ func (w *sqlWriter) order() string {
 	switch {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
-	case cyclic(pl.dims[0].bucket) && w.wrapped:
-		keys = append(keys, placeOf(w.dialect.Quote(pl.dims[0].as), pl.dims[0].bucket))
-	case cyclic(pl.dims[0].bucket):
+	case isRecurring(pl.dims[0].bucket) && w.wrapped:
+		keys = append(keys, positionInCycle(w.dialect.Quote(pl.dims[0].as), pl.dims[0].bucket))
+	case isRecurring(pl.dims[0].bucket):
 		keys = append(keys, w.dialect.Parts[pl.dims[0].bucket].Order.Of(w.moment(pl.dims[0].col)))
 	case pl.dims[0].bucket != "":
 	case len(pl.dims) == 1 && len(pl.measures) > 0:
@@ -536,7 +536,7 @@ func (w *sqlWriter) order() string {
 // list selects rows rather than aggregates.
 func (w *sqlWriter) list() string {
 	pl := w.pl
-	if len(pl.dims) > 0 { // the different values of a column
+	if len(pl.dims) > 0 { // distinct values of a column
 		sel, _ := w.dims()
 		var notNull []string
 		for _, d := range pl.dims {
@@ -564,8 +564,8 @@ func (w *sqlWriter) list() string {
 	if pl.rankBy != nil && pl.rankBy.nullable {
 		extra = append(extra, w.col(pl.rankBy)+" IS NOT NULL")
 	}
-	if pl.firstRow() {
-		return sql + w.where(w.col(pl.rankBy)+" = "+w.best()) + " ORDER BY 1" + w.dialect.First(1000)
+	if pl.wantsFirstRow() {
+		return sql + w.where(w.col(pl.rankBy)+" = "+w.extremeValue()) + " ORDER BY 1" + w.dialect.First(1000)
 	}
 	sql += w.where(extra...)
 	switch {
@@ -579,8 +579,8 @@ func (w *sqlWriter) list() string {
 	return sql + w.limit(1000)
 }
 
-// best returns the highest or the lowest value that rows are ranked by.
-func (w *sqlWriter) best() string {
+// extremeValue returns the highest or the lowest value of the ranking column.
+func (w *sqlWriter) extremeValue() string {
 	agg := "MAX"
 	if w.pl.order >= 0 {
 		agg = "MIN"

@@ -36,7 +36,7 @@ func (t *table) ofPeople() bool {
 		return true
 	}
 	if len(t.p.tables) == 1 &&
-		(t.described() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
+		(t.personNoun() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
 		return true
 	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
@@ -46,15 +46,15 @@ func (t *table) ofPeople() bool {
 	})
 }
 
-// described is who the rows of the only table are about, where its columns tell how old
-// somebody is or what he earns, and none says who: "patient" of Patient Age, else "person".
-func (t *table) described() string {
+// personNoun returns the noun for the rows of the only table, if its columns contain an age or a salary but no name:
+// "patient" for Patient Age, otherwise "person". It returns "" for other tables.
+func (t *table) personNoun() string {
 	who := ""
 	for _, c := range t.cols {
 		ws := splitName(c.core)
 		switch n := len(ws); {
-		case c.role == roleMeasure && slices.ContainsFunc(ws, func(w string) bool { return tallies[w] }):
-			return "" // a row is about as many people as it says
+		case c.role == roleMeasure && slices.ContainsFunc(ws, func(w string) bool { return countWords[w] }):
+			return "" // a row counts several people
 		case n == 2 && personTables[ws[0]] && personTraits[ws[1]] && (who == "" || who == "person"):
 			who = ws[0]
 		case n == 1 && personTraits[ws[0]] && who == "":
@@ -67,8 +67,8 @@ func (t *table) described() string {
 	return who
 }
 
-// tallies are words in names of columns that count something.
-var tallies = set("count population number people person inhabitant case death total quantity headcount member " +
+// countWords are words in names of columns that count something.
+var countWords = set("count population number people person inhabitant case death total quantity headcount member " +
 	"visitor frequency")
 
 // personTraits are words in names of columns that only people have.
@@ -118,8 +118,8 @@ func (ps *parser) linkPeople(i int) []item {
 // ageGroups are people of some age, which the question has to say.
 var ageGroups = set("child kid teenager adult senior baby pensioner")
 
-// aged is the column of years of age that a bare "over 65" at an item is about: one that
-// stands behind people, or says "older".
+// agedBy returns the column of ages that a bare "over 65" at an item refers to. The item must follow people or begin
+// with a word such as "older".
 func (ps *parser) agedBy(base *table, it *item) *column {
 	ages := base.rankColumn([]string{"age"})
 	if ages == nil || set("older younger aged")[ps.at(it.lo)] {
@@ -154,7 +154,7 @@ func (ps *parser) personDim(pl *plan) (dim, bool) {
 	return dim{}, false
 }
 
-// verbTable is the table that a verb of the question stands for.
+// verbTable returns the table whose rows a verb of the question names.
 func (ps *parser) verbTable() *item {
 	for _, it := range ps.nouns(itTable) {
 		if it.verb && len(it.tables) == 1 {
@@ -164,8 +164,7 @@ func (ps *parser) verbTable() *item {
 	return nil
 }
 
-// events is the only table whose rows refer to those of t, or the only one that the
-// question names among them.
+// events returns the only table whose rows refer to those of t, or the only one of them that the question names.
 func (ps *parser) events(t *table) *table {
 	var all, named []*table
 	for _, o := range ps.p.tables {
@@ -185,9 +184,8 @@ func (ps *parser) events(t *table) *table {
 	return all[0]
 }
 
-// classify uses up the words that only say what kind of thing a column is: "membership
-// type", "the region name".
-func (ps *parser) classify() {
+// useClassifiers marks the words as used that only classify a column: "membership type", "the region name".
+func (ps *parser) useClassifiers() {
 	for _, it := range ps.items {
 		if it.kind != itColumn && it.kind != itTable || it.hi >= len(ps.ws) || ps.used[it.hi] || ps.ws[it.hi].stop {
 			continue

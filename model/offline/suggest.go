@@ -51,27 +51,27 @@ func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]s
 		}
 		each = append(each, hints)
 	}
-	all := weave(each...)
+	all := interleave(each...)
 	if len(all) == 0 {
 		return nil, firstErr
 	}
-	var sure, open []string
+	var certain, ambiguous []string
 	for _, q := range all {
 		c, err := pn.choose(ctx, names, q, nil)
 		if err != nil {
 			return nil, err
 		}
 		if len(c.fits) > 0 {
-			open = append(open, q)
+			ambiguous = append(ambiguous, q)
 		} else {
-			sure = append(sure, q)
+			certain = append(certain, q)
 		}
-		if len(sure) == n {
+		if len(certain) == n {
 			break
 		}
 	}
-	sure = append(sure, open...)
-	return sure[:min(n, len(sure))], nil
+	certain = append(certain, ambiguous...)
+	return certain[:min(n, len(certain))], nil
 }
 
 // suggestions returns all tested suggestions, in a fixed order.
@@ -85,7 +85,7 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 	known, ok := pn.hints.m[key]
 	pn.hints.mu.Unlock()
 	if !ok {
-		if known, err = p.tried(ctx, src); err != nil {
+		if known, err = p.testedSuggestions(ctx, src); err != nil {
 			return nil, err
 		}
 		pn.hints.mu.Lock()
@@ -98,8 +98,8 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 	return slices.Clone(known), nil
 }
 
-// tried returns the candidate questions that the planner understands and that have an answer.
-func (p *profile) tried(ctx context.Context, src source.Source) ([]string, error) {
+// testedSuggestions returns the candidate questions that the planner understands and that have an answer.
+func (p *profile) testedSuggestions(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for i, q := range p.candidates() {
 		if len(out) == hintLimit || i == 60 {
@@ -131,7 +131,7 @@ func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if unread(ctx, err) {
+	if couldNotRead(ctx, err) {
 		return nil, fmt.Errorf("try a question: %w", err)
 	}
 	if err != nil || len(res.Rows) == 0 {
@@ -140,7 +140,7 @@ func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error)
 	return res.Rows[0], nil
 }
 
-// minHints is how many suggestions every source with a row has.
+// minHints is the smallest number of suggestions for a source that has rows.
 const minHints = 3
 
 // statements returns questions in SQL, for a source about which nothing can be asked in words.
@@ -195,7 +195,7 @@ func (p *profile) candidates() []string {
 		date := t.mainDate()
 		if c := t.mainMeasure(); c != nil {
 			figure := UpperFirst(measure{agg: aggSum, col: c}.describe())
-			if meanOnly(c) {
+			if isMeanOnly(c) {
 				figure = "Average " + c.title()
 			}
 			if date != nil {
@@ -217,11 +217,12 @@ func (p *profile) candidates() []string {
 			groups = append(groups, "Number of "+rows+" by "+d.title())
 		}
 	}
-	return append(weave(trend, top, share, groups, counts, changes), p.plain(tables)...)
+	return append(interleave(trend, top, share, groups, counts, changes), p.plainCandidates(tables)...)
 }
 
-// plain returns questions that any table with rows can answer, even a view or a table with a single text column.
-func (p *profile) plain(tables []*table) []string {
+// plainCandidates returns questions that any table with rows can answer, even a view or a table with a single text
+// column.
+func (p *profile) plainCandidates(tables []*table) []string {
 	var counts, kinds, lists, measures []string
 	for _, t := range tables[:min(6, len(tables))] {
 		name := t.many()
@@ -242,11 +243,11 @@ func (p *profile) plain(tables []*table) []string {
 			}
 		}
 	}
-	return weave(counts, kinds, measures, lists)
+	return interleave(counts, kinds, measures, lists)
 }
 
-// weave takes one question of each kind in turn.
-func weave(kinds ...[]string) []string {
+// interleave returns the questions of several kinds, taking one of each kind in turn.
+func interleave(kinds ...[]string) []string {
 	var out []string
 	for i := range 20 {
 		for _, k := range kinds {

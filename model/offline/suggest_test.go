@@ -10,26 +10,25 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// leaving is a source that answers a number of statements and then is away, until
-// that number is raised.
-type leaving struct {
+// failingSource is a source that answers a number of statements and is then unavailable, until that number is raised.
+type failingSource struct {
 	source.Source
 	left int
 }
 
-func (l *leaving) Query(ctx context.Context, q source.Query, each func([]any) error) (source.Summary, error) {
+func (l *failingSource) Query(ctx context.Context, q source.Query, each func([]any) error) (source.Summary, error) {
 	if l.left--; l.left < 0 {
 		return source.Summary{}, footnote.Errorf(footnote.DatabaseUnavailable, "The database file is not there.")
 	}
 	return l.Source.Query(ctx, q, each)
 }
 
-// TestSuggestionsAfterAnOutage are the ones it would have had: nothing is kept
-// of a look that it went away from, at whichever statement that was.
+// TestSuggestionsAfterAnOutage checks that an interrupted read is not kept, so that the suggestions are the same as
+// without an outage.
 func TestSuggestionsAfterAnOutage(t *testing.T) {
 	c := shop(t)
 	const enough = 1 << 30
-	src := &leaving{Source: c["shop"], left: enough}
+	src := &failingSource{Source: c["shop"], left: enough}
 	c["shop"] = src
 	want, err := offline.New(offline.Options{Catalog: c}).Suggest(t.Context(), "shop", 6)
 	if err != nil || len(want) != 6 {

@@ -12,7 +12,7 @@ var tablesAsked = regexp.MustCompile(
 		`is\s+there)|(show|list|describe|display)\s+(me\s+)?((all|the|your|our)\s+)*(tables|schema|columns|` +
 		`database\s+schema|database)|what('s|\s+is)\s+in\s+(this|the)\s+(data|database|file))\s*[?.!]*\s*$`)
 
-// asksForTables reports whether a question is about the schema itself.
+// asksForTables reports whether a question is about the schema.
 func asksForTables(q string) bool { return tablesAsked.MatchString(q) }
 
 const (

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Whoever shares the first place is named, in groups and in rows, also where the question
-// asks for one: LIMIT 1 would pass one of them off as the only one.
-func TestSharedPlaces(t *testing.T) {
+// The answer names all groups or rows that share the first place, even if the question asks for one, because LIMIT 1
+// would present one of them as the only one.
+func TestTiesAreAllNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cup.db")
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestSharedPlaces(t *testing.T) {
 		"highest budget": {"SELECT 90", "90"},
 		"which team has the lowest median of goals?": {"SELECT 'Hares', 1", "**Hares**"},
 	} {
-		s := sameAs(t, c, "cup", want.gold, q)
+		s := checkSame(t, c, "cup", want.gold, q)
 		if !strings.Contains(s.text, want.says) {
 			t.Errorf("%q is answered without %q:\n%s", q, want.says, s.text)
 		}

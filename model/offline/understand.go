@@ -12,47 +12,47 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// reading is how the planner understood a question: text to write at once, or a statement to run.
+// reading is the meaning of a question to the planner: text to write at once, or a statement to run.
 type reading struct {
 	say    func(w *Writer)
 	source string
 	sql    string
 	plan   *plan
-	about  *table // the table it is about, unless an earlier question was about it, too
+	about  *table // the table that the question is about, unless an earlier one was about it too
 
-	named    bool    // there are several sources, so the answer names its own
+	named    bool    // the answer names its source, because there are several
 	question string  // without the name of its source
 	choice   *choice // several sources fit the question; the user has to choose
 	found    *choice // how the source was found
 }
 
-// lastTurns is how many earlier questions a follow-up can refer to.
+// lastTurns limits the earlier questions that a follow-up can refer to.
 const lastTurns = 12
 
-// asked is a question of a conversation, and the source that was queried for it, if any.
-type asked struct{ text, source string }
+// turn is a question of a conversation, and the source that was queried for it, if any.
+type turn struct{ text, source string }
 
-// alone returns a question without earlier ones.
-func alone(q string) []asked { return []asked{{text: q}} }
+// singleTurn returns a conversation of one question.
+func singleTurn(q string) []turn { return []turn{{text: q}} }
 
-func (h History) asked() []asked {
-	all := make([]asked, len(h.Questions))
+func (h History) asked() []turn {
+	all := make([]turn, len(h.Questions))
 	for i, q := range h.Questions {
-		all[i] = asked{q, h.from[i]}
+		all[i] = turn{q, h.from[i]}
 	}
 	return all
 }
 
 // understand reads the last question, with the earlier ones as its context.
-func (pn *Planner) understand(ctx context.Context, sources []string, questions []asked) (*reading, error) {
+func (pn *Planner) understand(ctx context.Context, sources []string, questions []turn) (*reading, error) {
 	if len(questions) > lastTurns {
 		questions = questions[len(questions)-lastTurns:]
 	}
 	if len(questions) == 0 {
-		questions = alone("")
+		questions = singleTurn("")
 	}
 	var prev, r *reading
-	var before []asked // questions that were answered
+	var before []turn // questions that were answered
 	told := map[*table]bool{}
 	for i, q := range questions {
 		last := i == len(questions)-1
@@ -71,12 +71,12 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 			told[r.about] = true
 		}
 		if prev != nil && len(sources) > 1 {
-			elsewhere, err := pn.elsewhere(ctx, from, prev, before, q, last)
+			elsewhere, err := pn.readElsewhere(ctx, from, prev, before, q, last)
 			if err != nil {
 				return nil, err
 			}
 			if elsewhere != nil {
-				prev, r, before = elsewhere, elsewhere, append(before, asked{elsewhere.question, q.source})
+				prev, r, before = elsewhere, elsewhere, append(before, turn{elsewhere.question, q.source})
 				continue
 			}
 		}
@@ -85,7 +85,7 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 			return nil, err
 		}
 		if r.plan != nil {
-			prev, before = r, append(before, asked{r.question, q.source})
+			prev, before = r, append(before, turn{r.question, q.source})
 		}
 	}
 	if told[r.about] {
@@ -96,33 +96,33 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 
 // chosen returns the question that askWhich asked about, with the source that the next question names, or the next
 // question itself if it is about something else.
-func (r *reading) chosen(next asked) asked {
-	if name, ok := picks(next.text, r.choice.options()); ok {
-		return asked{r.question, name}
+func (r *reading) chosen(next turn) turn {
+	if name, ok := pickedOption(next.text, r.choice.options()); ok {
+		return turn{r.question, name}
 	}
 	return next
 }
 
-// elsewhere reads a question that names another source than the previous one: "and in sales?" asks the same there, "by
-// region in sales" continues from the same question asked there. It returns nil for any other question, and for a
-// complete one.
-func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked,
+// readElsewhere reads a question that names another source than the previous one. "and in sales?" asks the same of that
+// source, and "by region in sales" continues the same question there. It returns nil for any other question, including
+// one that is complete.
+func (pn *Planner) readElsewhere(ctx context.Context, sources []string, prev *reading, before []turn, q turn,
 	answer bool) (*reading, error) {
 	for _, m := range mentions(q.text, sources) {
-		_, only := onlyNames(q.text, []string{m.source})
-		if m.source == prev.source || !only && !m.place || prev.plan.p.holds(m.name) {
+		_, only := namedAlone(q.text, []string{m.source})
+		if m.source == prev.source || !only && !m.place || prev.plan.p.hasValue(m.name) {
 			continue
 		}
-		talk := make([]asked, 0, len(before)+1)
+		talk := make([]turn, 0, len(before)+1)
 		for _, b := range before {
-			talk = append(talk, asked{b.text, m.source})
+			talk = append(talk, turn{b.text, m.source})
 		}
 		if !only {
 			own, err := pn.read(ctx, []string{m.source}, q.text, nil, false)
 			if err != nil || own.plan != nil {
 				return nil, err
 			}
-			talk = append(talk, asked{m.rest, m.source})
+			talk = append(talk, turn{m.rest, m.source})
 		}
 		r, err := pn.understand(ctx, []string{m.source}, talk)
 		if err != nil || r.plan == nil && !(only && answer) {
@@ -179,7 +179,7 @@ func (r *reading) isAbout(pinned []string) bool {
 	return r.plan != nil && r.plan.base != nil && slices.Contains(pinned, r.source+"."+r.plan.base.name)
 }
 
-// read reads one question. answer says whether it is the question to answer; only then does a decline need suggestions.
+// read reads one question. Only the question to answer, where answer is true, needs suggestions when it is declined.
 func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *reading, answer bool) (*reading, error) {
 	q = strings.TrimSpace(q)
 	def := sources[0]
@@ -239,7 +239,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	words += out.b.String()
 	r, err := pn.decline(ctx, near, best.source, words, q, answer)
 	if err == nil && len(sources) == 1 && len(best.profile.tables) == 1 {
-		r.about = best.profile.tables[0] // how its file was read may be why
+		r.about = best.profile.tables[0] // the notes about its file may explain the decline
 	}
 	return r, err
 }
@@ -256,7 +256,7 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	c := &choice{skipped: sources[min(maxSources, len(sources)):]}
 	words := "None of the sources can run this statement:"
 	for _, name := range sources[:min(maxSources, len(sources))] {
-		a, why, err := pn.bind(ctx, name, sql)
+		a, why, err := pn.tryBind(ctx, name, sql)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -273,7 +273,7 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string) (*re
 	}
 	switch {
 	case len(c.consulted) == 0:
-		return here(sources[0], c), nil // all are away, which the query will say
+		return here(sources[0], c), nil // none can be reached, which the query will report
 	case len(c.fits) == 1 || len(c.fits) > 1 && pn.sameAnywhere(ctx, c, sql):
 		return here(c.fits[0].source, c), nil
 	case len(c.fits) > 1:
@@ -308,8 +308,8 @@ func (pn *Planner) sameAnywhere(ctx context.Context, c *choice, sql string) bool
 	return true
 }
 
-// bind lets a source parse and bind a statement without reading rows, and returns why it cannot be run there.
-func (pn *Planner) bind(ctx context.Context, name, sql string) (a *attempt, why string, err error) {
+// tryBind lets a source parse and bind a statement without reading rows. why is the reason if it cannot be run there.
+func (pn *Planner) tryBind(ctx context.Context, name, sql string) (a *attempt, why string, err error) {
 	p, src, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, "", err
@@ -331,7 +331,7 @@ type attempt struct {
 	plan     *plan
 	declined *declined
 	linked   int  // words that meant something
-	follows  bool // it refers to the answer before
+	follows  bool // it refers to the previous answer
 	named    bool // the question names the source, or has its name as a value of the data
 	reads    bool // the typed SQL reads a table
 }
@@ -356,11 +356,11 @@ func (a *attempt) words() string {
 	offer := d.offer
 	switch {
 	case offer != "" || a.profile == nil:
-	case a.profile.knows(d.words):
-		// not: did you mean what you said
+	case a.profile.hasWords(d.words):
+		// do not suggest the words that were used
 		what = " I do not see what " + strings.Join(said, ", ") + " has to do with it."
 	default:
-		offer = a.profile.meant(d.words)
+		offer = a.profile.didYouMean(d.words)
 	}
 	if d.reason != "" {
 		return d.reason + what + offer
@@ -368,7 +368,7 @@ func (a *attempt) words() string {
 	return "I cannot answer that reliably:" + what + offer
 }
 
-// notComputed matches requests that need more than fixed rules.
+// notComputed maps words to computations that need more than fixed rules.
 var notComputed = map[string]string{"correlation": "correlations", "correlate": "correlations",
 	"correlated": "correlations", "regression": "regressions",
 	"deviation": "standard deviations", "stddev": "standard deviations", "percentile": "percentiles",
@@ -376,13 +376,13 @@ var notComputed = map[string]string{"correlation": "correlations", "correlate": 
 	"outlier":  "outliers", "anomaly": "outliers", "cluster": "clusters", "significance": "significance",
 	"significant": "significance"}
 
-// knows reports whether all words are in the schema.
-func (p *profile) knows(words []string) bool {
+// hasWords reports whether all words are in the schema.
+func (p *profile) hasWords(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !p.words[singular(fold(w))] && !p.words[fold(w)] })
 }
 
-// meant suggests the names in the schema that are most like the unknown words, or else the names of the tables.
-func (p *profile) meant(words []string) string {
+// didYouMean suggests the names in the schema that are most like the unknown words, or else the names of the tables.
+func (p *profile) didYouMean(words []string) string {
 	var near, tables []string
 	for _, t := range p.tables {
 		if len(tables) < 5 {
@@ -391,7 +391,8 @@ func (p *profile) meant(words []string) string {
 		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
 			for _, w := range words {
 				if title := Clip(name.title()); len(near) < 3 && !slices.Contains(near, title) &&
-					slices.ContainsFunc(splitName(name.name), func(part string) bool { return alike(fold(w), part) }) {
+					slices.ContainsFunc(splitName(name.name),
+						func(part string) bool { return areSimilar(fold(w), part) }) {
 					near = append(near, title)
 				}
 			}
@@ -406,8 +407,8 @@ func (p *profile) meant(words []string) string {
 	return " I know of " + strings.Join(tables, ", ") + "."
 }
 
-// alike reports whether two words begin alike or differ only a little.
-func alike(a, b string) bool {
+// areSimilar reports whether two words begin alike or differ only slightly.
+func areSimilar(a, b string) bool {
 	if len(a) < 4 || len(b) < 4 {
 		return false
 	}
@@ -439,7 +440,7 @@ func (p *profile) read(q string, before *plan) *attempt {
 	if before == nil {
 		ws, _ := tokenize(q)
 		p = p.inRoles(ws)
-	} else if before.p != nil && before.p.cut {
+	} else if before.p != nil && before.p.reduced {
 		p = before.p
 	}
 	ps := newParser(p, q)
@@ -449,7 +450,7 @@ func (p *profile) read(q string, before *plan) *attempt {
 		ps.prev, a.follows = before, before != nil
 		a.plan, a.declined = ps.whyQuestion(before)
 		a.linked = len(ps.items)
-	case before != nil && leans(ps.ws):
+	case before != nil && isFollowUp(ps.ws):
 		p.readLeaning(a, ps, before)
 	default:
 		a.plan, a.declined = ps.readAlone()
@@ -465,26 +466,26 @@ func (p *profile) read(q string, before *plan) *attempt {
 
 // readLeaning reads a question that refers to the previous plan, unless it is complete by itself.
 func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
-	if alone := p.anew(a.question, ps.ws); alone != nil {
+	if alone := p.readComplete(a.question, ps.ws); alone != nil {
 		a.plan, a.linked = alone, len(ps.ws)
 		return
 	}
 	a.plan, a.declined, a.linked = p.follow(a.question, before)
-	points := slices.ContainsFunc(ps.ws, func(w word) bool { return pointing[w.low] })
+	points := slices.ContainsFunc(ps.ws, func(w word) bool { return referringWords[w.low] })
 	if a.declined != nil && points {
-		return // alone, it would not be about “those” any more
+		return // read alone, it would no longer be about "those"
 	}
 	alone, d := ps.readAlone()
 	switch {
 	case a.declined == nil:
-		a.follows = refers(ps.ws) || d != nil || ps.agg == "" && !ps.list
+		a.follows = refersToPrevious(ps.ws) || d != nil || ps.agg == "" && !ps.list
 	case d == nil:
 		a.plan, a.declined, a.linked = alone, nil, len(ps.items)
 	}
 }
 
-// without removes the views if there are tables and no view is named, because a view over a table makes nothing
-// ambiguous.
+// without returns the profile without views if there are tables and the question names no view, so that a view over a
+// table makes nothing ambiguous.
 func (p *profile) without(q string, before *plan) *profile {
 	if p.tablesOnly == nil || before != nil && before.base != nil && before.base.schema.View {
 		return p

@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 )
 
-// made is a source of the statements that make it.
-func made(t *testing.T, name string, stmts ...string) catalog {
+// makeSource creates a source with the given statements.
+func makeSource(t *testing.T, name string, stmts ...string) catalog {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name+".db")
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -27,8 +27,7 @@ func made(t *testing.T, name string, stmts ...string) catalog {
 	return catalog{name: open(t, name, path)}
 }
 
-// energy is what a file of meter readings looks like: one table, German headers, units
-// behind the names.
+// energy creates a typical file of meter readings: one table, German headers, units after the names.
 func energy(t *testing.T) catalog {
 	stmts := []string{
 		`CREATE TABLE energie ("Zähler" TEXT, "Ort" TEXT, "Datum" TEXT, "Verbrauch kWh" REAL, "Kosten €" REAL, ` +
@@ -40,10 +39,10 @@ func energy(t *testing.T) catalog {
 				i%7+1, []string{"Graz", "Linz", "Wels"}[i*i%3], 2023+i/45, i%12+1, i%27+1, 100+i*i%83, 20+i*7%41,
 				[]string{"Tag", "Nacht"}[i%2], []string{"eilig", "", "geprüft"}[i%3]))
 	}
-	return made(t, "energie", stmts...)
+	return makeSource(t, "energie", stmts...)
 }
 
-// surgery is a practice: visits refer to doctors and pets, those to floors and species.
+// surgery creates a practice: visits refer to doctors and pets, and those to floors and species.
 func surgery(t *testing.T) catalog {
 	stmts := []string{
 		"CREATE TABLE floors (id INTEGER PRIMARY KEY, name TEXT)",
@@ -67,10 +66,10 @@ func surgery(t *testing.T) catalog {
 				2023+i/60, i%12+1, i%28+1,
 				[]string{"done", "no_show", "follow-up", "done"}[i%4], 40+i*13%97, i%9*5))
 	}
-	return made(t, "surgery", stmts...)
+	return makeSource(t, "surgery", stmts...)
 }
 
-// grid is a network of regions, homes and outages.
+// grid creates a network of regions, homes and outages.
 func grid(t *testing.T) catalog {
 	stmts := []string{
 		"CREATE TABLE regions (region_id INTEGER PRIMARY KEY, region_name TEXT)",
@@ -85,12 +84,12 @@ func grid(t *testing.T) catalog {
 			fmt.Sprintf("INSERT INTO outages VALUES (%d, %d, '%d-%02d-%02d', %d, %d, '%s')", i+1, i*i%4+i%2+1,
 				2023+i/30, i%12+1, i%28+1, 10+i*7%90, 100+i*37%900, []string{"storm", "fault", "digging"}[i%3]))
 	}
-	return made(t, "grid", stmts...)
+	return makeSource(t, "grid", stmts...)
 }
 
-// A unit behind a name is no part of it; the name alone names the column, and it is
-// shown as it is written.
-func TestUnitsInNames(t *testing.T) {
+// A unit at the end of a name is not part of it: the name without the unit is enough for the column, and answers show
+// the name as written.
+func TestNamesWithUnits(t *testing.T) {
 	c := energy(t)
 	const by = " FROM energie GROUP BY 1"
 	for q, gold := range map[string]string{
@@ -108,45 +107,46 @@ func TestUnitsInNames(t *testing.T) {
 		"difference in mode between Ort":  "",
 		"umsatz je ort":                   "",
 	} {
-		sameAs(t, c, "energie", gold, q)
+		checkSame(t, c, "energie", gold, q)
 	}
-	if s := sameAs(t, c, "energie", `SELECT "Zähler", SUM("Verbrauch kWh")`+by,
+	if s := checkSame(t, c, "energie", `SELECT "Zähler", SUM("Verbrauch kWh")`+by,
 		"verbrauch by zähler"); !strings.Contains(s.text, "| zähler | total verbrauch kWh |") {
-		t.Errorf("names are not shown as they are written: %s", s.text)
+		t.Errorf("names are not shown as written: %s", s.text)
 	}
-	if s := sameAs(t, c, "energie", "", "umsatz je ort"); strings.Contains(s.text, "“ort”") {
-		t.Errorf("a column that is there is not known: %s", s.text)
+	if s := checkSame(t, c, "energie", "", "umsatz je ort"); strings.Contains(s.text, "“ort”") {
+		t.Errorf("an existing column is reported as unknown: %s", s.text)
 	}
 	hints, err := offline.New(offline.Options{Catalog: c}).Suggest(t.Context(), "energie", 16)
 	if all := strings.Join(hints, "\n"); err != nil || !strings.Contains(all, "Total verbrauch kWh by ort") ||
 		strings.Contains(all, "warehouse") || strings.Contains(all, "energies") {
 		t.Errorf("suggested %v:\n%s", err, all)
 	}
-	sameAs(t, surgery(t), "surgery", "SELECT AVG(dose_mg) FROM visits", "average dose")
+	checkSame(t, surgery(t), "surgery", "SELECT AVG(dose_mg) FROM visits", "average dose")
 }
 
-// The first word of one column's name names that column; where two begin so, the question
-// has to say which. A digit in a name is no figure.
-func TestFirstWordOfAName(t *testing.T) {
-	c := made(t, "laden",
+// The first word of a name is enough for a column if no other name begins with it. Otherwise the question must say
+// which column it means. A digit in a name is not a figure.
+func TestFirstWordNamesColumn(t *testing.T) {
+	c := makeSource(t, "laden",
 		"CREATE TABLE laden (\"Verkäufer\" TEXT, Filiale TEXT, \"Umsatz netto\" REAL, \"Menge alt\" REAL, \"Menge "+
 			"neu\" REAL, Umschlag_2 INTEGER)",
 		"INSERT INTO laden VALUES ('Ada', 'Mitte', 10, 1, 2, 3), ('Bo', 'Nord', 20, 3, 4, 5), ('Ada', 'Nord', 5, 6, "+
 			"7, 8)")
-	sameAs(t, c, "laden", `SELECT Filiale, SUM("Umsatz netto") FROM laden GROUP BY 1`, "umsatz je filiale")
-	sameAs(t, c, "laden", `SELECT "Verkäufer", SUM("Umsatz netto") FROM laden GROUP BY 1`, "total umsatz by Verkäufer")
-	if s := sameAs(t, c, "laden", "", "total menge by filiale"); !strings.Contains(s.text, "menge alt") ||
+	checkSame(t, c, "laden", `SELECT Filiale, SUM("Umsatz netto") FROM laden GROUP BY 1`, "umsatz je filiale")
+	checkSame(t, c, "laden", `SELECT "Verkäufer", SUM("Umsatz netto") FROM laden GROUP BY 1`,
+		"total umsatz by Verkäufer")
+	if s := checkSame(t, c, "laden", "", "total menge by filiale"); !strings.Contains(s.text, "menge alt") ||
 		!strings.Contains(s.text, "menge neu") {
-		t.Errorf("the two columns are not named: %s", s.text)
+		t.Errorf("the answer does not name the two columns: %s", s.text)
 	}
-	if s := sameAs(t, c, "laden", "SELECT SUM(Umschlag_2) FROM laden", "total umschlag 2"); !strings.Contains(s.text,
+	if s := checkSame(t, c, "laden", "SELECT SUM(Umschlag_2) FROM laden", "total umschlag 2"); !strings.Contains(s.text,
 		"`total umschlag 2` is **16**") {
-		t.Errorf("the digit of a name is not set apart: %s", s.text)
+		t.Errorf("a name with a digit is not written as code: %s", s.text)
 	}
 }
 
-// Each of these was answered wrongly, or not at all, by a word that was read as another.
-func TestWordsReadAsOthers(t *testing.T) {
+// These questions were once answered wrongly, or not at all, because one word was taken for another.
+func TestWordsAreNotConfused(t *testing.T) {
 	s := surgery(t)
 	for q, gold := range map[string]string{
 		"visits with status no_show":   "SELECT COUNT(*) FROM visits WHERE status = 'no_show'",
@@ -170,7 +170,7 @@ func TestWordsReadAsOthers(t *testing.T) {
 		"worst performing doctor by number of visits": "SELECT doctors.name, COUNT(*) FROM visits JOIN doctors ON " +
 			"doctors.id = doctor_id GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
 	} {
-		sameAs(t, s, "surgery", gold, q)
+		checkSame(t, s, "surgery", gold, q)
 	}
 	g := grid(t)
 	const joined = " FROM outages JOIN regions USING (region_id) "
@@ -181,13 +181,14 @@ func TestWordsReadAsOthers(t *testing.T) {
 		"which 1 regions had the least homes affected by outages": "SELECT region_name, SUM(homes_affected)" + joined +
 			"GROUP BY 1 ORDER BY 2, 1 LIMIT 1",
 	} {
-		sameAs(t, g, "grid", gold, q)
+		checkSame(t, g, "grid", gold, q)
 	}
 }
 
-// The part that is named moved as the whole did.
-func TestPartsMoveWithTheWhole(t *testing.T) {
-	c := made(t, "bills", "CREATE TABLE bills (bill_id INTEGER PRIMARY KEY, billed_on TEXT, city TEXT, cost REAL)",
+// The answer names a part that changed in the same direction as the total.
+func TestNamedPartMovesWithTotal(t *testing.T) {
+	c := makeSource(t, "bills",
+		"CREATE TABLE bills (bill_id INTEGER PRIMARY KEY, billed_on TEXT, city TEXT, cost REAL)",
 		"INSERT INTO bills VALUES (1, '2023-02-01', 'Graz', 100), (2, '2023-03-01', 'Linz', 10), (3, '2023-04-01', "+
 			"'Wels', 100), (7, '2023-12-31', 'Wels', 1)",
 		"INSERT INTO bills VALUES (4, '2024-02-01', 'Graz', 30), (5, '2024-03-01', 'Linz', 90), (6, '2024-04-01', "+
@@ -195,6 +196,6 @@ func TestPartsMoveWithTheWhole(t *testing.T) {
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "bills")
 	if s := k.ask("why did cost fall in 2024, by city?"); !strings.Contains(s.text,
 		"By city, it fell most for **Graz**: -70") {
-		t.Errorf("the part that rose is named: %s", s.text)
+		t.Errorf("the answer names a part that rose: %s", s.text)
 	}
 }

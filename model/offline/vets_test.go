@@ -11,8 +11,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// vets is a database with seconds since 1970 for dates, a view over a table, and
-// years for the names of columns.
+// vets creates a database with seconds since 1970 for dates, a view over a table, and columns named by years.
 func vets(t testing.TB) catalog {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vets.db")
@@ -52,12 +51,12 @@ func vets(t testing.TB) catalog {
 	return catalog{"vets": open(t, "vets", path)}
 }
 
-// sameAs asks the turns and compares the rows of the last with those of gold SQL; an
-// empty one means that the question has to be declined.
-func sameAs(t *testing.T, c catalog, name, gold string, turns ...string) said {
+// checkSame asks the questions and compares the rows of the last answer with those of gold. An empty gold means that
+// the question must be declined.
+func checkSame(t *testing.T, c catalog, name, gold string, turns ...string) reply {
 	t.Helper()
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), name)
-	var s said
+	var s reply
 	for _, q := range turns {
 		s = k.ask(q)
 	}
@@ -87,54 +86,54 @@ func TestNegations(t *testing.T) {
 		"visits except where outcome is healed", "visits excluding healed outcome",
 		"visits without healed", "visits apart from outcome healed",
 	} {
-		sameAs(t, c, "vets", no, q)
+		checkSame(t, c, "vets", no, q)
 	}
 	for _, q := range []string{
 		"without outcome healed", "not healed", "except healed", "excluding outcome healed",
 		"other than outcome healed", "and without healed outcome",
 	} {
-		sameAs(t, c, "vets", no, "how many visits are there?", q)
+		checkSame(t, c, "vets", no, "how many visits are there?", q)
 	}
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE outcome NOT IN ('healed', 'ongoing')",
+	checkSame(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE outcome NOT IN ('healed', 'ongoing')",
 		"visits without outcome healed or ongoing")
-	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Owner WHERE town <> 'Porto' GROUP BY 1", "owners by town",
+	checkSame(t, c, "vets", "SELECT town, COUNT(*) FROM Owner WHERE town <> 'Porto' GROUP BY 1", "owners by town",
 		"except Porto")
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE fee <= 100", "visits without fee over 100")
-	if s := sameAs(t, c, "vets", "", "visits without the surname",
+	checkSame(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE fee <= 100", "visits without fee over 100")
+	if s := checkSame(t, c, "vets", "", "visits without the surname",
 		"without Zebra"); !strings.Contains(s.text, "Zebra") && !strings.Contains(strings.ToLower(s.text), "without") {
-		t.Errorf("the negation that could not be applied is not named: %s", s.text)
+		t.Errorf("the answer does not name the negation that could not be applied: %s", s.text)
 	}
 }
 
-func TestDatesCountedFrom1970(t *testing.T) {
+func TestDatesAsSecondsSince1970(t *testing.T) {
 	c := vets(t)
-	sameAs(t, c, "vets", "SELECT strftime('%Y-%m', visit_ts, 'unixepoch'), COUNT(*) FROM Visit GROUP BY 1",
+	checkSame(t, c, "vets", "SELECT strftime('%Y-%m', visit_ts, 'unixepoch'), COUNT(*) FROM Visit GROUP BY 1",
 		"visits by month")
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE visit_ts >= 1675209600 AND visit_ts < 1677628800",
+	checkSame(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE visit_ts >= 1675209600 AND visit_ts < 1677628800",
 		"visits in February 2023")
 }
 
-func TestValuesAreCountedInTheirTable(t *testing.T) {
+func TestCountsRowsWithValue(t *testing.T) {
 	c := vets(t)
 	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}),
 		"vets").ask("total fee by species"); strings.Contains(s.text+s.sql, "specy") ||
 		!strings.Contains(s.text, "by species") {
 		t.Errorf("%s\n%s", s.sql, s.text)
 	}
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Animal WHERE species = 'dog'", "how many dogs?")
-	sameAs(t, c, "vets",
+	checkSame(t, c, "vets", "SELECT COUNT(*) FROM Animal WHERE species = 'dog'", "how many dogs?")
+	checkSame(t, c, "vets",
 		"SELECT town, COUNT(*) FROM Animal JOIN Owner USING (owner_id) WHERE species = 'dog' GROUP BY 1",
 		"how many dogs are there by town")
 }
 
-// A view over a table makes nothing ambiguous; named, it is read.
-func TestViewsComeAfterTables(t *testing.T) {
+// A view over a table does not make a question ambiguous. The planner reads the view only if the question names it.
+func TestTablesArePreferredToViews(t *testing.T) {
 	c := vets(t)
-	sameAs(t, c, "vets", "SELECT outcome, SUM(fee) FROM Visit GROUP BY 1", "total fee by outcome")
-	sameAs(t, c, "vets", "SELECT COUNT(*) FROM v_big", "how many v big are there")
+	checkSame(t, c, "vets", "SELECT outcome, SUM(fee) FROM Visit GROUP BY 1", "total fee by outcome")
+	checkSame(t, c, "vets", "SELECT COUNT(*) FROM v_big", "how many v big are there")
 }
 
-func TestSeveralFigures(t *testing.T) {
+func TestSeveralFiguresInOneAnswer(t *testing.T) {
 	c := shop(t)
 	const median = "(SELECT AVG(price) FROM (SELECT price, ROW_NUMBER() OVER (ORDER BY price) k, COUNT(*) OVER () n " +
 		"FROM products) WHERE k IN ((n + 1) / 2, (n + 2) / 2))"
@@ -151,7 +150,7 @@ func TestSeveralFigures(t *testing.T) {
 		"number of orders and average total per channel": "SELECT channel, COUNT(*), AVG(total) FROM orders GROUP BY 1",
 		"number of customers and average order total":    "SELECT COUNT(DISTINCT customer_id), AVG(total) FROM orders",
 	} {
-		s := sameAs(t, c, "shop", gold, q)
+		s := checkSame(t, c, "shop", gold, q)
 		if q == "min and max price" &&
 			!strings.Contains(s.text, "The lowest price is **6.90** and the highest price is **549**.") {
 			t.Errorf("%s: %s", q, s.text)
@@ -161,10 +160,10 @@ func TestSeveralFigures(t *testing.T) {
 
 func TestComparedItemsOverTime(t *testing.T) {
 	c := shop(t)
-	sameAs(t, c, "shop",
+	checkSame(t, c, "shop",
 		"SELECT strftime('%Y-%m', ordered_at), city, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id "+
 			"WHERE city IN ('Berlin', 'Hamburg') GROUP BY 1, 2", "Berlin vs Hamburg orders by month")
-	sameAs(t, c, "shop",
+	checkSame(t, c, "shop",
 		`SELECT AVG(v) FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v) k, COUNT(*) OVER () n FROM (SELECT `+
 			`SUM(quantity * unit_price) v FROM order_items GROUP BY order_id)) WHERE k IN ((n + 1) / 2, (n + 2) / 2)`,
 		"median revenue per order")
@@ -186,11 +185,11 @@ func TestColumnsNamedByYears(t *testing.T) {
 		}
 	}
 	c := catalog{"years": open(t, "years", path)}
-	sameAs(t, c, "years", `SELECT SUM("2023") FROM budget`, "total 2023")
-	sameAs(t, c, "years", `SELECT product, SUM("2024") FROM budget GROUP BY 1`, "sum of 2024 by product")
+	checkSame(t, c, "years", `SELECT SUM("2023") FROM budget`, "total 2023")
+	checkSame(t, c, "years", `SELECT product, SUM("2024") FROM budget GROUP BY 1`, "sum of 2024 by product")
 }
 
-func TestTypedSQLGoesToTheSourceOfItsTables(t *testing.T) {
+func TestTypedSQLRunsOnSourceWithItsTables(t *testing.T) {
 	c := vets(t)
 	c["shop"] = shop(t)["shop"]
 	s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "vets").ask("SELECT COUNT(*) FROM Visit")
@@ -199,32 +198,32 @@ func TestTypedSQLGoesToTheSourceOfItsTables(t *testing.T) {
 	}
 	s = newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "vets").ask("hi")
 	if !strings.Contains(s.text, "evenue") || !strings.Contains(s.text, " fee ") {
-		t.Errorf("the suggestions are not of both sources: %s", s.text)
+		t.Errorf("want suggestions for both sources: %s", s.text)
 	}
 }
 
 func TestSmallRequests(t *testing.T) {
 	c := vets(t)
 	c["shop"] = shop(t)["shop"]
-	sameAs(t, c, "vets", "SELECT petName, birth_date FROM Animal ORDER BY birth_date LIMIT 1", "oldest animal")
+	checkSame(t, c, "vets", "SELECT petName, birth_date FROM Animal ORDER BY birth_date LIMIT 1", "oldest animal")
 	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("show 5 visits"); s.rows == nil ||
 		len(s.rows.Rows) != 5 {
 		t.Errorf("show 5 visits: %s", s.text)
 	}
-	sameAs(t, c, "shop", "SELECT COUNT(*) FROM orders", "hwo many orders")
-	sameAs(t, c, "shop", "SELECT AVG(total) FROM orders", "averge order valeu")
+	checkSame(t, c, "shop", "SELECT COUNT(*) FROM orders", "hwo many orders")
+	checkSame(t, c, "shop", "SELECT AVG(total) FROM orders", "averge order valeu")
 	for _, q := range []string{"what tables are there?", "show me the schema"} {
-		if s := sameAs(t, c, "shop", "", q); !strings.Contains(s.text, "- orders: id, customer_id") {
+		if s := checkSame(t, c, "shop", "", q); !strings.Contains(s.text, "- orders: id, customer_id") {
 			t.Errorf("%s: %s", q, s.text)
 		}
 	}
-	if s := sameAs(t, c, "shop", "", "and by region?"); !strings.Contains(s.text, "“region”") {
-		t.Errorf("the word is not named: %s", s.text)
+	if s := checkSame(t, c, "shop", "", "and by region?"); !strings.Contains(s.text, "“region”") {
+		t.Errorf("the answer does not name the unknown word: %s", s.text)
 	}
 	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
 	k.ask("orders by status")
 	if s := k.ask("and by region?"); !strings.Contains(s.text, "“region”") || !strings.Contains(s.text, "country") {
-		t.Errorf("no columns are offered for the word: %s", s.text)
+		t.Errorf("the answer suggests no columns for the word: %s", s.text)
 	}
 	if s := k.ask("orders last month"); !strings.Contains(s.text, "newest date of the data") {
 		t.Errorf("what “last month” counts from is not said: %s", s.text)
@@ -279,7 +278,7 @@ func TestNeverWithADateOfItsOwn(t *testing.T) {
 		"animals with birth date before 2015 without visits":             unseen + ") AND birth_date < '2015-01-01'",
 		"animals without visits after 2022":                              unseen + " AND visit_ts >= 1672531200)",
 	} {
-		s := sameAs(t, c, "vets", gold, q)
+		s := checkSame(t, c, "vets", gold, q)
 		if strings.Contains(s.text, "in after") {
 			t.Errorf("%q: %s", q, s.text)
 		}
@@ -317,6 +316,6 @@ func TestNeverHappened(t *testing.T) {
 		"how many books were never loaned": "SELECT COUNT(*) FROM books WHERE id NOT IN (SELECT book_id " +
 			"FROM loans)",
 	} {
-		sameAs(t, c, "library", gold, q)
+		checkSame(t, c, "library", gold, q)
 	}
 }

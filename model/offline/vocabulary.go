@@ -56,13 +56,13 @@ var verbNouns = func() map[string][]string {
 	return m
 }()
 
-// meansNoun reports whether a verb stands for rows with a certain noun in their name.
-func meansNoun(w word, name string) bool {
-	return slices.Contains(verbNouns[w.low], name) || derived(w.low, name)
+// isVerbFor reports whether a verb means rows with a certain noun in their name.
+func isVerbFor(w word, name string) bool {
+	return slices.Contains(verbNouns[w.low], name) || isDerived(w.low, name)
 }
 
-// derived reports whether a noun is derived from a verb: prescription from prescribed.
-func derived(verb, noun string) bool {
+// isDerived reports whether a noun is derived from a verb: prescription from prescribed.
+func isDerived(verb, noun string) bool {
 	if !strings.HasSuffix(noun, "tion") && !strings.HasSuffix(noun, "sion") || lightVerbs[verb] || filler[verb] ||
 		strings.HasSuffix(verb, "tion") {
 		return false
@@ -79,8 +79,8 @@ func derived(verb, noun string) bool {
 	return n >= 5 && n >= len(noun)-5
 }
 
-// lightVerbs say that something was, or was done, and set no condition. The reading mentions them. Verbs that
-// distinguish rows, such as cancelled, lost, won or refunded, are not among them.
+// lightVerbs say that something is or was done, and set no condition. The reading mentions them. Verbs that distinguish
+// rows, such as cancelled, lost, won or refunded, are not among them.
 var lightVerbs = set(
 	`score scored scores scoring collect collected collects collecting pay pays paying earn earned earns earning
 	lead leads led leading run runs ran host hosts hosted hosting hold holds held holding carry carries carried carrying
@@ -285,10 +285,10 @@ var valueForms = func() map[string][]string {
 	return m
 }()
 
-// translated reports whether a word is the English translation of a name.
-func translated(w word, name string) bool {
+// isTranslation reports whether a word is the English translation of a name.
+func isTranslation(w word, name string) bool {
 	in := english(name)
-	return slices.Contains(in, w.sing) || slices.Contains(in, w.low) || compoundOf(w.low, name)
+	return slices.Contains(in, w.sing) || slices.Contains(in, w.low) || endsCompound(w.low, name)
 }
 
 // english returns the English words for a foreign name. A German compound means what its last part means: jahresbeitrag
@@ -305,8 +305,8 @@ func english(name string) []string {
 	return nil
 }
 
-// compoundOf reports whether a German name ends with a word: jahresbeitrag and beitrag.
-func compoundOf(w, name string) bool {
+// endsCompound reports whether a German name ends with a word: jahresbeitrag and beitrag.
+func endsCompound(w, name string) bool {
 	return len(w) >= 5 && len(name) >= len(w)+3 && translations[w] != nil && strings.HasSuffix(name, w)
 }
 
@@ -317,7 +317,7 @@ func (c *column) means(words map[string]bool) bool {
 	})
 }
 
-// classifiers say what kind of column it is and may follow its name: "membership type".
+// classifiers are general nouns that may follow the name of a column: "membership type".
 var classifiers = set("type kind category class group name label value level field column status title")
 
 // yesNo are pairs of texts that mean yes and no.

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// change compares the latest full period with the previous one, group by group. It shows where a figure changed, not
-// why.
+// change is a comparison of two periods, group by group. It shows where a figure changed, not why.
 type change struct {
 	date     *column
 	from, to period
@@ -17,8 +16,8 @@ type change struct {
 
 var changeWords = regexp.MustCompile(`(?i)^\s*(what changed|where did|which)\b.*\bchanged?\b|^\s*what changed\b`)
 
-// changeQuestion reads "What changed most between the last two months, by
-// category?" and "Where did revenue change, by country?".
+// changeQuestion reads "What changed most between the last two months, by category?" and "Where did revenue change, by
+// country?".
 func (ps *parser) changeQuestion() (*plan, *declined, bool) {
 	var raw []string
 	for _, w := range ps.ws {
@@ -44,7 +43,7 @@ func (ps *parser) changeQuestion() (*plan, *declined, bool) {
 	ps.link()
 	ps.bucket = ""
 	if len(ps.measureColumns()) == 0 && len(ps.nouns(itRevenue)) == 0 && len(ps.nouns(itTable)) == 0 {
-		if m, ok := ps.p.revenue(ps.needs()); ok {
+		if m, ok := ps.p.revenue(ps.neededTables()); ok {
 			return ps.finishChange(m, m.col.t, size)
 		}
 		return nil, decline("Say which figure: for example “Where did revenue change, by category?”"), true
@@ -140,15 +139,15 @@ func (w *sqlWriter) change() string {
 	return sql
 }
 
-// changes describes a change.
-func (w *Writer) changes(pl *plan, res Result) {
+// writeChanges writes how the groups changed.
+func (w *Writer) writeChanges(pl *plan, res Result) {
 	c := len(res.Columns) - 1
 	w.Text("From ")
 	w.echo(pl.change.from.words)
 	w.Text(" to ")
 	w.echo(pl.change.to.words)
 	w.Text(", " + pl.measures[0].name + " changed most for **")
-	w.labels(pl, res, 0)
+	w.writeLabels(pl, res, 0)
 	w.Text("**: ")
 	w.Cell(res, 0, c, true, false)
 	w.Text(" (from ")
@@ -159,5 +158,5 @@ func (w *Writer) changes(pl *plan, res Result) {
 	if !slices.Contains(res.Columns, "change") {
 		return
 	}
-	w.table(res, pl, false)
+	w.writeTable(res, pl, false)
 }

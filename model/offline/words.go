@@ -64,7 +64,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// irregular are words whose base form no rule finds.
+// irregular maps words to base forms that no rule finds.
 var irregular = map[string]string{
 	"people": "person", "men": "man", "women": "woman", "children": "child", "status": "status", "statuses": "status",
 	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth",

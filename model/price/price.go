@@ -1,4 +1,4 @@
-// Package price knows what model calls cost and what each model supports. The data is a dated file inside the
+// Package price has the prices of model calls and the features of each model. The data is a dated file inside the
 // binary; a configuration can override any of it.
 package price
 
@@ -160,7 +160,7 @@ func check(m Model) error {
 	for i, b := range m.Bands {
 		last := i == len(m.Bands)-1
 		if last != (b.UpTo == 0) || !last && i > 0 && b.UpTo <= m.Bands[i-1].UpTo || b.UpTo < 0 {
-			return errors.New("bands must rise by up_to, and the last one has none")
+			return errors.New("bands must be in ascending order of up_to, which the last one must not have")
 		}
 	}
 	return nil

@@ -69,8 +69,8 @@ func TestMaxOutputFor(t *testing.T) {
 	}
 }
 
-// TestMaxOutputForStaysWithinTheBudget checks that what MaxOutputFor allows never costs more than the budget.
-func TestMaxOutputForStaysWithinTheBudget(t *testing.T) {
+// TestMaxOutputForStaysWithinBudget checks that the allowed output never costs more than the budget.
+func TestMaxOutputForStaysWithinBudget(t *testing.T) {
 	table := load(t, "")
 	for _, model := range table.Names() {
 		for budget := int64(1); budget < 40_000_000; budget = budget*3 + 7 {
@@ -99,7 +99,7 @@ models:
   claude-opus-5-5: {bands: [{input: 1, output: 2, write_5m: 3, write_1h: 4, read: 0.000001}]}
 `)
 	if got := table.Cost("local-7b", footnote.Usage{Input: 1e6}); got != (footnote.Cost{}) {
-		t.Errorf("a price of zero that was written down gives %+v", got)
+		t.Errorf("an explicit price of zero gives %+v", got)
 	}
 	m, _ := table.Model("claude-opus-5-5")
 	if m.MaxOutput != 128_000 || !m.PrefixCheck || m.Bands[0].Read != 1 {

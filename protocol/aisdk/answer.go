@@ -1,10 +1,11 @@
 package aisdk
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -12,16 +13,7 @@ import (
 // and rows, so that footnotes can refer to them. An output {columns, rows, rowCount?, truncated?} may hold
 // fewer rows than the query returned.
 func ClientResult(callID string, output json.RawMessage) tool.Answer {
-	a := tool.Answer{CallID: callID}
-	var words string
-	if json.Unmarshal(output, &words) == nil {
-		a.Content = words
-		return a
-	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, output) == nil {
-		a.Content = buf.String()
-	}
+	a := protocol.TextAnswer(callID, output)
 	var table struct {
 		Columns   []json.RawMessage `json:"columns"`
 		Rows      json.RawMessage   `json:"rows"`
@@ -31,22 +23,15 @@ func ClientResult(callID string, output json.RawMessage) tool.Answer {
 	if json.Unmarshal(output, &table) != nil || len(table.Columns) == 0 || len(table.Rows) == 0 {
 		return a
 	}
-	res := footnote.Result{Columns: make([]footnote.Column, len(table.Columns))}
-	for i, raw := range table.Columns {
-		if json.Unmarshal(raw, &res.Columns[i].Name) != nil && json.Unmarshal(raw, &res.Columns[i]) != nil {
-			return a
-		}
-	}
-	rows, err := footnote.DecodeRows(table.Rows, res.Columns)
-	if err != nil {
+	columns, ok := protocol.Columns(table.Columns)
+	if !ok {
 		return a
 	}
-	for _, row := range rows {
-		if len(row) != len(res.Columns) {
-			return a
-		}
+	rows, err := footnote.DecodeRows(table.Rows, columns)
+	if err != nil || slices.ContainsFunc(rows, func(row []any) bool { return len(row) != len(columns) }) {
+		return a
 	}
-	res.Rows, res.Truncated = rows, table.Truncated
-	a.Rows, a.RowCount = &res, max(table.RowCount, len(rows))
+	a.Rows = &footnote.Result{Columns: columns, Rows: rows, Truncated: table.Truncated}
+	a.RowCount = max(table.RowCount, len(rows))
 	return a
 }

@@ -1,6 +1,8 @@
 package aisdk
 
 import (
+	"strings"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model"
@@ -29,8 +31,9 @@ type question struct {
 }
 
 type chatRun struct {
-	seq    int64 // of its first event
-	parked int64 // of the event that last parked it
+	seq    int64    // of its first event
+	asked  question // what it answers
+	parked int64    // of the event that last parked it
 	failed bool
 	ended  bool
 }
@@ -39,15 +42,6 @@ type chatCall struct {
 	run   string
 	park  int64 // the parking event that waits for this call; 0: none
 	given bool  // it has a result
-}
-
-// Fold returns the chat of a log.
-func Fold(events []footnote.Event) *Chat {
-	c := &Chat{}
-	for _, ev := range events {
-		c.Apply(ev)
-	}
-	return c
 }
 
 // Apply adds the next event.
@@ -76,6 +70,7 @@ func (c *Chat) Apply(ev footnote.Event) {
 		c.runs[ev.Run] = &chatRun{seq: ev.Seq}
 		if n := len(c.asks); n > 0 {
 			c.asks[n-1].run = ev.Run
+			c.runs[ev.Run].asked = c.asks[n-1]
 		}
 	case footnote.AssistantMessage:
 		for _, b := range blocksOf(b) {
@@ -183,7 +178,7 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	switch {
 	case i != len(c.asks)-1 || q.text != p.Text:
 		return Plan{}, footnote.Errorf(footnote.Conflict,
-			"There is a message with this id in the conversation already. Load it again.")
+			"The conversation already has a message with this id. Reload the conversation.")
 	case r == nil || r.failed:
 		t.Edit = q.seq
 		return Plan{Turn: t}, nil
@@ -204,32 +199,28 @@ func (c *Chat) beingAnswered(i int, p Post) (Shown, bool) {
 // regenerate plans another answer to a message: the one before the named answer, or the last one. A message
 // that never arrived is treated as new.
 func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
-	i := -1
+	about := p.About
+	if about == "" && p.User {
+		about = p.ID
+	}
+	run := c.runs[strings.TrimPrefix(about, "msg_")]
+	i := c.find(about)
 	switch {
-	case p.About != "":
-		for n := range c.asks {
-			if messageID(c.asks[n].run) == p.About || c.asks[n].id == p.About {
-				i = n
-			}
-		}
-		if i < 0 && !p.User {
-			return Plan{}, footnote.Errorf(footnote.Conflict,
-				"The answer that is to be made again is not in this conversation.")
-		}
-	case p.User:
-		i = c.find(p.ID)
-	}
-	if i < 0 && p.User {
-		if p.Text == "" && p.Files == "" {
-			return Plan{}, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
-		}
-		t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
-		return Plan{Turn: t}, nil
-	}
-	if i < 0 {
+	case run != nil && c.find(run.asked.id) >= 0:
+		// If the answer was regenerated already, its message was replaced; the engine finds the replacement.
+		t.Regenerate, t.Edit = true, run.asked.seq
+	case about != "" && i >= 0:
+		t.Regenerate, t.Edit = true, c.asks[i].seq
+	case !p.User && p.About != "":
+		return Plan{}, footnote.Errorf(footnote.Conflict,
+			"The answer to regenerate is not in this conversation.")
+	case !p.User:
 		return Plan{}, footnote.Errorf(footnote.Conflict, "There is no question to answer again.")
+	case p.Text == "" && p.Files == "":
+		return Plan{}, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+	default:
+		t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
 	}
-	t.Regenerate, t.Edit = true, c.asks[i].seq
 	return Plan{Turn: t}, nil
 }
 
@@ -259,7 +250,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 		id, ok := c.byAsk[d.ID]
 		if !ok {
 			return Plan{}, footnote.Errorf(footnote.CallUnknown,
-				"No approval %.100q was asked for in this conversation.", d.ID)
+				"No call in this conversation needs the approval %.100q.", d.ID)
 		}
 		if err := note(id); err != nil {
 			return Plan{}, err
@@ -276,7 +267,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 	case len(t.Answers)+len(t.Approvals) > 0:
 		plan.Turn = t
 	default:
-		return Plan{}, footnote.Errorf(footnote.Conflict, "This answers nothing that is open. Send a message to go on.")
+		return Plan{}, footnote.Errorf(footnote.Conflict, "This answers no open call. Send a message to continue.")
 	}
 	return plan, nil
 }

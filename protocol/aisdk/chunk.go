@@ -2,7 +2,6 @@ package aisdk
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
@@ -58,5 +57,3 @@ func jsonRaw(b []byte) json.RawMessage {
 	}
 	return b
 }
-
-func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

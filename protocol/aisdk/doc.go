@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -134,41 +135,9 @@ type Footnotes struct {
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
 }
 
-func footnotesOf(a footnote.Answered) Footnotes {
-	units := newUnits(a.Text)
-	f := Footnotes{Footnotes: make([]footnote.Cite, 0, len(a.Cites))}
-	for _, c := range a.Cites {
-		c.Start, c.End = units.at(c.Start), units.at(c.End)
-		f.Footnotes = append(f.Footnotes, c)
-	}
-	for _, u := range a.Unresolved {
-		u.Start, u.End = units.at(u.Start), units.at(u.End)
-		f.Unresolved = append(f.Unresolved, u)
-	}
+func footnotesOf(a footnote.Answered) (f Footnotes) {
+	f.Footnotes, f.Unresolved = protocol.UTF16(a)
 	return f
-}
-
-// units converts byte offsets in a text to UTF-16 offsets. Ascending queries are fast.
-type units struct {
-	text         string
-	bytes, count int
-}
-
-func newUnits(text string) *units { return &units{text: text} }
-
-func (u *units) at(offset int) int {
-	offset = min(max(offset, 0), len(u.text))
-	if offset < u.bytes {
-		u.bytes, u.count = 0, 0
-	}
-	for _, r := range u.text[u.bytes:offset] {
-		u.count++
-		if r > 0xffff {
-			u.count++
-		}
-	}
-	u.bytes = offset
-	return u.count
 }
 
 // Result is the data of a data-result part: the result of a query without its rows.

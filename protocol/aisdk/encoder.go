@@ -7,6 +7,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Encoder writes the chunks of one response, which shows one run: from its first event or, as the response to
@@ -123,7 +124,7 @@ func (e *Encoder) Done() bool { return e.done }
 // Err returns why a complete response has no answer, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open starts a response whose first word is slow to come.
+// Open starts a response before its first text.
 func (e *Encoder) Open(dst []byte) []byte { return e.start(dst) }
 
 // Fail ends the response with an error.
@@ -193,7 +194,7 @@ func (e *Encoder) blockGrew(dst []byte, d footnote.Delta) []byte {
 	return dst
 }
 
-// stepBroke ends what an interrupted model call had begun. A new step follows.
+// stepBroke ends the parts that an interrupted model call had begun. A new step follows.
 func (e *Encoder) stepBroke(dst []byte) []byte {
 	dst = e.endPart(dst)
 	dst = e.abandon(dst)
@@ -514,13 +515,12 @@ func (e *Encoder) stopped(dst []byte, b footnote.RunStopped) []byte {
 }
 
 func (e *Encoder) failed(dst []byte, b footnote.RunFailed) []byte {
-	err := &footnote.Error{Code: b.Code, Message: b.Message, RetryAfter: millis(b.RetryAfterMillis)}
 	if e.started {
 		dst = e.closing(dst)
 		e.usage, e.cost = b.Usage, b.Cost
 		dst = chunk(dst, "message-metadata").raw("messageMetadata", mustJSON(e.sums(b.Steps, b.Millis))).end()
 	}
-	return e.Fail(dst, err)
+	return e.Fail(dst, protocol.RunError(b))
 }
 
 func reason(r string) string {

@@ -50,10 +50,10 @@ func (a *attachments) add(name, media, address string) error {
 			endings[strings.ToLower(path.Ext(strings.Trim(name, `"`)))]
 	if !known {
 		return footnote.Errorf(footnote.UnsupportedParameter,
-			"The file %s cannot be read here. Text, CSV, JSON and the like can.", name)
+			"The file %s cannot be read here. Attach text, CSV, JSON or similar files.", name)
 	}
 	if a.count++; a.count > maxFiles {
-		return footnote.Errorf(footnote.TooLarge, "A message may bring at most %d files.", maxFiles)
+		return footnote.Errorf(footnote.TooLarge, "A message may have at most %d files.", maxFiles)
 	}
 	data, err := dataURL(address)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *attachments) add(name, media, address string) error {
 	}
 	if a.bytes += len(data); a.bytes > maxFileBytes {
 		return footnote.Errorf(footnote.TooLarge,
-			"The files of a message may have %d kB in all. Give larger ones to the server as a source.",
+			"The files of a message may have %d kB in total. Add larger ones to the server as a source.",
 			maxFileBytes/1000)
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")

@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -23,10 +24,13 @@ type handler struct {
 	posts  posts
 }
 
+//go:embed openapi.yaml
+var description []byte
+
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
 	return protocol.Routes{
-		Errors: protocol.Plain, ClientIDs: "/api/ai/",
+		Errors: protocol.Plain, ClientIDs: "/api/ai/", OpenAPI: description,
 		List: []protocol.Route{
 			{Method: http.MethodPost, Pattern: "/api/ai", Handler: p.post, Held: true},
 			{Method: http.MethodGet, Pattern: "/api/ai/{id}", Handler: p.messages},
@@ -46,9 +50,6 @@ const (
 	noOpWeight     = 6
 )
 
-// largerBody is the factor by which the limit of bodies is raised: a post carries a whole chat.
-const largerBody = 8
-
 // post handles POST /api/ai. The response ends when the browser must act.
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 	var st *protocol.Stream
@@ -63,7 +64,7 @@ func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 // submit handles a post. It returns nil when it has written the whole response, and otherwise the run to
 // stream.
 func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stream, error) {
-	body, err := p.server.Body(w, r, largerBody)
+	body, err := p.server.Body(w, r, protocol.LargerBody)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (p *handler) submit(w http.ResponseWriter, r *http.Request) (*protocol.Stre
 		return nil, protocol.AfterWork(err)
 	}
 	w.Header().Set(streamHeader, "v1")
-	return &protocol.Stream{Name: name, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect}, nil
+	return &protocol.Stream{Name: name, Ticket: ticket, Encoder: enc}, nil
 }
 
 const streamHeader = "X-Vercel-Ai-Ui-Message-Stream"
@@ -146,14 +147,15 @@ var errShownAgain = errors.New("the post shows an earlier run again")
 // repeated responds to a post that brought nothing new.
 func (p *handler) repeated(w http.ResponseWriter, r *http.Request, post Post, c chat, plan Plan,
 	t agent.Ticket) error {
-	if !post.User {
+	if len(plan.Turn.Answers)+len(plan.Turn.Approvals) > 0 {
 		p.server.Discard(t)
 		if err := p.countNoOp(r, post, nil); err != nil {
 			return err
 		}
 		return p.again(w, r, c, plan.Late, plan.Turn)
 	}
-	// The same message was posted at the same time, so its run began after the log was read.
+	// The same message was posted at the same time, so its run began after the log was read; or its answer is being
+	// made again already.
 	c, err := p.load(r, t.Conversation)
 	if err != nil {
 		return err

@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -145,7 +144,7 @@ func (d *decoder) dialect(v strictjson.Value, given string) Dialect {
 }
 
 func (d *decoder) message(p *Post, m strictjson.Value) {
-	if p.ID = d.text(m, "id"); !plainID(p.ID) {
+	if p.ID = d.text(m, "id"); !protocol.PlainID(p.ID, 128) {
 		d.fail("A message id is at most 128 bytes of printable UTF-8.")
 	}
 	switch role := d.text(m, "role"); {
@@ -160,12 +159,6 @@ func (d *decoder) message(p *Post, m strictjson.Value) {
 	default:
 		d.fail("The last message must be the user's or the assistant's.")
 	}
-}
-
-// plainID reports whether a client's message id can be stored.
-func plainID(id string) bool {
-	return len(id) <= 128 && utf8.ValidString(id) &&
-		strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // user reads a user's message: text, and files that are text.

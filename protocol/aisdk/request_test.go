@@ -214,7 +214,7 @@ func TestPlan(t *testing.T) {
 				t.Approvals = []agent.Approval{{CallID: "c3", Approved: true, Always: true, Reason: "ok"}}
 			})), ""},
 	} {
-		got, err := Fold(talk(t)).Plan(c.post, agent.Turn{OnDisconnect: agent.Continue})
+		got, err := chatOf(talk(t)).Plan(c.post, agent.Turn{OnDisconnect: agent.Continue})
 		if footnote.CodeOf(err) != c.code || err == nil && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v (%s); want %+v, %q", name, got, err, footnote.CodeOf(err), c.want, c.code)
 		}
@@ -226,14 +226,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanAfterAFailure checks that a message whose run failed is asked again when it is posted again.
-func TestPlanAfterAFailure(t *testing.T) {
+// chatOf returns the chat of a log.
+func chatOf(events []footnote.Event) *Chat {
+	c := &Chat{}
+	for _, ev := range events {
+		c.Apply(ev)
+	}
+	return c
+}
+
+// TestPlanAfterFailure checks that a message whose run failed is asked again when it is posted again.
+func TestPlanAfterFailure(t *testing.T) {
 	events := append(talk(t)[:6], footnote.Event{
 		Seq:  7,
 		Run:  "r1",
 		Body: footnote.RunFailed{Code: footnote.ModelUnavailable},
 	})
-	p, err := Fold(events).Plan(Post{User: true, ID: "u2", Text: "Two?"}, agent.Turn{OnDisconnect: agent.Continue})
+	p, err := chatOf(events).Plan(Post{User: true, ID: "u2", Text: "Two?"}, agent.Turn{OnDisconnect: agent.Continue})
 	if err != nil || p.Turn.Edit != 5 || p.Again != nil {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -247,7 +256,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := Decode(body, "")
 		if err == nil {
-			_, err = Fold(talk(t)).Plan(p, agent.Turn{OnDisconnect: agent.Continue})
+			_, err = chatOf(talk(t)).Plan(p, agent.Turn{OnDisconnect: agent.Continue})
 		}
 		if err != nil && (footnote.CodeOf(err) == footnote.Internal || len(footnote.MessageOf(err)) > 1000) {
 			t.Errorf("%v", err)

@@ -11,13 +11,12 @@ package analyze
 import (
 	"encoding/json"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -47,7 +46,7 @@ func Decode(body []byte) (Question, error) {
 	return q, q.Check()
 }
 
-// mostID is the maximum length of a request id in bytes.
+// maxIDBytes is the maximum length of a request id in bytes.
 const maxIDBytes = 100
 
 // Check validates a question.
@@ -55,7 +54,7 @@ func (q Question) Check() error {
 	if q.Question == "" {
 		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
 	}
-	if len(q.RequestID) > maxIDBytes || !printable(q.RequestID) {
+	if !protocol.PlainID(q.RequestID, maxIDBytes) {
 		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.",
 			maxIDBytes)
 	}
@@ -63,15 +62,6 @@ func (q Question) Check() error {
 		return nil
 	}
 	return q.Schema.Check()
-}
-
-func printable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
 }
 
 // ClientID returns the client id to store with the conversation of a first question.
@@ -128,7 +118,7 @@ func DecodeSchema(body []byte) (localschema.Schema, error) {
 	}
 	if b.Schema == nil {
 		return localschema.Schema{},
-			footnote.Errorf(footnote.InvalidRequest, "The body has a schema: {\"schema\":{\"tables\":[…]}}.")
+			footnote.Errorf(footnote.InvalidRequest, "The body must have a schema: {\"schema\":{\"tables\":[…]}}.")
 	}
 	return *b.Schema, b.Schema.Check()
 }
@@ -150,7 +140,7 @@ func DecodeResult(body []byte) (agent.Turn, error) {
 	if r.SessionID == "" || r.ToolCallID == "" || (len(r.Result) == 0) == (r.Error == nil) {
 		return agent.Turn{},
 			footnote.Errorf(footnote.InvalidRequest,
-				"A tool result has sessionId, toolCallId, and either result or error.")
+				"A tool result needs sessionId, toolCallId, and either result or error.")
 	}
 	a := tool.Answer{CallID: r.ToolCallID, IsError: true}
 	if r.Error == nil {

@@ -1,13 +1,13 @@
 package analyze
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 type sessionFrame struct {
@@ -73,20 +73,9 @@ type Answer struct {
 // answer returns the analysis of a finished run.
 func (e *Encoder) answer(b footnote.Answered) *Answer {
 	a := &Answer{
-		Answer: b.Text, ChartType: "table", Columns: []footnote.Column{}, Rows: json.RawMessage("[]"),
-		SQL: []string{}, Footnotes: slices.Clone(b.Cites), Unresolved: slices.Clone(b.Unresolved),
+		Answer: b.Text, ChartType: "table", Columns: []footnote.Column{}, Rows: json.RawMessage("[]"), SQL: []string{},
 	}
-	if a.Footnotes == nil {
-		a.Footnotes = []footnote.Cite{}
-	}
-	for i := range a.Footnotes {
-		a.Footnotes[i].Start, a.Footnotes[i].End = units(b.Text, a.Footnotes[i].Start),
-			units(b.Text, a.Footnotes[i].End)
-	}
-	for i := range a.Unresolved {
-		a.Unresolved[i].Start, a.Unresolved[i].End = units(b.Text, a.Unresolved[i].Start),
-			units(b.Text, a.Unresolved[i].End)
-	}
+	a.Footnotes, a.Unresolved = protocol.UTF16(b)
 	for _, r := range e.results {
 		if r.SQL != "" {
 			a.SQL = append(a.SQL, r.SQL)
@@ -128,28 +117,15 @@ func (e *Encoder) chartedResult(a *Answer) shown {
 	return newest
 }
 
-// units converts a byte offset to UTF-16 units, as JavaScript counts.
-func units(text string, at int) (n int) {
-	for _, r := range text[:min(max(at, 0), len(text))] {
-		n++
-		if r > 0xffff && r != utf8.RuneError {
-			n++
-		}
-	}
-	return n
-}
-
 // frame appends one frame. An empty id is left out.
 func frame(dst []byte, id string, v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
+	data, err := strictjson.Encode(v)
+	if err != nil {
 		return dst // a tool input that is not JSON; it never becomes an event
 	}
 	if id != "" {
 		dst = append(append(append(dst, "id: "...), id...), '\n')
 	}
-	dst = append(append(dst, "data: "...), bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	dst = append(append(dst, "data: "...), data...)
 	return append(dst, "\n\n"...)
 }

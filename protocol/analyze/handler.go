@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -29,9 +30,12 @@ type handler struct {
 	schemas schemas
 }
 
+//go:embed openapi.yaml
+var description []byte
+
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
-	return protocol.Routes{List: []protocol.Route{
+	return protocol.Routes{OpenAPI: description, List: []protocol.Route{
 		{Method: http.MethodGet, Pattern: "/api/analyze", Handler: p.get, Held: true},
 		{Method: http.MethodPost, Pattern: "/api/analyze", Handler: p.post, Held: true},
 		{Method: http.MethodPost, Pattern: "/api/analyze/schema", Handler: p.schema},
@@ -99,11 +103,11 @@ func (p *handler) get(w http.ResponseWriter, r *http.Request) error {
 
 func noSchema() error {
 	return footnote.Errorf(footnote.NotFound,
-		"The schema is not known any more. Post it to /api/analyze/schema, then ask again.")
+		"The schema has expired. Post it to /api/analyze/schema, then ask again.")
 }
 
-// errNothingToRead is returned for a reader that reconnects to a run that is not known.
-var errNothingToRead = errors.New("no run is known for this reader")
+// errNothingToRead is returned when a reader reconnects to an unknown run.
+var errNothingToRead = errors.New("the run of this reader is unknown")
 
 // show shows the run of a question: the one already begun under its request_id, or a new one. With missing it starts
 // nothing; missing is the error if there is no such run.
@@ -121,9 +125,7 @@ func (p *handler) show(w http.ResponseWriter, r *http.Request, q Question, missi
 		return p.again(w, r, ticket)
 	case err == nil:
 		enc := NewEncoder(p.options(r, ticket.Conversation, ticket.Assistant, ticket.Run))
-		return p.server.Show(w, r, protocol.Stream{
-			Name: Protocol, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect,
-		})
+		return p.server.Show(w, r, protocol.Stream{Name: Protocol, Ticket: ticket, Encoder: enc})
 	case turn.Repeated && footnote.CodeOf(err) == footnote.NotFound:
 		return p.notBegun(w, r, q, missing)
 	}
@@ -228,12 +230,9 @@ func (p *handler) options(r *http.Request, conversation, assistant, run string) 
 	}
 }
 
-// largerBody is the factor by which the limit of bodies is raised for the rows of a query.
-const largerBody = 8
-
 // toolResult handles POST /api/analyze/tool-result.
 func (p *handler) toolResult(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.server.Body(w, r, largerBody)
+	body, err := p.server.Body(w, r, protocol.LargerBody)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 	"github.com/footnotehq/footnote/tool"
 )
 
@@ -15,35 +16,18 @@ import (
 // objects. Everything else is text for the model. Rows that do not match the number of columns still count as
 // rows: the engine refuses them, so the error goes to the page and not to the model.
 func answer(callID string, result json.RawMessage) tool.Answer {
-	a := tool.Answer{CallID: callID}
-	var words string
-	if json.Unmarshal(result, &words) == nil {
-		a.Content = words
-		return a
-	}
-	if t, ok := tableOf(result); ok {
-		a.Rows, a.RowCount, a.SQL = &t.res, t.count, t.sql
+	if a, ok := tableOf(result); ok {
+		a.CallID = callID
 		return a
 	}
 	if rows, ok := objectsOf(result); ok {
-		a.Rows, a.RowCount = &rows, len(rows.Rows)
-		return a
+		return tool.Answer{CallID: callID, Rows: &rows, RowCount: len(rows.Rows)}
 	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, result) == nil {
-		a.Content = buf.String()
-	}
-	return a
+	return protocol.TextAnswer(callID, result)
 }
 
-// table reads the first form.
-type table struct {
-	res   footnote.Result
-	count int
-	sql   string
-}
-
-func tableOf(result json.RawMessage) (t table, ok bool) {
+// tableOf reads the form {columns, rows, …}.
+func tableOf(result json.RawMessage) (a tool.Answer, ok bool) {
 	var in struct {
 		Columns   []json.RawMessage `json:"columns"`
 		Rows      [][]any           `json:"rows"`
@@ -54,20 +38,16 @@ func tableOf(result json.RawMessage) (t table, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(result))
 	dec.UseNumber()
 	if dec.Decode(&in) != nil || len(in.Columns) == 0 || in.Rows == nil {
-		return t, false
+		return a, false
 	}
-	t.res.Columns = make([]footnote.Column, len(in.Columns))
-	for i, raw := range in.Columns {
-		if json.Unmarshal(raw, &t.res.Columns[i].Name) != nil && json.Unmarshal(raw, &t.res.Columns[i]) != nil {
-			return t, false
-		}
+	columns, ok := protocol.Columns(in.Columns)
+	if !ok || !cells(in.Rows, columns) {
+		return a, false
 	}
-	if !cells(in.Rows, t.res.Columns) {
-		return t, false
-	}
-	t.res.Rows, t.res.Truncated = in.Rows, in.Truncated
-	t.count, t.sql = max(in.RowCount, len(in.Rows)), in.SQL
-	return t, true
+	return tool.Answer{
+		Rows:     &footnote.Result{Columns: columns, Rows: in.Rows, Truncated: in.Truncated},
+		RowCount: max(in.RowCount, len(in.Rows)), SQL: in.SQL,
+	}, true
 }
 
 // maxCells limits the cells built from an array of objects, whose keys may all differ.

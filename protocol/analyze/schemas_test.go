@@ -44,9 +44,9 @@ func TestSchemasAreBounded(t *testing.T) {
 	}
 }
 
-// TestIdleSchemasLeaveMemory checks that an unused schema expires without any further request, and that a
+// TestIdleSchemasExpire checks that an unused schema expires without any further request, and that a
 // used one stays.
-func TestIdleSchemasLeaveMemory(t *testing.T) {
+func TestIdleSchemasExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k schemas
 		count := func() int {

@@ -1,15 +1,14 @@
 package chatv2
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
-	"time"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
 	"github.com/footnotehq/footnote/model"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Response is the answer to a message.
@@ -44,30 +43,6 @@ type Totals struct {
 	ToolsUsed  []string `json:"toolsUsed"`  // names, in order of first use
 	// StopReason is why the answer ends: end_turn, a limit such as max_turns or budget, or who stopped it.
 	StopReason string `json:"stopReason"`
-}
-
-// parkedMessage is the error when a run waits for something that this protocol cannot provide.
-const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant " +
-	"without such tools."
-
-// failure returns why a run that ended with b gave no answer, or nil if it gave one.
-func failure(b footnote.Body) error {
-	switch b := b.(type) {
-	case footnote.RunFailed:
-		return &footnote.Error{
-			Code:       b.Code,
-			Message:    b.Message,
-			RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond,
-		}
-	case footnote.RunParked:
-		return footnote.Errorf(footnote.UnsupportedParameter, parkedMessage)
-	case footnote.RunStopped:
-		if b.By == "shutdown" || b.By == "interrupted" {
-			return footnote.Errorf(footnote.ModelUnavailable,
-				"The server was restarted before the answer was complete. Please ask again.")
-		}
-	}
-	return nil
 }
 
 // Collector builds the response from a run's events. It is not safe for concurrent use.
@@ -110,12 +85,12 @@ func (c *Collector) Event(ev footnote.Event) {
 	case footnote.RunFinished:
 		c.end(b.Reason, b.Usage, b.Millis)
 	case footnote.RunStopped:
-		if c.err = failure(b); c.err == nil {
+		if c.err = protocol.RunError(b); c.err == nil {
 			c.end(b.By, b.Usage, b.Millis)
 		}
 		c.done = true
 	case footnote.RunFailed, footnote.RunParked:
-		c.done, c.err = true, failure(b)
+		c.done, c.err = true, protocol.RunError(b)
 	}
 }
 
@@ -141,14 +116,7 @@ func (c *Collector) message(m footnote.AssistantMessage) {
 // answered adds the answer with its footnotes.
 func (c *Collector) answered(a footnote.Answered) {
 	c.res.Text = a.Text
-	for _, n := range a.Cites {
-		n.Start, n.End = units(a.Text, n.Start), units(a.Text, n.End)
-		c.res.Footnotes = append(c.res.Footnotes, n)
-	}
-	for _, n := range a.Unresolved {
-		n.Start, n.End = units(a.Text, n.Start), units(a.Text, n.End)
-		c.res.Unresolved = append(c.res.Unresolved, n)
-	}
+	c.res.Footnotes, c.res.Unresolved = protocol.UTF16(a)
 }
 
 func (c *Collector) end(reason string, u footnote.Usage, millis int64) {
@@ -165,25 +133,12 @@ func (c *Collector) Completion() (body []byte, done bool, err error) {
 	return encode(c.res), true, nil
 }
 
-// units converts a byte offset to UTF-16 units, as JavaScript counts.
-func units(text string, at int) (n int) {
-	for _, r := range text[:min(max(at, 0), len(text))] {
-		n++
-		if r > 0xffff && r != utf8.RuneError {
-			n++
-		}
-	}
-	return n
-}
-
 // encode returns the JSON of a value of this package. All of them encode, because a tool input that is not
 // JSON never becomes an event.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := strictjson.Encode(v)
+	if err != nil {
 		return []byte("null")
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return data
 }

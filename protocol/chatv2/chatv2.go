@@ -7,12 +7,10 @@
 package chatv2
 
 import (
-	"unicode"
-	"unicode/utf8"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Protocol is the name of this protocol in the log.
@@ -43,7 +41,7 @@ func Decode(body []byte) (Request, error) {
 	}
 	if q.Message != "" && q.NewMessage != "" {
 		return q, footnote.Errorf(footnote.InvalidRequest,
-			"message and newMessage are two names of one thing; send one of them.")
+			"message and newMessage mean the same; send only one of them.")
 	}
 	if q.Message == "" {
 		q.Message = q.NewMessage
@@ -51,28 +49,11 @@ func Decode(body []byte) (Request, error) {
 	if q.Message == "" {
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	}
-	if len(q.MessageID) > maxIDBytes || !printable(q.MessageID) {
+	if !protocol.PlainID(q.MessageID, maxIDBytes) {
 		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.",
 			maxIDBytes)
 	}
 	return q, nil
-}
-
-func printable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
-}
-
-// ClientID returns the client id to store with the conversation of a first message.
-func (q Request) ClientID() string {
-	if q.MessageID == "" {
-		return ""
-	}
-	return Protocol + "/" + q.MessageID
 }
 
 // Turn converts the request to a turn without a conversation. Nobody behind this protocol can run a tool or

@@ -45,9 +45,9 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheFirstWord checks that a run that fails before the model said anything can get the HTTP
+// TestEarlyFailureHasNoFrames checks that a run that fails before the model said anything can get the HTTP
 // status of its error.
-func TestNothingBeforeTheFirstWord(t *testing.T) {
+func TestEarlyFailureHasNoFrames(t *testing.T) {
 	enc := NewEncoder("conv_1", "r1")
 	var out []byte
 	for i, b := range []footnote.Body{
@@ -62,7 +62,7 @@ func TestNothingBeforeTheFirstWord(t *testing.T) {
 	}
 }
 
-func TestAViewHasNothingThatWasTakenBack(t *testing.T) {
+func TestViewOmitsRewoundMessages(t *testing.T) {
 	events := []footnote.Event{
 		{Seq: 1, Body: footnote.UserMessage{Text: "One"}}, {Seq: 2, Body: footnote.UserMessage{Text: "Wrong"}},
 		{Seq: 3, Body: footnote.Rewound{ToSeq: 1}}, {Seq: 4, Body: footnote.UserMessage{Text: "Two"}},

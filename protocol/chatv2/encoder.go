@@ -37,7 +37,7 @@ func (e *Encoder) Done() bool { return e.done }
 // Err returns why a complete stream has no response, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open starts a stream whose first word is slow to come.
+// Open starts a stream before its first text.
 func (e *Encoder) Open(dst []byte) []byte { return e.begin(dst) }
 
 func (e *Encoder) begin(dst []byte) []byte {

@@ -1,9 +1,8 @@
 package chatv2
 
 import (
-	"cmp"
+	_ "embed"
 	"net/http"
-	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -27,10 +26,13 @@ type handler struct {
 	server protocol.Server
 }
 
+//go:embed openapi.yaml
+var description []byte
+
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
 	return protocol.Routes{
-		Prefix: "/api/chat-v2", Errors: envelope,
+		Prefix: "/api/chat-v2", Errors: envelope, OpenAPI: description,
 		List: []protocol.Route{
 			{Method: http.MethodPost, Pattern: "/api/chat-v2", Handler: p.post, Held: true},
 		},
@@ -49,7 +51,7 @@ func envelope(err error, f protocol.Failure) (contentType string, body []byte) {
 func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 	var run agent.Ticket
 	var err error
-	aside.Do(func() { run, err = p.take(w, r) })
+	aside.Do(func() { run, err = p.submit(w, r) })
 	if err != nil {
 		return err
 	}
@@ -58,16 +60,15 @@ func (p *handler) post(w http.ResponseWriter, r *http.Request) error {
 			Name: Protocol, Ticket: run, Encoder: NewEncoder(run.Conversation, run.Run),
 		})
 	}
-	col := NewCollector(run.Conversation, run.Run)
-	if err := p.server.Collect(r, run, "", col); err != nil {
+	body, err := p.server.Collect(r, run, NewCollector(run.Conversation, run.Run))
+	if err != nil {
 		return err
 	}
-	body, _, _ := col.Completion()
 	return protocol.WriteJSON(w, http.StatusOK, body)
 }
 
-// take reads a message and returns the run that answers it.
-func (p *handler) take(w http.ResponseWriter, r *http.Request) (run agent.Ticket, err error) {
+// submit reads a message and returns the run that answers it.
+func (p *handler) submit(w http.ResponseWriter, r *http.Request) (run agent.Ticket, err error) {
 	body, err := p.server.Body(w, r, 1)
 	if err != nil {
 		return run, err
@@ -88,31 +89,12 @@ func (p *handler) take(w http.ResponseWriter, r *http.Request) (run agent.Ticket
 		}
 		q.Assistant = a.Name
 	}
-	head, err := p.conversation(r, q)
-	if err != nil {
-		return run, err
-	}
 	turn := q.Turn()
 	turn.OnBusy = p.OnBusy
-	if turn.Conversation = head.ID; head.ID == "" {
-		turn.ClientID = cmp.Or(q.ConversationID, q.ClientID())
+	if err := protocol.InConversation(p.server, r, &turn, q.ConversationID); err != nil {
+		return run, err
 	}
 	ctx, cancel := p.server.AnswerTime(r)
 	defer cancel()
 	return p.server.Submit(w, r.WithContext(ctx), turn)
-}
-
-// conversation returns the conversation of a message. A message without an id gets a new one. Ids that we
-// issued must exist; any other id is a name that a client chose.
-func (p *handler) conversation(r *http.Request, q Request) (footnote.Stream, error) {
-	name := cmp.Or(q.ConversationID, q.ClientID())
-	if len(name) > 128 {
-		return footnote.Stream{},
-			footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
-	}
-	head, found, err := p.server.Find(r, name)
-	if err == nil && !found && strings.HasPrefix(name, "conv_") {
-		err = protocol.NoConversation()
-	}
-	return head, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Options select the run and the form of an answer.
@@ -20,31 +21,6 @@ type Options struct {
 	Footnotes bool // add the footnotes under the vendor key "footnotes"
 	Reasoning bool // show thinking as reasoning_content
 	Stop      []string
-}
-
-// ParkedMessage is the error when a run waits for something that this API cannot provide.
-const ParkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant " +
-	"without such tools."
-
-// Failure returns why a run that ended with b gave no answer, or nil if it gave one. A run that a person
-// stopped has an answer: its text so far.
-func Failure(b footnote.Body) error {
-	switch b := b.(type) {
-	case footnote.RunFailed:
-		return &footnote.Error{
-			Code:       b.Code,
-			Message:    b.Message,
-			RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond,
-		}
-	case footnote.RunParked:
-		return footnote.Errorf(footnote.UnsupportedParameter, ParkedMessage)
-	case footnote.RunStopped:
-		if b.By == "shutdown" || b.By == "interrupted" {
-			return footnote.Errorf(footnote.ModelUnavailable,
-				"The server was restarted before the answer was complete. Please ask again.")
-		}
-	}
-	return nil
 }
 
 // A blank line separates the texts of several steps; here as text and JSON-escaped.
@@ -242,7 +218,7 @@ func (c *Collector) Event(ev footnote.Event) {
 	case footnote.RunFinished:
 		c.finish(finishReason(b.Reason), b.Usage)
 	case footnote.RunStopped, footnote.RunFailed, footnote.RunParked:
-		if c.err = Failure(b); c.err != nil {
+		if c.err = protocol.RunError(b); c.err != nil {
 			c.done = true
 		} else if s, ok := b.(footnote.RunStopped); ok {
 			c.finish("stop", s.Usage)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Encoder writes one answer as chunks of an event stream. It is not safe for concurrent use.
@@ -182,7 +183,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	case footnote.RunFinished:
 		return e.finish(dst, finishReason(b.Reason), b.Usage)
 	case footnote.RunStopped, footnote.RunFailed, footnote.RunParked:
-		if err := Failure(b); err != nil {
+		if err := protocol.RunError(b); err != nil {
 			return e.Fail(dst, err)
 		}
 		if s, ok := b.(footnote.RunStopped); ok {

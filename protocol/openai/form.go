@@ -6,6 +6,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Form is the shape in which a chat program wants a title: an object of strings, either as the input of a
@@ -25,7 +26,7 @@ func formOf(doc strictjson.Value) *Form {
 	if tools := doc.Get("tools").Items(); len(tools) == 1 && len(doc.Get("functions").Items()) == 0 {
 		f := tools[0].Get("function")
 		name, ok := f.Get("name").Text()
-		if !ok || name == "" || !printable(name) || len(name) > 64 || !forced(doc.Get("tool_choice"), name) {
+		if !ok || name == "" || !protocol.PlainID(name, 64) || !forced(doc.Get("tool_choice"), name) {
 			return nil
 		}
 		return newForm(name, f.Get("parameters"))

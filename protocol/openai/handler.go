@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"net/http"
 	"time"
 
@@ -20,7 +21,7 @@ type Settings struct {
 	TrustOpenWebUI bool   // accepts the X-OpenWebUI-Chat-Id header
 	OnDisconnect   string // what a run does when its client leaves; default agent.Cancel
 	Reasoning      bool   // show thinking
-	// SideJob is told about each model call for the side traffic of a chat front end; nil: nobody is told.
+	// SideJob, if not nil, is called after each model call for a chat front end's own requests, such as titles.
 	SideJob func(ctx context.Context, j SideJob)
 }
 
@@ -37,10 +38,13 @@ type handler struct {
 	server protocol.Server
 }
 
+//go:embed openapi.yaml
+var description []byte
+
 func (p *handler) Routes(s protocol.Server) protocol.Routes {
 	p.server = s
 	return protocol.Routes{
-		Prefix: "/v1/", Errors: envelope,
+		Prefix: "/v1/", Errors: envelope, OpenAPI: description,
 		List: []protocol.Route{
 			{Method: http.MethodPost, Pattern: "/v1/chat/completions", Handler: p.chatCompletions, Held: true},
 			{Method: http.MethodGet, Pattern: "/v1/models", Handler: p.listModels},
@@ -97,15 +101,12 @@ func (p *handler) completion(w http.ResponseWriter, r *http.Request) (*protocol.
 	}
 	opt.Run = ticket.Run
 	if req.Stream {
-		return &protocol.Stream{
-			Name: name, Ticket: ticket, Encoder: NewEncoder(opt), OnDisconnect: turn.OnDisconnect,
-		}, nil
+		return &protocol.Stream{Name: name, Ticket: ticket, Encoder: NewEncoder(opt)}, nil
 	}
-	col := NewCollector(opt)
-	if err := p.server.Collect(r, ticket, turn.OnDisconnect, col); err != nil {
+	answer, err := p.server.Collect(r, ticket, NewCollector(opt))
+	if err != nil {
 		return nil, err
 	}
-	answer, _, _ := col.Completion()
 	return nil, protocol.WriteJSON(w, http.StatusOK, answer)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/protocol"
 )
 
 // Model describes an assistant in a list.
@@ -123,7 +124,7 @@ func errorType(c footnote.Code) string {
 func appendJSON(dst []byte, v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("openai: a value of ours does not encode: " + err.Error()) // a programming mistake
+		panic("openai: cannot encode a value: " + err.Error()) // a programming mistake
 	}
 	return append(dst, b...)
 }
@@ -148,7 +149,7 @@ func conversation(h http.Header, trustOpenWebUI bool) (string, error) {
 	if len(id) > 1 && id[0] == '{' && id[1] == '{' { // an unfilled template
 		return "", nil
 	}
-	if !printable(id) || len(id) > 128 {
+	if !protocol.PlainID(id, 128) {
 		return "", refuse(footnote.InvalidRequest, conversationHeader,
 			"The conversation id must be 1 to 128 bytes of printable UTF-8.")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
@@ -378,11 +377,4 @@ func parts(items []strictjson.Value, where string) (string, error) {
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, "\n"), nil
-}
-
-// printable reports whether s is UTF-8 without control characters.
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsPrint(r)
-	})
 }

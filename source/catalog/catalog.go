@@ -13,6 +13,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,21 +71,11 @@ type Entry struct {
 
 // New returns a catalog with the uploads found in the folder.
 func New(o Options) (*Catalog, error) {
-	if o.OpenTime <= 0 {
-		o.OpenTime = 2 * time.Minute
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 256 << 20
-	}
-	if o.MaxTotal <= 0 {
-		o.MaxTotal = 2 << 30
-	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = 50
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.OpenTime = cmp.Or(max(o.OpenTime, 0), 2*time.Minute)
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), 256<<20)
+	o.MaxTotal = cmp.Or(max(o.MaxTotal, 0), 2<<30)
+	o.MaxFiles = cmp.Or(max(o.MaxFiles, 0), 50)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Allows == nil {
 		o.Allows = func(footnote.Principal, string) bool { return true }
 	}

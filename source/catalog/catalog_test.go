@@ -101,7 +101,7 @@ func files(t *testing.T, folder string) string {
 	return strings.Join(list, " ")
 }
 
-func TestAnUploadIsItsOwnersAlone(t *testing.T) {
+func TestUploadIsVisibleOnlyToOwner(t *testing.T) {
 	c := newCatalog(t, t.TempDir())
 	e := add(t, c, ada, "Sales 2026.csv", "a,b")
 	if !e.Uploaded || e.Engine != "sqlite" || e.Tables != 1 || e.Rows != 3 ||
@@ -119,7 +119,7 @@ func TestAnUploadIsItsOwnersAlone(t *testing.T) {
 		_, errMissing := c.Find(p, "nothing")
 		if footnote.CodeOf(errFound) != footnote.NotFound ||
 			strings.ReplaceAll(errFound.Error(), e.Name, "nothing") != errMissing.Error() {
-			t.Errorf("%v finds it: %v, and what is not there: %v", p, errFound, errMissing)
+			t.Errorf("%v finds it: %v, and a missing one: %v", p, errFound, errMissing)
 		}
 		if _, err := c.Choose(p, []string{e.Name}); footnote.CodeOf(err) != footnote.InvalidRequest ||
 			strings.Contains(err.Error(), "are: shop, ") {
@@ -129,7 +129,7 @@ func TestAnUploadIsItsOwnersAlone(t *testing.T) {
 			t.Errorf("%v removes it: %v", p, err)
 		}
 		if other := add(t, c, p, "Sales 2026.csv", "x"); other.Name == e.Name || strings.HasSuffix(other.Name, "_2") {
-			t.Errorf("the name %s tells of another's", other.Name)
+			t.Errorf("the name %s reveals that another user has the file", other.Name)
 		}
 	}
 	if src, err := c.Find(ada, e.Name); err != nil || src.(*file).text != "a,b" {
@@ -153,7 +153,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestUploadsSurviveARestart(t *testing.T) {
+func TestUploadsSurviveRestart(t *testing.T) {
 	folder := t.TempDir()
 	first := newCatalog(t, folder)
 	e := add(t, first, ada, "a.csv", "abc")
@@ -195,7 +195,7 @@ func TestUploadsSurviveARestart(t *testing.T) {
 		t.Errorf("there still is %s", got)
 	}
 	if strings.Contains(fmt.Sprint(filepathsOf(t, folder)), "ada") {
-		t.Error("a user's name is a path")
+		t.Error("a path contains a user's name")
 	}
 }
 
@@ -250,8 +250,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestNoFileReplacesItsDescription checks that a file may have any name.
-func TestNoFileReplacesItsDescription(t *testing.T) {
+// TestFileCannotReplaceDescription checks that a file with the name of the catalog's own files is kept like any other.
+func TestFileCannotReplaceDescription(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Shared = false })
 	for _, name := range []string{"about.json", "upload.json", "loaded.json"} {
 		e := add(t, c, ada, name, "mine")
@@ -261,7 +261,7 @@ func TestNoFileReplacesItsDescription(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+func TestRefusedUploadLeavesNoFiles(t *testing.T) {
 	folder := t.TempDir()
 	c := newCatalog(t, folder, func(o *catalog.Options) {
 		o.MaxBytes, o.MaxTotal, o.MaxFiles, o.Shared = 10, 15, 2, false
@@ -290,7 +290,7 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	add(t, c, ada, "a.csv", "1234567890")
 	if _, err := c.Add(t.Context(), ada, "b.csv",
 		strings.NewReader("123456")); footnote.CodeOf(err) != footnote.TooLarge {
-		t.Errorf("beyond all that is kept: %v", err)
+		t.Errorf("a file beyond MaxTotal: %v", err)
 	}
 	add(t, c, ada, "b.csv", "12345")
 	if _, err := c.Add(t.Context(), ada, "c.csv", strings.NewReader("1")); footnote.CodeOf(err) != footnote.Conflict {
@@ -307,7 +307,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestRemoveClosesAndForgets(t *testing.T) {
+func TestRemoveClosesAndDeletes(t *testing.T) {
 	folder := t.TempDir()
 	c := newCatalog(t, folder)
 	e := add(t, c, ada, "a.csv", "1")
@@ -326,8 +326,8 @@ func TestRemoveClosesAndForgets(t *testing.T) {
 	}
 }
 
-// TestOneOfAnOwnerAtOnce checks that each owner has at most one file opened at a time.
-func TestOneOfAnOwnerAtOnce(t *testing.T) {
+// TestOwnerOpensOneFileAtATime checks that each owner has at most one file opened at a time.
+func TestOwnerOpensOneFileAtATime(t *testing.T) {
 	begun, resume := make(chan string), make(chan struct{})
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
@@ -361,8 +361,8 @@ func TestOneOfAnOwnerAtOnce(t *testing.T) {
 	}
 }
 
-// TestABusyServerIsNoFaultOfTheFile checks the error when there is not enough memory to read a file.
-func TestABusyServerIsNoFaultOfTheFile(t *testing.T) {
+// TestBusyServerAsksToRetry checks that Add asks the user to retry, and does not blame the file, when memory is short.
+func TestBusyServerAsksToRetry(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(context.Context, string, string, string) (source.Source, error) {
 			return nil, &footnote.Error{
@@ -380,17 +380,17 @@ func TestABusyServerIsNoFaultOfTheFile(t *testing.T) {
 	}
 }
 
-func TestWithoutUploads(t *testing.T) {
+func TestUploadsTurnedOff(t *testing.T) {
 	c := newCatalog(t, "")
 	if _, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("1")); footnote.CodeOf(err) != footnote.Forbidden {
 		t.Error(err)
 	}
 	if _, ok := c.Uploads(); ok || names(c, ada) != "shop" {
-		t.Error("it says that files can be added")
+		t.Error("it reports that files can be added")
 	}
 }
 
-func TestAWritableUploadIsNoFaultOfTheFile(t *testing.T) {
+func TestWritableUploadKeepsItsError(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(context.Context, string, string, string) (source.Source, error) {
 			return nil, fmt.Errorf("source x: %w", source.ErrWritable)
@@ -402,8 +402,8 @@ func TestAWritableUploadIsNoFaultOfTheFile(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAnOpening checks that Close does not wait for a file that takes long to open.
-func TestCloseEndsAnOpening(t *testing.T) {
+// TestCloseDoesNotWaitForOpening checks that Close does not wait for a file that takes long to open.
+func TestCloseDoesNotWaitForOpening(t *testing.T) {
 	folder := t.TempDir()
 	first := newCatalog(t, folder)
 	name := add(t, first, ada, "slow.csv", "a,b").Name

@@ -19,6 +19,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -48,10 +49,11 @@ type about struct {
 // owner identifies a principal in paths.
 type owner struct{ org, user string }
 
-func ownerOf(p footnote.Principal) owner { return owner{digest(p.Org), digest(p.User)} }
+func ownerOf(p footnote.Principal) owner { return owner{Digest(p.Org), Digest(p.User)} }
 
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
+// Digest returns the name of an org or user in the upload folder.
+func Digest(name string) string {
+	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -59,10 +61,7 @@ func (o owner) folder(root string) string { return filepath.Join(root, o.org, o.
 
 // kinds lists the extensions of files that can be uploaded. The engine that opens a file goes by its content
 // instead.
-var kinds = map[string]bool{
-	".csv": true, ".tsv": true, ".txt": true, ".json": true, ".ndjson": true, ".jsonl": true, ".parquet": true,
-	".xlsx": true, ".sqlite": true, ".sqlite3": true, ".db": true, ".duckdb": true,
-}
+var kinds = wordlist.Set(`.csv .tsv .txt .json .ndjson .jsonl .parquet .xlsx .sqlite .sqlite3 .db .duckdb`)
 
 const aboutFile = "upload.about" // no data file has this name
 
@@ -148,7 +147,7 @@ func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, erro
 func (c *Catalog) freeName(o owner, base string) string {
 	base = strings.ToLower(base)
 	if c.opts.Shared {
-		base += "_" + digest(o.org + o.user)[:6]
+		base += "_" + Digest(o.org + o.user)[:6]
 	}
 	taken := map[string]bool{}
 	for name := range c.opts.Fixed {
@@ -286,7 +285,7 @@ func (r *reader) Read(b []byte) (int, error) {
 }
 
 func unwritable(err error) error {
-	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be stored.", Err: err}
+	return footnote.Wrapf(footnote.StorageUnavailable, err, "The file could not be stored.")
 }
 
 // unreadable returns the error that tells the owner why a file cannot be opened.
@@ -311,7 +310,7 @@ func (c *Catalog) unreadable(ctx context.Context, name string, err error) error 
 	} else {
 		return err
 	}
-	return &footnote.Error{Code: footnote.InvalidRequest, Message: "The file cannot be used: " + words, Err: err}
+	return footnote.Wrapf(footnote.InvalidRequest, err, "The file cannot be used: %s", words)
 }
 
 func (u *upload) entry() Entry {
@@ -333,11 +332,8 @@ func (u *upload) source(c *Catalog) (source.Source, error) {
 	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
 	if err != nil {
 		c.opts.Logger.Warn("upload not opened", "source", u.about.Name, "err", err)
-		return nil, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The uploaded file " + u.about.Name + " cannot be opened now.",
-			Err:     err,
-		}
+		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The uploaded file %s cannot be opened now.",
+			u.about.Name)
 	}
 	u.src = src
 	return src, nil
@@ -376,9 +372,9 @@ func (c *Catalog) Remove(p footnote.Principal, name string) error {
 		return missing(name)
 	}
 	if err := u.remove(); err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be deleted.", Err: err}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The file could not be deleted.")
 	}
-	c.drop(u) // last, so that nobody else gets its name and folder before
+	c.drop(u) // last, so that no other file gets its name and folder before
 	return nil
 }
 
@@ -424,9 +420,6 @@ func (c *Catalog) removeAll(selected func(*upload) bool) (n int, err error) {
 	}
 	return n, err
 }
-
-// Digest returns the name of an org or user in the upload folder.
-func Digest(name string) string { return digest(name) }
 
 // restore finds the existing uploads and removes interrupted ones.
 func (c *Catalog) restore() error {

@@ -14,9 +14,9 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// TestBudgetOfSeveralPools checks that pools share their memory: a start ends an idle child of another pool, and
+// TestPoolsShareBudget checks that pools share their memory: a start ends an idle child of another pool, and
 // waits while all children are busy.
-func TestBudgetOfSeveralPools(t *testing.T) {
+func TestPoolsShareBudget(t *testing.T) {
 	limits := source.Limits{Memory: 64 << 20}
 	budget := NewBudget(2 * Need(limits.Memory))
 	one, other := budget.Pool(4), budget.Pool(4)
@@ -146,20 +146,20 @@ func TestReserveInOrder(t *testing.T) {
 	})
 }
 
-// TestFullPoolHoldsUpNobodyElse checks that a start waiting for a place in its pool does not block others from the
+// TestFullPoolDoesNotBlockOthers checks that a start waiting for a place in its pool does not block others from the
 // memory in the meantime.
-func TestFullPoolHoldsUpNobodyElse(t *testing.T) {
+func TestFullPoolDoesNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bytes := range []int64{0, 100} {
 			budget := NewBudget(bytes)
 			one, other := budget.Pool(1), budget.Pool(1)
-			if err := budget.take(t.Context(), one, 10); err != nil {
+			if err := budget.acquire(t.Context(), one, 10); err != nil {
 				t.Fatal(err)
 			}
 			taken := make(chan error, 1)
-			go func() { taken <- budget.take(t.Context(), one, 10) }()
+			go func() { taken <- budget.acquire(t.Context(), one, 10) }()
 			synctest.Wait()
-			if err := budget.take(t.Context(), other, 10); err != nil {
+			if err := budget.acquire(t.Context(), other, 10); err != nil {
 				t.Fatal(err)
 			}
 			release, err := budget.Reserve(t.Context(), 10)
@@ -180,8 +180,8 @@ func TestFullPoolHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-// TestIdleChildrenThatDoNotSuffice checks that idle children are ended only if they free enough memory together.
-func TestIdleChildrenThatDoNotSuffice(t *testing.T) {
+// TestIdleChildrenEndOnlyIfTheySuffice checks that idle children are ended only if they free enough memory together.
+func TestIdleChildrenEndOnlyIfTheySuffice(t *testing.T) {
 	limits := source.Limits{Memory: 64 << 20}
 	need := Need(limits.Memory)
 	budget := NewBudget(4 * need)
@@ -222,7 +222,7 @@ func TestIdleChildrenThatDoNotSuffice(t *testing.T) {
 		t.Error(err)
 	}
 	if a.PID() != 0 || b.PID() != 0 {
-		t.Errorf("children live beside all the memory: %d, %d", a.PID(), b.PID())
+		t.Errorf("children run although all memory is reserved: %d, %d", a.PID(), b.PID())
 	}
 }
 

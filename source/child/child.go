@@ -16,15 +16,26 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 )
 
-// Engine is a database inside the child. Several goroutines may call its methods at once.
+// Engine is a database inside the child, or with Local in the server's own process. Several goroutines may call its
+// methods at once.
+//
+// Its errors are of three types. A *source.Error is for the model to read: Refused if the statement is not allowed, by
+// the gate, by the read-only mode or by the rights of the database's user; Limited if it needs more time, memory or
+// space than it may use, or waits for a lock too long; Failed if it is wrong, or its connection was lost. A
+// *footnote.Error with the code DatabaseUnavailable means that the database cannot be reached or is broken. Any other
+// error is a fault of Footnote, and nobody but the operator sees its text.
 type Engine interface {
 	Schema(ctx context.Context) (source.Schema, error)
 	// Query runs one statement and calls each for every row, which the callee may keep. Limits have no zero fields.
@@ -32,12 +43,30 @@ type Engine interface {
 	// query and returns that error (it may wrap it) together with a Summary whose Columns are set. The caller fills
 	// in Rows, Truncated, Limit and Elapsed of the Summary.
 	//
-	// A query that ends because ctx did may return any error.
+	// A query that ends because ctx did may return any error. An engine on a server stops the statement there before
+	// it returns: many drivers only close their connection.
 	Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error)
 	Version(ctx context.Context) (string, error)
+	// Probe returns source.ErrWritable if an attempt to write succeeds; see source.Source. It must not destroy data
+	// when one does.
 	Probe(ctx context.Context) error
 	Close() error
 }
+
+// NoDatabase is embedded by engines that hold no database of their own: parsers and loaders.
+type NoDatabase struct{}
+
+var errNoDatabase = errors.New("the engine has no database")
+
+func (NoDatabase) Schema(context.Context) (source.Schema, error) {
+	return source.Schema{}, errNoDatabase
+}
+func (NoDatabase) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
+	return source.Summary{}, errNoDatabase
+}
+func (NoDatabase) Version(context.Context) (string, error) { return "", errNoDatabase }
+func (NoDatabase) Probe(context.Context) error             { return errNoDatabase }
+func (NoDatabase) Close() error                            { return nil }
 
 // Caller is an Engine with methods of its own, for example for loading files.
 type Caller interface {
@@ -57,10 +86,15 @@ type OpenFunc func(ctx context.Context, config json.RawMessage) (Engine, error)
 
 type attachedKey struct{}
 
-// Attached returns the data that Options.Attach added to the query that the engine is running.
-func Attached(ctx context.Context) []byte {
-	data, _ := ctx.Value(attachedKey{}).([]byte)
-	return data
+// Conditions returns the conditions of the query that the engine is running, from Options.Filters. Without conditions,
+// no rows are visible.
+func Conditions(ctx context.Context) (c rowfilter.Conditions, err error) {
+	if data, _ := ctx.Value(attachedKey{}).([]byte); len(data) > 0 {
+		if err := json.Unmarshal(data, &c); err != nil {
+			return nil, fmt.Errorf("read the conditions of a query: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // Profile selects what a child may do.
@@ -98,9 +132,8 @@ type Options struct {
 	// Prepare, when set, runs in the server before each start of a child. It may put files into temp, the child's
 	// private directory, and returns the config for opening the engine.
 	Prepare func(ctx context.Context, temp string) (config any, err error)
-	// Attach, when set, returns data to send with a query beside its text, such as data that depends on the
-	// principal. The engine reads it with Attached.
-	Attach func(ctx context.Context) ([]byte, error)
+	// Filters limit the rows that a principal sees; nil filters nothing. The engine reads a query's with Conditions.
+	Filters *rowfilter.Rules
 	// Limits bound every query; zero fields take source.DefaultLimits.
 	Limits source.Limits
 	// Concurrency limits how many queries run at once; the others wait. Default 4.
@@ -124,44 +157,20 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Profile == "" {
-		o.Profile = Serve
-	}
+	o.Profile = cmp.Or(o.Profile, Serve)
 	def := source.DefaultLimits()
-	if o.Limits.Time <= 0 {
-		o.Limits.Time = def.Time
-	}
-	if o.Limits.Rows <= 0 {
-		o.Limits.Rows = def.Rows
-	}
-	if o.Limits.Bytes <= 0 {
-		o.Limits.Bytes = def.Bytes
-	}
-	if o.Limits.Cell <= 0 {
-		o.Limits.Cell = def.Cell
-	}
-	if o.Limits.Memory <= 0 {
-		o.Limits.Memory = def.Memory
-	}
+	o.Limits.Time = cmp.Or(max(o.Limits.Time, 0), def.Time)
+	o.Limits.Rows = cmp.Or(max(o.Limits.Rows, 0), def.Rows)
+	o.Limits.Bytes = cmp.Or(max(o.Limits.Bytes, 0), def.Bytes)
+	o.Limits.Cell = cmp.Or(max(o.Limits.Cell, 0), def.Cell)
+	o.Limits.Memory = cmp.Or(max(o.Limits.Memory, 0), def.Memory)
 	o.Limits.Cell = min(o.Limits.Cell, maxRow/2)
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
-	}
-	if o.Idle <= 0 {
-		o.Idle = 5 * time.Minute
-	}
-	if o.Grace <= 0 {
-		o.Grace = time.Second
-	}
-	if o.Wait <= 0 {
-		o.Wait = max(o.Limits.Time, def.Time)
-	}
-	if o.MaxFile <= 0 {
-		o.MaxFile = 64 << 20
-	}
-	if o.Pool == nil {
-		o.Pool = NewPool(0)
-	}
+	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
+	o.Idle = cmp.Or(max(o.Idle, 0), 5*time.Minute)
+	o.Grace = cmp.Or(max(o.Grace, 0), time.Second)
+	o.Wait = cmp.Or(max(o.Wait, 0), max(o.Limits.Time, def.Time))
+	o.MaxFile = cmp.Or(max(o.MaxFile, 0), 64<<20)
+	o.Pool = cmp.Or(o.Pool, NewPool(0))
 	if o.Stamp == nil {
 		files := o.Files
 		o.Stamp = func() (string, error) { return FileStamp(files...) }
@@ -169,8 +178,6 @@ func (o Options) withDefaults() Options {
 	if o.Same == nil {
 		o.Same = func(_ json.RawMessage, then, now string) bool { return then == now }
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }

@@ -170,7 +170,7 @@ func TestCellsAreExact(t *testing.T) {
 }
 
 // Our engines keep no log of their own, so the server's log must record each statement and its principal.
-func TestTheLogSaysForWhomAStatementRan(t *testing.T) {
+func TestLogNamesPrincipalOfStatement(t *testing.T) {
 	var said bytes.Buffer
 	c := newFake(t, Options{Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	ctx := footnote.WithOrigin(t.Context(), footnote.Origin{Run: "run_7", Request: "req_9"})
@@ -226,7 +226,7 @@ func TestManyBatches(t *testing.T) {
 	}
 }
 
-func TestSlowReaderDoesNotHoldUpOthers(t *testing.T) {
+func TestSlowReaderDoesNotBlockOthers(t *testing.T) {
 	c := newFake(t, Options{Limits: source.Limits{Rows: 1 << 20, Bytes: 1 << 30}})
 	blocked, release := make(chan struct{}), make(chan struct{})
 	done := make(chan error)
@@ -301,7 +301,7 @@ func TestCancelReachesTheEngine(t *testing.T) {
 	}
 }
 
-func TestVictimsRunAgain(t *testing.T) {
+func TestQueriesOfKilledChildRunAgain(t *testing.T) {
 	c := newFake(t, Options{Limits: source.Limits{Time: 20 * time.Second}, Grace: 50 * time.Millisecond})
 	ask(t, c, "rows 1")
 	victim := make(chan error)
@@ -314,7 +314,7 @@ func TestVictimsRunAgain(t *testing.T) {
 	wantKind(t, <-victim, source.Limited) // it runs until its own deadline, in a new child
 }
 
-func TestDeathIsAnError(t *testing.T) {
+func TestDeadChildIsAnError(t *testing.T) {
 	c := newFake(t, Options{Limits: source.Limits{Rows: 1 << 30, Bytes: 1 << 40}})
 	_, _, err := ask(t, c, "panic")
 	wantKind(t, err, source.Failed)
@@ -411,7 +411,7 @@ func TestOpenErrorsAreClassified(t *testing.T) {
 	}
 }
 
-func TestOtherMethods(t *testing.T) {
+func TestSchemaProbeAndCall(t *testing.T) {
 	c := newFake(t, Options{})
 	s, err := c.Schema(t.Context())
 	if err != nil || len(s.Tables) != 1 || s.Version != "1" {
@@ -457,7 +457,7 @@ func TestFilesAreWatched(t *testing.T) {
 	}
 }
 
-func TestIdleChildrenLeave(t *testing.T) {
+func TestIdleChildrenEnd(t *testing.T) {
 	c := newFake(t, Options{Idle: 50 * time.Millisecond})
 	ask(t, c, "rows 1")
 	c.mu.Lock()

@@ -26,9 +26,10 @@ type Client struct {
 	swept sync.Once     // directories of killed servers are removed
 	start chan struct{} // held while a child is chosen or started
 
+	schema schemaCache
+
 	mu     sync.Mutex // guards below
 	cur    *process
-	schema source.Schema
 	closed bool
 }
 
@@ -53,25 +54,24 @@ func (c *Client) Limits() source.Limits { return c.opts.Limits }
 
 // Schema implements source.Source.
 func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
-	version, err := c.Version(ctx)
+	version, err := c.version(ctx)
 	if err != nil {
 		return source.Schema{}, err
 	}
-	c.mu.Lock()
-	s := c.schema
-	c.mu.Unlock()
-	if version != "" && s.Version == version {
-		return s, nil
+	s, err := c.schema.get(version, func() (s source.Schema, err error) {
+		err = c.call(ctx, c.ownTime(), "schema", nil, &s)
+		return s, err
+	})
+	s.Version += c.visible(ctx)
+	return s, err
+}
+
+// visible identifies the rows that the principal may see, as a part of a version.
+func (c *Client) visible(ctx context.Context) string {
+	if c.opts.Filters == nil {
+		return ""
 	}
-	s = source.Schema{}
-	if err := c.call(ctx, c.ownTime(), "schema", nil, &s); err != nil {
-		return source.Schema{}, err
-	}
-	s.Version = version
-	c.mu.Lock()
-	c.schema = s
-	c.mu.Unlock()
-	return s, nil
+	return " " + c.opts.Filters.For(ctx).Digest()
 }
 
 // ownTime is the time limit for the program's own requests. It may exceed the limit for queries: that one must not
@@ -82,13 +82,21 @@ func (c *Client) ownTime() time.Duration {
 
 const ownTime = 90 * time.Second
 
-// Version implements source.Source.
+// Version implements source.Source. With filters, it includes the principal whose rows are visible.
 func (c *Client) Version(ctx context.Context) (string, error) {
+	v, err := c.version(ctx)
+	if err == nil {
+		v += c.visible(ctx)
+	}
+	return v, err
+}
+
+// version returns the version of the data, for all principals.
+func (c *Client) version(ctx context.Context) (v string, err error) {
 	if c.opts.Version != nil {
 		return c.opts.Version(ctx)
 	}
-	var v string
-	err := c.call(ctx, c.ownTime(), "version", nil, &v)
+	err = c.call(ctx, c.ownTime(), "version", nil, &v)
 	return v, err
 }
 
@@ -203,7 +211,7 @@ func (c *Client) reserve(ctx context.Context, need int64) error {
 	errWait := fmt.Errorf("the engine %s waited %s for memory", c.kind, c.opts.Wait)
 	wctx, stop := context.WithTimeoutCause(ctx, c.opts.Wait, errWait)
 	defer stop()
-	err := c.opts.Pool.budget.take(wctx, c.opts.Pool, need)
+	err := c.opts.Pool.budget.acquire(wctx, c.opts.Pool, need)
 	if errors.Is(err, errWait) {
 		return Crowded(err)
 	}
@@ -227,16 +235,15 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 	q.Limits = q.Limits.Within(c.opts.Limits)
 	limit := q.Limits.Time
 	if _, err := appendRow(nil, q.Args); err != nil || len(q.Args) > maxWidth {
-		return source.Summary{},
-			&source.Error{Kind: source.Failed, Reason: "The arguments must be null, boolean, integer, number or text."}
+		return source.Summary{}, source.Failf("The arguments must be null, boolean, integer, number or text.")
 	}
 	if len(q.SQL) > 1<<20 {
 		return source.Summary{}, source.Refusef("The statement is longer than 1 MB.")
 	}
 	var attached []byte
-	if c.opts.Attach != nil {
+	if c.opts.Filters != nil {
 		var err error
-		if attached, err = c.opts.Attach(ctx); err != nil {
+		if attached, err = json.Marshal(c.opts.Filters.For(ctx)); err != nil {
 			return source.Summary{}, err
 		}
 	}
@@ -281,10 +288,7 @@ func (c *Client) slot(ctx context.Context, limit time.Duration) (release func(),
 }
 
 func busy(limit time.Duration) *source.Error {
-	return &source.Error{
-		Kind:   source.Limited,
-		Reason: "The database was busy with other queries for " + limit.String() + ". Try again.",
-	}
+	return source.Limitf("The database was busy with other queries for %s. Try again.", limit.String())
 }
 
 // query makes one attempt. Limit is the time limit to report when it expires.
@@ -391,15 +395,10 @@ func (r *reading) run() (source.Summary, error) {
 	}
 }
 
-var errGarbled = &source.Error{
-	Kind:   source.Failed,
-	Reason: "The database engine answered with nonsense and was stopped. Run the query again.",
-}
+var errGarbled = source.Failf("The database engine answered with nonsense and was stopped. Run the query again.")
 
-var errRestarted = &source.Error{
-	Kind:   source.Failed,
-	Reason: "The database engine was restarted because another query had to be stopped. Run the query again.",
-}
+var errRestarted = source.Failf(
+	"The database engine was restarted because another query had to be stopped. Run the query again.")
 
 // handleFrame handles a frame that comes before the reply.
 func (r *reading) handleFrame(f frame) error {
@@ -455,9 +454,9 @@ func (r *reading) end(f frame) (source.Summary, error) {
 	case rep.TimedOut: // report the whole limit, even if part of it was spent waiting
 		return sum, timedOut(r.limit)
 	case rep.Cancelled:
-		return sum, &source.Error{Kind: source.Failed, Reason: "The query was cancelled."}
+		return sum, source.Failf("The query was cancelled.")
 	case rep.Rows != r.m.rows || (r.m.rows > 0 && r.width != len(rep.Columns)):
-		return sum, &source.Error{Kind: source.Failed, Reason: "The database engine lost rows. Run the query again."}
+		return sum, source.Failf("The database engine lost rows. Run the query again.")
 	}
 	if rep.Limit == "rows" || rep.Limit == "bytes" {
 		sum.Truncated, sum.Limit = true, rep.Limit

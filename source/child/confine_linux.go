@@ -58,7 +58,7 @@ func (c *Confinement) limits(l launch) {
 		signal.Ignore(unix.SIGXFSZ) // a write beyond the limit returns an error instead of ending the process
 		set("file size", unix.RLIMIT_FSIZE, uint64(l.MaxFile), "files to "+bytesText(l.MaxFile))
 	}
-	if data := confine.DataSize(); data > 0 && !raceEnabled {
+	if data := confine.DataSize(); data > 0 && !confine.Race { // RLIMIT_DATA counts shadow memory
 		n := data + l.Memory + dataSlack
 		set("data size", unix.RLIMIT_DATA, uint64(n), "data to "+bytesText(n))
 	}

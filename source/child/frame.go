@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -163,10 +162,7 @@ func takeCell(tag byte, b []byte) (cell any, rest []byte, err error) {
 		return v, b[8:], nil
 	case cellString:
 		s, b, err := takeString(b)
-		if err == nil && !utf8.ValidString(s) {
-			s = strings.ToValidUTF8(s, "\uFFFD")
-		}
-		return s, b, err
+		return strings.ToValidUTF8(s, "\uFFFD"), b, err
 	default:
 		return nil, nil, errFrame
 	}
@@ -298,7 +294,7 @@ func (w *wireError) err() error {
 	case w.Kind == source.Refused || w.Kind == source.Failed || w.Kind == source.Limited:
 		return &source.Error{Kind: w.Kind, Reason: text}
 	case w.Code != "":
-		e := &footnote.Error{Code: w.Code, Message: text}
+		e := footnote.Errorf(w.Code, "%s", text)
 		if w.Cause != "" {
 			e.Err = errors.New(clean(w.Cause))
 		}

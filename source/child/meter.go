@@ -53,9 +53,8 @@ func (m *meter) summary(s source.Summary, elapsed time.Duration) source.Summary 
 }
 
 func cellTooLarge(size, limit int) *source.Error {
-	return &source.Error{Kind: source.Limited,
-		Reason: "A cell has " + bytesText(int64(size)) + "; the limit is " + bytesText(int64(limit)) +
-			". Select fewer columns, or a part of the value with substr."}
+	return source.Limitf("A cell has %s; the limit is %s. Select fewer columns, or a part of the value with substr.",
+		bytesText(int64(size)), bytesText(int64(limit)))
 }
 
 func timedOut(limit time.Duration) *source.Error {
@@ -66,9 +65,9 @@ func timedOut(limit time.Duration) *source.Error {
 
 func outOfMemory(p Profile, limit int64) *source.Error {
 	if p == Load {
-		return &source.Error{Kind: source.Limited, Reason: "Reading needed more than " + bytesText(limit) +
-			" of memory and was stopped. Split the file, or save it as CSV or Parquet."}
+		return source.Limitf("Reading needed more than %s of memory and was stopped. Split the file, or save it as "+
+			"CSV or Parquet.", bytesText(limit))
 	}
-	return &source.Error{Kind: source.Limited, Reason: "The query needed more than " + bytesText(limit) +
-		" of memory and was stopped. Aggregate or filter before sorting and joining."}
+	return source.Limitf("The query needed more than %s of memory and was stopped. Aggregate or filter before "+
+		"sorting and joining.", bytesText(limit))
 }

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func NewBudget(bytes int64) *Budget {
 	return &Budget{bytes: bytes, changed: make(chan struct{})}
 }
 
-// Pool limits how many children live at once. When it is full, a start ends the child that has been idle longest,
+// Pool limits how many children run at once. When it is full, a start ends the child that has been idle longest,
 // or waits when all are busy.
 type Pool struct {
 	max    int
@@ -64,9 +65,7 @@ func NewPool(n int) *Pool { return NewBudget(0).Pool(n) }
 
 // Pool returns a pool of at most n children that share the budget; 0 means DefaultChildren.
 func (b *Budget) Pool(n int) *Pool {
-	if n <= 0 {
-		n = DefaultChildren
-	}
+	n = cmp.Or(max(n, 0), DefaultChildren)
 	p := &Pool{max: n, budget: b, procs: make(map[*process]struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +77,7 @@ func (b *Budget) Pool(n int) *Pool {
 // release once. The error's code is RateLimited when too many are already waiting, and InvalidRequest when the
 // whole budget is smaller than the request.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err error) {
-	if err := b.take(ctx, nil, bytes); err != nil {
+	if err := b.acquire(ctx, nil, bytes); err != nil {
 		return nil, err
 	}
 	return func() {
@@ -89,16 +88,16 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err 
 	}, nil
 }
 
-// Len returns the number of children that live or are starting.
+// Len returns the number of children that run or are starting.
 func (p *Pool) Len() int {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	return len(p.procs) + p.starting
 }
 
-// take reserves memory and, unless p is nil, a place for one child in p. It waits until ctx ends. The caller
-// returns both with started.
-func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
+// acquire reserves memory and, unless p is nil, a place for one child in p. It waits until ctx ends. The caller returns
+// both with started.
+func (b *Budget) acquire(ctx context.Context, p *Pool, need int64) error {
 	if b.bytes > 0 && need > b.bytes {
 		return footnote.Errorf(footnote.InvalidRequest,
 			"This needs %s of memory, and all child processes together may have %s. Raise limits.child_memory.",
@@ -147,7 +146,7 @@ func (b *Budget) fits(w *waiter) bool {
 	return true
 }
 
-// isNext reports whether no earlier waiter than w wants memory or a place in the same pool. One that waits for a
+// isNext reports whether no earlier waiter than w needs memory or a place in the same pool. One that waits for a
 // place in another pool does not count, as it could not use the memory yet; b.mu must be held.
 func (b *Budget) isNext(w *waiter) bool {
 	for _, o := range b.queue {

@@ -242,8 +242,8 @@ func (p *process) explain(err error) error {
 		how = err.Error()
 	}
 	p.opts.Logger.Error("database engine ended unexpectedly", "how", how, "stderr", text)
-	return &source.Error{Kind: source.Failed, Reason: "The database engine ended while the query ran (" + how +
-		"). The next query starts it anew; a simpler one may work."}
+	return source.Failf("The database engine ended while the query ran (%s). The next query starts it anew; a "+
+		"simpler one may work.", how)
 }
 
 // ended returns why the process ended. It is valid only after gone is closed.
@@ -303,7 +303,7 @@ func (p *process) retire() {
 	}
 }
 
-// retireIdle ends the process if nobody uses it.
+// retireIdle ends the process if it is not in use.
 func (p *process) retireIdle() bool {
 	p.mu.Lock()
 	if p.busy > 0 || p.retired {

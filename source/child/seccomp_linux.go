@@ -6,7 +6,7 @@ import (
 	"github.com/footnotehq/footnote/internal/confine"
 )
 
-// refusedCalls lists system calls that no engine needs and every break-out wants: sockets, other programs, other
+// refusedCalls lists system calls that no engine needs and that an attacker would use: sockets, other programs, other
 // processes' memory, namespaces, kernel surfaces. Each returns EPERM rather than killing the process, so that a
 // library that merely tries one can go on.
 var refusedCalls = []int{

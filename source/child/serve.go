@@ -357,9 +357,7 @@ type local struct {
 	Engine
 	dialect *source.Dialect
 	limits  source.Limits
-
-	mu     sync.Mutex // guards below
-	schema source.Schema
+	schema  schemaCache
 }
 
 func (l *local) Dialect() *source.Dialect { return l.dialect }
@@ -370,20 +368,31 @@ func (l *local) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, err
 	}
-	l.mu.Lock()
-	known := l.schema
-	l.mu.Unlock()
+	return l.schema.get(version, func() (source.Schema, error) { return l.Engine.Schema(ctx) })
+}
+
+// schemaCache holds the schema of one version of the data.
+type schemaCache struct {
+	mu     sync.Mutex // guards below
+	schema source.Schema
+}
+
+// get returns the schema of a version, and reads it if the cache has another one's. An empty version is never cached.
+func (c *schemaCache) get(version string, read func() (source.Schema, error)) (source.Schema, error) {
+	c.mu.Lock()
+	known := c.schema
+	c.mu.Unlock()
 	if version != "" && known.Version == version {
 		return known, nil
 	}
-	fresh, err := l.Engine.Schema(ctx)
+	fresh, err := read()
 	if err != nil {
 		return source.Schema{}, err
 	}
 	fresh.Version = version
-	l.mu.Lock()
-	l.schema = fresh
-	l.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.schema = fresh
 	return fresh, nil
 }
 

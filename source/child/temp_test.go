@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLeftDirectoriesAreSwept checks that directories of killed servers are removed and those in use are kept.
-func TestLeftDirectoriesAreSwept(t *testing.T) {
+// TestLeftoverDirectoriesAreRemoved checks that directories of killed servers are removed and those in use are kept.
+func TestLeftoverDirectoriesAreRemoved(t *testing.T) {
 	temp := t.TempDir()
 	old := time.Now().Add(-time.Hour)
 	left, held := filepath.Join(temp, tempPrefix+"left"), filepath.Join(temp, tempPrefix+"held")

@@ -48,22 +48,11 @@ func Stat(path string) (os.FileInfo, error) {
 	case err == nil:
 		return info, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file is not there.",
-			Err:     err,
-		}
+		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file is not there.")
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file cannot be read: permission denied.",
-			Err:     err,
-		}
+		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err,
+			"The database file cannot be read: permission denied.")
 	default:
-		return nil, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file cannot be read.",
-			Err:     err,
-		}
+		return nil, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be read.")
 	}
 }

@@ -4,48 +4,19 @@ package duckdb
 
 import (
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/localschema"
 )
-
-// kindOf returns the kind of a column from the name of its type.
-func kindOf(typ string) string {
-	switch base, _, _ := strings.Cut(typ, "("); {
-	case strings.HasSuffix(typ, "]"), base == "STRUCT", base == "MAP", base == "UNION", base == "JSON", base == "LIST",
-		base == "ARRAY", base == "VARIANT":
-		return footnote.KindJSON
-	case base == "BOOLEAN":
-		return footnote.KindBoolean
-	case base == "FLOAT", base == "DOUBLE":
-		return footnote.KindNumber
-	case base == "DECIMAL":
-		return footnote.KindDecimal
-	case strings.HasSuffix(base, "INT"), base == "INTEGER", base == "UINTEGER":
-		return footnote.KindInteger
-	case base == "DATE":
-		return footnote.KindDate
-	case base == "TIME", base == "TIMETZ", base == "TIME WITH TIME ZONE", base == "TIME_NS":
-		return footnote.KindTime
-	case strings.HasPrefix(base, "TIMESTAMP"):
-		return footnote.KindTimestamp
-	case base == "BLOB", base == "GEOMETRY":
-		return footnote.KindBlob
-	case base == "VARCHAR", base == "UUID", base == "ENUM", base == "BIT", base == "INTERVAL":
-		return footnote.KindText
-	case base == "BIGNUM":
-		return footnote.KindInteger
-	}
-	return footnote.KindUnknown
-}
 
 // reader converts the driver's values into cells.
 type reader struct {
@@ -68,7 +39,7 @@ func newReader(rows *sql.Rows) (*reader, error) {
 	for i, name := range names {
 		typ := types[i].DatabaseTypeName()
 		r.types = append(r.types, typ)
-		r.columns = append(r.columns, footnote.Column{Name: cleanText(name), Kind: kindOf(typ)})
+		r.columns = append(r.columns, footnote.Column{Name: cleanText(name), Kind: localschema.Kind(typ)})
 		r.targets[i] = &r.values[i]
 	}
 	return r, nil
@@ -102,23 +73,14 @@ func cell(v any, typ string) any {
 			return jsonText(v, typ)
 		}
 		return v
-	case int8:
-		return int64(v)
-	case int16:
-		return int64(v)
-	case int32:
-		return int64(v)
-	case uint8:
-		return int64(v)
-	case uint16:
-		return int64(v)
-	case uint32:
-		return int64(v)
-	case uint64:
-		if v > math.MaxInt64 {
-			return fmt.Sprint(v)
+	case int8, int16, int32:
+		return reflect.ValueOf(v).Int()
+	case uint8, uint16, uint32, uint64:
+		n := reflect.ValueOf(v).Uint()
+		if n > math.MaxInt64 {
+			return fmt.Sprint(n)
 		}
-		return int64(v)
+		return int64(n)
 	case float32:
 		return finite(float64(v), typ)
 	case float64:
@@ -156,8 +118,7 @@ func finite(v float64, typ string) any {
 		return jsonText(v, typ)
 	}
 	if typ == "FLOAT" { // so that a float32 of 0.1 prints as 0.1
-		var f float64
-		if _, err := fmt.Sscan(fmt.Sprint(float32(v)), &f); err == nil {
+		if f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', -1, 32), 64); err == nil {
 			return f
 		}
 	}
@@ -180,8 +141,8 @@ func decimalText(d duckdb.Decimal) string {
 
 func bytesText(b []byte, typ string) string {
 	if typ == "UUID" && len(b) == 16 {
-		h := hex.EncodeToString(b)
-		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+		id := duckdb.UUID(b)
+		return id.String()
 	}
 	if len(b) == 1 {
 		return "blob, 1 byte"
@@ -253,12 +214,9 @@ func plainValue(v any) any {
 	case nil, bool, string, int64, int32, int16, int8, uint64, uint32, uint16, uint8:
 		return v
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return v
+		return finite(v, "")
 	case float32:
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+		if finite(float64(v), "") == nil {
 			return nil
 		}
 		return v
@@ -306,9 +264,4 @@ func nestedTime(t time.Time) string {
 	}
 }
 
-func cleanText(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func cleanText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

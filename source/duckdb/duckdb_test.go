@@ -105,8 +105,8 @@ func openShop(t testing.TB) (source.Source, func() string) {
 	return s, func() string { return contents(t, dir) }
 }
 
-// TestNoAdviceThatIsRefused checks that no error suggests SET, which is refused.
-func TestNoAdviceThatIsRefused(t *testing.T) {
+// TestErrorsDoNotSuggestSET checks that no error suggests SET, which is refused.
+func TestErrorsDoNotSuggestSET(t *testing.T) {
 	s, _ := openShop(t)
 	_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT " + strings.Repeat("1+", 1500) + "1"})
 	bad, ok := errors.AsType[*source.Error](err)

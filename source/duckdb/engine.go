@@ -195,10 +195,7 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 	}
 	if len(q.Args) != admitted.params {
 		return source.Summary{},
-			&source.Error{
-				Kind:   source.Failed,
-				Reason: fmt.Sprintf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args)),
-			}
+			source.Failf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args))
 	}
 	args := make([]any, len(q.Args))
 	for i, a := range q.Args {
@@ -206,8 +203,7 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 		case nil, bool, int64, float64, string:
 			args[i] = a
 		default:
-			return source.Summary{},
-				&source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
+			return source.Summary{}, source.Failf("Argument %d is a %T.", i+1, a)
 		}
 	}
 	sum, err := e.run(ctx, on, admitted.text, args, each)
@@ -254,31 +250,27 @@ func (e *engine) explain(err error) error {
 			return err
 		}
 		if strings.Contains(err.Error(), "empty name") {
-			return &source.Error{
-				Kind: source.Failed,
-				Reason: "A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, " +
-					"'b': 2}.",
-			}
+			return source.Failf(
+				"A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, " +
+					"'b': 2}.")
 		}
-		return &source.Error{Kind: source.Failed, Reason: e.redactMessage(err.Error())}
+		return source.Failf("%s", e.redactMessage(err.Error()))
 	}
 	text := e.redactMessage(d.Msg)
 	switch {
 	case d.Type == duckdb.ErrorTypeFatal || strings.Contains(d.Msg, "database has been invalidated"):
 		panic("the engine is broken: " + text) // ends the child, so that the next query gets a new one
 	case d.Type == duckdb.ErrorTypeInterrupt:
-		return &source.Error{Kind: source.Limited, Reason: "The query was stopped."}
+		return source.Limitf("The query was stopped.")
 	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") ||
 		strings.Contains(d.Msg, "Out of Memory"):
-		return &source.Error{
-			Kind: source.Limited,
-			Reason: "The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer " +
-				"columns.",
-		}
+		return source.Limitf(
+			"The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer " +
+				"columns.")
 	case d.Type == duckdb.ErrorTypePermission:
-		return &source.Error{Kind: source.Refused, Reason: text}
+		return source.Refusef("%s", text)
 	}
-	return &source.Error{Kind: source.Failed, Reason: text}
+	return source.Failf("%s", text)
 }
 
 // redactMessage removes from a message paths and advice about settings that nobody can change.
@@ -317,5 +309,5 @@ func openError(err error) error {
 		strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
 		message = "The database file is damaged."
 	}
-	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: message, Err: err}
+	return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", message)
 }

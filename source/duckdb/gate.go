@@ -10,45 +10,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 )
 
 //go:embed functions.txt
 var functionsFile string
 
+//go:embed foreign.txt
+var foreignFile string
+
 // allowed lists the functions in functions.txt.
-var allowed = func() map[string]bool {
-	m := make(map[string]bool)
-	for line := range strings.Lines(functionsFile) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		for _, name := range strings.Fields(line) {
-			m[name] = true
-		}
-	}
-	return m
-}()
+var allowed = wordlist.Set(functionsFile)
 
 // tableFunctions lists the functions allowed in FROM. Those that read the catalog describe only the open database.
-var tableFunctions = map[string]bool{
-	"range": true, "generate_series": true, "unnest": true, "json_each": true, "json_tree": true, "repeat": true,
-	"repeat_row":            true,
-	"regexp_split_to_table": true, "generate_subscripts": true, "icu_calendar_names": true, "pg_timezone_names": true,
-	"duckdb_tables": true, "duckdb_columns": true, "duckdb_constraints": true, "duckdb_views": true,
-	"duckdb_indexes":   true,
-	"duckdb_functions": true, "duckdb_keywords": true, "duckdb_types": true,
-}
+var tableFunctions = wordlist.Set(`range generate_series unnest json_each json_tree repeat repeat_row
+	regexp_split_to_table generate_subscripts icu_calendar_names pg_timezone_names duckdb_tables duckdb_columns
+	duckdb_constraints duckdb_views duckdb_indexes duckdb_functions duckdb_keywords duckdb_types`)
 
 // systemRelations lists relations that are readable in addition to the database's own.
-var systemRelations = map[string]bool{
-	"information_schema.tables": true, "information_schema.columns": true, "information_schema.schemata": true,
-	"information_schema.table_constraints": true, "information_schema.key_column_usage": true,
-	"information_schema.referential_constraints": true,
-	".sqlite_master": true, ".sqlite_schema": true, "main.sqlite_master": true, ".duckdb_tables": true,
-	".duckdb_columns": true, ".duckdb_constraints": true, ".duckdb_views": true,
-	".pg_tables": true, "pg_catalog.pg_tables": true, ".pg_views": true, "pg_catalog.pg_views": true,
-}
+var systemRelations = wordlist.Set(`information_schema.tables information_schema.columns information_schema.schemata
+	information_schema.table_constraints information_schema.key_column_usage
+	information_schema.referential_constraints .sqlite_master .sqlite_schema main.sqlite_master .duckdb_tables
+	.duckdb_columns .duckdb_constraints .duckdb_views .pg_tables pg_catalog.pg_tables .pg_views
+	pg_catalog.pg_views`)
 
 // catalog is the gate's knowledge of the database.
 type catalog struct {
@@ -186,10 +171,7 @@ func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	case strings.HasPrefix(reply.Message, "Only SELECT"):
 		return nil, notSelect(sql)
 	case reply.Type == "parser" || reply.Type == "syntax":
-		return nil, &source.Error{
-			Kind:   source.Refused,
-			Reason: "The statement cannot be parsed: " + withoutSet(reply.Message),
-		}
+		return nil, source.Refusef("The statement cannot be parsed: %s", withoutSet(reply.Message))
 	default:
 		return nil, source.Refusef("The statement cannot be checked: %s", withoutSet(reply.Message))
 	}
@@ -226,7 +208,7 @@ func notSelect(sql string) error {
 // scope lists the common table expressions visible at a node; nil means none.
 type scope struct {
 	outer *scope
-	name  string // as returned by lower
+	name  string // as returned by source.Lower
 }
 
 func (s *scope) has(name string) bool {
@@ -239,20 +221,13 @@ func (s *scope) has(name string) bool {
 }
 
 // classes lists the kinds of expressions.
-var classes = map[string]bool{
-	"CONSTANT": true, "COLUMN_REF": true, "FUNCTION": true, "WINDOW": true, "OPERATOR": true, "COMPARISON": true,
-	"CONJUNCTION": true, "CASE": true, "CAST": true,
-	"BETWEEN": true, "SUBQUERY": true, "STAR": true, "LAMBDA": true, "LAMBDA_REF": true, "PARAMETER": true,
-	"COLLATE": true, "DEFAULT": true, "POSITIONAL_REFERENCE": true,
-}
+var classes = wordlist.Set(`CONSTANT COLUMN_REF FUNCTION WINDOW OPERATOR COMPARISON CONJUNCTION CASE CAST BETWEEN
+	SUBQUERY STAR LAMBDA LAMBDA_REF PARAMETER COLLATE DEFAULT POSITIONAL_REFERENCE`)
 
 // kinds lists the kinds of nodes that are not expressions and need no check beyond that of their contents.
-var kinds = map[string]bool{
-	"SELECT_NODE": true, "SET_OPERATION_NODE": true, "RECURSIVE_CTE_NODE": true, "CTE_NODE": true,
-	"JOIN": true, "SUBQUERY": true, "EMPTY": true, "EMPTY_FROM": true, "EXPRESSION_LIST": true, "PIVOT": true,
-	"ORDER_MODIFIER": true, "LIMIT_MODIFIER": true, "LIMIT_PERCENT_MODIFIER": true, "DISTINCT_MODIFIER": true,
-	"ORDER_DEFAULT": true, "ASCENDING": true, "DESCENDING": true,
-}
+var kinds = wordlist.Set(`SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE JOIN SUBQUERY EMPTY EMPTY_FROM
+	EXPRESSION_LIST PIVOT ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT
+	ASCENDING DESCENDING`)
 
 // walk visits every node, that is every map and list, under whatever key.
 func (g *gate) walk(v any, s *scope) error {
@@ -338,7 +313,7 @@ func (g *gate) query(m map[string]any, s *scope) error {
 		if err := g.walk(m[hiddenFrom], s); err != nil {
 			return err
 		}
-		s = &scope{outer: s, name: lower(name)}
+		s = &scope{outer: s, name: source.Lower(name)}
 	}
 	if ctes, ok := m["cte_map"].(map[string]any); ok {
 		entries, ok := ctes["map"].([]any)
@@ -354,7 +329,7 @@ func (g *gate) query(m map[string]any, s *scope) error {
 			if err := g.walk(entry["value"], s); err != nil {
 				return err
 			}
-			s = &scope{outer: s, name: lower(name)}
+			s = &scope{outer: s, name: source.Lower(name)}
 		}
 	}
 	return g.children(m, s, "cte_map", hiddenFrom)
@@ -367,10 +342,10 @@ func (g *gate) read(m map[string]any, s *scope) error {
 	}
 	name, _ := m["table_name"].(string)
 	schema, _ := m["schema_name"].(string)
-	if g.reads == nil || (schema == "" || strings.EqualFold(schema, "recurring")) && s.has(lower(name)) {
+	if g.reads == nil || (schema == "" || strings.EqualFold(schema, "recurring")) && s.has(source.Lower(name)) {
 		return nil
 	}
-	declared := g.catalog.names[lower(name)]
+	declared := g.catalog.names[source.Lower(name)]
 	switch {
 	case declared != "" &&
 		(schema == "" || strings.EqualFold(schema, "main") || strings.EqualFold(schema, g.catalog.database)):
@@ -389,14 +364,14 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 	name, _ := m["table_name"].(string)
 	schema, _ := m["schema_name"].(string)
 	database, _ := m["catalog_name"].(string)
-	low := lower(name)
+	low := source.Lower(name)
 	// recurring holds the earlier rows of a recursion with keys
 	if (schema == "" || strings.EqualFold(schema, "recurring")) && database == "" && s.has(low) {
 		return nil
 	}
 	switch {
 	case g.catalog.filtered:
-		if schema == "" && database == "" && g.catalog.relations["."+lower(name)] {
+		if schema == "" && database == "" && g.catalog.relations["."+source.Lower(name)] {
 			return nil
 		}
 		return source.Refusef("There is no table %q. Tables are named without schema or database. %s", name,
@@ -422,20 +397,15 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 }
 
 func (c *catalog) has(schema, name string) bool {
-	return c.relations[lower(schema)+"."+lower(name)]
+	return c.relations[source.Lower(schema)+"."+source.Lower(name)]
 }
 
 // hint lists the available tables.
 func (c *catalog) hint() string {
-	names := slices.Sorted(maps.Values(c.names))
-	if len(names) == 0 {
+	if len(c.names) == 0 {
 		return "The database has no tables."
 	}
-	more := ""
-	if len(names) > 20 {
-		names, more = names[:20], ", …"
-	}
-	return "Tables: " + strings.Join(names, ", ") + more + "."
+	return "Tables: " + source.Listed(maps.Values(c.names)) + "."
 }
 
 // show checks DESCRIBE, SUMMARIZE and SHOW. If it has a query, the walk continues into it.
@@ -496,34 +466,18 @@ func (g *gate) qualified(m map[string]any, name string) error {
 func (g *gate) unknown(name string) error {
 	if !g.catalog.functions[name] {
 		if instead := foreignFunctions[name]; instead != "" {
-			return &source.Error{
-				Kind:   source.Failed,
-				Reason: fmt.Sprintf("There is no function %s. In DuckDB it is %s.", name, instead),
-			}
+			return source.Failf("There is no function %s. In DuckDB it is %s.", name, instead)
 		}
 		if near := nearest(name); near != "" {
-			return &source.Error{
-				Kind:   source.Failed,
-				Reason: fmt.Sprintf("There is no function %s. Did you mean %s?", name, near),
-			}
+			return source.Failf("There is no function %s. Did you mean %s?", name, near)
 		}
-		return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s.", name)}
+		return source.Failf("There is no function %s.", name)
 	}
 	return source.Refusef("The function %s is not allowed: only functions that compute from their arguments are.", name)
 }
 
 // foreignFunctions maps functions of other databases to DuckDB's equivalent.
-var foreignFunctions = map[string]string{
-	"to_char": "strftime(x, '%Y-%m')", "date_format": "strftime(x, '%Y-%m')", "format_datetime": "strftime(x, '%Y-%m')",
-	"to_date": "strptime(text, '%d.%m.%Y')::DATE", "str_to_date": "strptime(text, '%d.%m.%Y')",
-	"parse_date": "strptime(text, '%d.%m.%Y')::DATE",
-	"isnull":     "coalesce(x, y)", "nvl": "coalesce(x, y)", "iif": "if(condition, a, b)", "iff": "if(condition, a, b)",
-	"getdate": "now()", "sysdate": "now()", "curdate": "current_date", "dateadd": "date + INTERVAL 1 DAY",
-	"adddate":   "date + INTERVAL 1 DAY",
-	"charindex": "strpos(text, part)", "locate": "strpos(text, part)", "substring_index": "split_part(text, ',', 1)",
-	"unix_timestamp": "epoch(x)", "from_unixtime": "to_timestamp(x)", "safe_divide": "x / nullif(y, 0)",
-	"julianday": "julian(x)", "convert": "CAST(x AS type)",
-}
+var foreignFunctions = wordlist.Map(foreignFile)
 
 // nearest returns an allowed function with a name similar to the given one.
 func nearest(name string) string {
@@ -584,7 +538,7 @@ func (g *gate) tableFunction(m map[string]any, s *scope) error {
 		}
 	case !tableFunctions[low], g.catalog.filtered && strings.HasPrefix(low, "duckdb_"):
 		if !g.catalog.functions[low] {
-			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no table function %s.", low)}
+			return source.Failf("There is no table function %s.", low)
 		}
 		return source.Refusef("The table function %s is not allowed: files and settings cannot be read. %s", low,
 			g.catalog.hint())
@@ -628,15 +582,4 @@ func (c *catalog) named(text string) bool {
 func withoutSet(message string) string {
 	before, _, _ := strings.Cut(message, ` Use "SET `)
 	return before
-}
-
-// lower lowers only ASCII letters, as DuckDB does when it compares names.
-func lower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -67,15 +66,15 @@ func (g *guard) redactMessage(text string) string {
 func (g *guard) redactTables(tables []source.Table) {
 	listed := map[string]bool{}
 	for _, t := range tables {
-		listed[lower(t.Name)] = true
+		listed[source.Lower(t.Name)] = true
 	}
 	for i := range tables {
 		t := &tables[i]
 		t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(k source.ForeignKey) bool {
-			return !listed[lower(k.RefTable)]
+			return !listed[source.Lower(k.RefTable)]
 		})
 		for j := range t.Columns {
-			if c := &t.Columns[j]; g.types[lower(t.Name)+"\x00"+lower(c.Name)] ||
+			if c := &t.Columns[j]; g.types[source.Lower(t.Name)+"\x00"+source.Lower(c.Name)] ||
 				t.View && strings.Contains(c.Type, "ENUM(") {
 				c.Type, c.Kind = "VARCHAR", footnote.KindText
 			}
@@ -103,7 +102,7 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 		names: map[string]string{}, filtered: true,
 	}
 	for configured := range cfg.Filters {
-		c.relations["."+lower(configured)], c.names[lower(configured)] = true, configured
+		c.relations["."+source.Lower(configured)], c.names[source.Lower(configured)] = true, configured
 	}
 	e.gate = &gate{catalog: c, parse: e.parse}
 	err = e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
@@ -142,7 +141,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	ownTypes := map[string]bool{} // types that the database defines
 	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+
 		e.database(), func(s []string) error {
-		ownTypes[lower(s[0])] = true
+		ownTypes[source.Lower(s[0])] = true
 		return nil
 	})
 	if err != nil {
@@ -155,7 +154,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 		cast := quote(s[1])
 		if listsValues(s[2], ownTypes) {
 			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
-			g.types[lower(s[0])+"\x00"+lower(s[1])] = true
+			g.types[source.Lower(s[0])+"\x00"+source.Lower(s[1])] = true
 		}
 		columns[s[0]], casts[s[0]] = append(columns[s[0]], quote(s[1])), append(casts[s[0]], cast)
 		return nil
@@ -184,7 +183,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 		}
 		body := strings.TrimRight(viewQuery(s[1]), "; \n\t")
 		if _, err := e.gate.admitOne(ctx, body); err != nil {
-			return cannotHold(s[0], err)
+			return notEnforceable(s[0], err)
 		}
 		add(s[0], "("+body+")")
 		return nil
@@ -198,21 +197,22 @@ func listsValues(declared string, ownTypes map[string]bool) bool {
 		return true
 	}
 	words := strings.FieldsFunc(declared, func(r rune) bool { return strings.ContainsRune(` "(),[]`, r) })
-	return ownTypes[lower(declared)] || slices.ContainsFunc(words, func(w string) bool { return ownTypes[lower(w)] })
+	return ownTypes[source.Lower(declared)] ||
+		slices.ContainsFunc(words, func(w string) bool { return ownTypes[source.Lower(w)] })
 }
 
-func cannotHold(table string, err error) error {
+func notEnforceable(table string, err error) error {
 	reason := err.Error()
 	if bad, ok := err.(*source.Error); ok {
 		reason = bad.Reason
 	}
-	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, reason)
+	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be enforced: %s", table, reason)
 }
 
 // configured returns the configured spelling of a table's name, or "" when it has no filter.
 func (g *guard) configured(name string) string {
 	for key := range g.filters {
-		if lower(key) == lower(name) {
+		if source.Lower(key) == source.Lower(name) {
 			return key
 		}
 	}
@@ -226,7 +226,7 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 	for _, key := range slices.Sorted(maps.Keys(g.filters)) {
 		if !slices.ContainsFunc(found, func(v guardView) bool { return v.key == key }) {
 			return footnote.Errorf(footnote.DatabaseUnavailable,
-				"the filter of %s cannot be held: there is no such table in the schema main.", key)
+				"the filter of %s cannot be enforced: there is no such table in the schema main.", key)
 		}
 	}
 	conn, err := e.data.Conn(ctx)
@@ -239,7 +239,7 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 		var last error
 		for _, v := range found {
 			if _, err := conn.ExecContext(ctx, v.create(g, blank)); err != nil {
-				left, last = append(left, v), cannotHold(v.name, e.explain(err))
+				left, last = append(left, v), notEnforceable(v.name, e.explain(err))
 				continue
 			}
 			g.views = append(g.views, v)
@@ -268,11 +268,9 @@ func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
 
 // guarded runs a statement on a connection of its own, where it sees only the rows its attached conditions allow.
 func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	var conditions rowfilter.Conditions
-	if data := child.Attached(ctx); len(data) > 0 { // without conditions, no rows are visible
-		if err := json.Unmarshal(data, &conditions); err != nil {
-			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
-		}
+	conditions, err := child.Conditions(ctx)
+	if err != nil {
+		return source.Summary{}, err
 	}
 	conn, err := e.data.Conn(ctx)
 	if err != nil {

@@ -55,8 +55,8 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// TestFiltersThatCannotBeHeld checks that a source with a filter that cannot be enforced does not open.
-func TestFiltersThatCannotBeHeld(t *testing.T) {
+// TestUnenforceableFilterIsRefused checks that a source with a filter that cannot be enforced does not open.
+func TestUnenforceableFilterIsRefused(t *testing.T) {
 	path := tenants(t, 0)
 	write(t, path, `CREATE VIEW far AS SELECT * FROM main.orders`, `CREATE VIEW counting AS SELECT total_of_all() AS t`)
 	for table, c := range map[string][2]string{
@@ -104,7 +104,7 @@ func TestFilteredFiles(t *testing.T) {
 	// Without the column that the filter reads, nothing can be read.
 	put("who,product,amount\nacme,anvil,1\n")
 	if _, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT product FROM sales"}); err == nil ||
-		!strings.Contains(err.Error(), "cannot be held") {
+		!strings.Contains(err.Error(), "cannot be enforced") {
 		t.Errorf("without the column: %v", err)
 	}
 }

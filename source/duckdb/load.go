@@ -19,6 +19,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb/tidy"
 )
 
@@ -43,6 +44,7 @@ type inputFile struct {
 // loader is the engine of a loading child. Its only statement is "load". It returns rows of a table's name, the
 // number of rows loaded so far, and whether the table is complete.
 type loader struct {
+	child.NoDatabase
 	plan   loadPlan
 	memory int64
 
@@ -52,16 +54,9 @@ type loader struct {
 }
 
 var loadColumns = []footnote.Column{
-	{
-		Name: "table",
-		Kind: footnote.KindText,
-	}, {Name: "rows", Kind: footnote.KindInteger}, {Name: "done", Kind: footnote.KindBoolean},
+	{Name: "table", Kind: footnote.KindText}, {Name: "rows", Kind: footnote.KindInteger},
+	{Name: "done", Kind: footnote.KindBoolean},
 }
-
-func (l *loader) Schema(context.Context) (source.Schema, error) { return source.Schema{}, nil }
-func (l *loader) Version(context.Context) (string, error)       { return "", nil }
-func (l *loader) Probe(context.Context) error                   { return nil }
-func (l *loader) Close() error                                  { return nil }
 
 // Query implements child.Engine.
 func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
@@ -88,9 +83,8 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 		}
 	}
 	if _, err := l.db.ExecContext(ctx, "CHECKPOINT"); err != nil {
-		return source.Summary{
-			Columns: loadColumns,
-		}, errors.Join(fmt.Errorf("write the database: %w", err), l.db.Close())
+		err = fmt.Errorf("write the database: %w", err)
+		return source.Summary{Columns: loadColumns}, errors.Join(err, l.db.Close())
 	}
 	return source.Summary{Columns: loadColumns}, l.db.Close()
 }
@@ -99,26 +93,20 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 func loadError(f inputFile, err error) error {
 	base := filepath.Base(f.Path)
 	if e, ok := errors.AsType[*tidy.Error](err); ok {
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + ": " + e.Reason}
+		return footnote.Errorf(footnote.DatabaseUnavailable, "%s: %s", base, e.Reason)
 	}
 	if d, ok := errors.AsType[*duckdb.Error](err); ok {
 		if d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "Out of Memory") {
-			return &footnote.Error{
-				Code:    footnote.DatabaseUnavailable,
-				Message: base + " needs too much memory to be read. Split it, or save it as CSV or Parquet.",
-				Err:     err,
-			}
+			return footnote.Wrapf(footnote.DatabaseUnavailable, err,
+				"%s needs too much memory to be read. Split it, or save it as CSV or Parquet.", base)
 		}
 		text := strings.NewReplacer(f.Path, base, filepath.Dir(f.Path), "…", os.TempDir(), "…").Replace(d.Msg)
 		text, _, _ = strings.Cut(text, "\n")
-		return &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text),
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s cannot be read as %s: %s", base,
+			strings.ToUpper(f.Format), text)
 	}
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
-		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + " cannot be read.", Err: err}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s cannot be read.", base)
 	}
 	return fmt.Errorf("load %s: %w", base, err)
 }

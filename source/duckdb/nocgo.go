@@ -14,11 +14,9 @@ import (
 // Available reports whether this program was built with DuckDB.
 const Available = false
 
-var errUnavailable = &footnote.Error{
-	Code: footnote.DatabaseUnavailable,
-	Message: "this binary was built without DuckDB (no C compiler): CSV, Parquet, JSON and XLSX files cannot be " +
-		"opened; SQLite can",
-}
+var errUnavailable = footnote.Errorf(footnote.DatabaseUnavailable,
+	"this binary was built without DuckDB (no C compiler): CSV, Parquet, JSON and XLSX files cannot be "+
+		"opened; SQLite can")
 
 // Open returns an error: DuckDB needs cgo.
 func Open(context.Context, string, string, Options) (source.Source, error) {

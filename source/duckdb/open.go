@@ -4,15 +4,13 @@ package duckdb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,9 +22,11 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/internal/rowfilter"
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb/dialect"
+	"github.com/footnotehq/footnote/source/engines"
 )
 
 // Available reports whether this program was built with DuckDB.
@@ -48,7 +48,7 @@ type Source struct {
 	path  string // absolute
 	opts  Options
 	rules *rowfilter.Rules // nil: everybody sees every row
-	input *input           // nil for a database that is served in place
+	files bool             // files to load, rather than a database that is served in place
 
 	mu     sync.Mutex // held while loading; guards below
 	stamp  string     // of the files when they were loaded
@@ -71,21 +71,11 @@ func Open(ctx context.Context, name, address string, o Options) (source.Source, 
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
-	}
-	if o.LoadTime <= 0 {
-		o.LoadTime = 30 * time.Minute
-	}
-	if o.Pool == nil {
-		o.Pool = child.NewPool(0)
-	}
-	if o.LoadPool == nil {
-		o.LoadPool = o.Pool
-	}
-	if o.LoadMemory <= 0 {
-		o.LoadMemory = loadMemory
-	}
+	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
+	o.LoadTime = cmp.Or(max(o.LoadTime, 0), 30*time.Minute)
+	o.Pool = cmp.Or(o.Pool, child.NewPool(0))
+	o.LoadPool = cmp.Or(o.LoadPool, o.Pool)
+	o.LoadMemory = cmp.Or(max(o.LoadMemory, 0), loadMemory)
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
@@ -95,7 +85,7 @@ func Open(ctx context.Context, name, address string, o Options) (source.Source, 
 		if s.Client != nil {
 			s.Client.Close()
 		}
-		return nil, named(name, err)
+		return nil, source.Named(name, err)
 	}
 	return s, nil
 }
@@ -111,23 +101,18 @@ func (s *Source) open(ctx context.Context) error {
 		TempDir: o.TempDir, Logger: o.Logger,
 		MaxFile: maxSpill, Read: system, Stamp: s.generation,
 		Version: func(context.Context) (string, error) { return s.version() },
-		Attach:  s.conditions,
+		Filters: s.rules,
 	}
 	serve := func(path string) config {
-		cfg := config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
-		if s.rules != nil {
-			cfg.Filters, cfg.Blank = s.rules.Opened(), s.rules.Blank()
+		return config{
+			Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency,
+			Filters: s.rules.Opened(), Blank: s.rules.Blank(),
 		}
-		return cfg
 	}
 	if database {
 		real, err := filepath.EvalSymlinks(s.path)
 		if err != nil {
-			return &footnote.Error{
-				Code:    footnote.DatabaseUnavailable,
-				Message: "The database file is not there.",
-				Err:     err,
-			}
+			return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file is not there.")
 		}
 		if err := checkPath(real); err != nil {
 			return err
@@ -135,7 +120,7 @@ func (s *Source) open(ctx context.Context) error {
 		opts.Grant = func() []string { return []string{real, real + ".wal"} }
 		opts.Prepare = func(context.Context, string) (any, error) { return serve(real), nil }
 	} else {
-		s.input = &input{path: s.path}
+		s.files = true
 		if err := s.cacheDir(); err != nil {
 			return err
 		}
@@ -150,32 +135,13 @@ func (s *Source) open(ctx context.Context) error {
 	return err
 }
 
-// named prefixes an error's message with the name of the source.
-func named(name string, err error) error {
-	if e, ok := errors.AsType[*footnote.Error](err); ok {
-		return &footnote.Error{
-			Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err,
-		}
-	}
-	return fmt.Errorf("database %s: %w", name, err)
-}
-
 // parseAddress parses the forms of address that Open accepts.
 func parseAddress(address string) (string, error) {
-	path := address
-	if scheme, rest, ok := strings.Cut(address, ":"); ok && (scheme == "duckdb" || scheme == "file") {
-		if strings.ContainsAny(rest, "?#") {
-			return "", fmt.Errorf("the address %q has parameters; none are allowed", address)
-		}
-		var err error
-		if path, err = url.PathUnescape(strings.TrimPrefix(rest, "//")); err != nil {
-			return "", fmt.Errorf("the address cannot be read: %w", err)
-		}
+	path, parameters, err := engines.FilePath(address, "duckdb", "file")
+	if err == nil && parameters != nil && strings.ContainsAny(address, "?#") {
+		return "", fmt.Errorf("the address %q has parameters; none are allowed", address)
 	}
-	if path == "" || path == ":memory:" || strings.IndexByte(path, 0) >= 0 {
-		return "", fmt.Errorf("%q does not name a file or folder", address)
-	}
-	return path, nil
+	return path, err
 }
 
 // checkPath refuses paths that DuckDB's driver would misread: it parses them as URLs and would drop everything
@@ -208,7 +174,7 @@ func isDatabase(path string) (bool, error) {
 	case info.Size() == 0:
 		return false, unavailable("%s is empty (0 bytes).", base)
 	}
-	head, err := beginning(path)
+	head, err := plainfile.Head(path, 16)
 	if err != nil {
 		return false, unavailable("%s cannot be read.", base)
 	}
@@ -224,61 +190,47 @@ func isDatabase(path string) (bool, error) {
 	return false, nil
 }
 
-// beginning returns the first bytes of a file. It never blocks, even if the path has been replaced by something
-// else, such as a pipe, since it was last checked.
-func beginning(path string) ([]byte, error) {
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 16))
-}
-
-// input is the set of files to load.
-type input struct{ path string }
-
 // formats maps file name extensions to formats.
-var formats = map[string]string{
-	".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".psv": "text",
-	".json": "json", ".ndjson": "json", ".jsonl": "json", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx",
-	".xlsm": "xlsx",
-}
+var formats = wordlist.Map(`
+	.csv .tsv .tab .txt .psv: text
+	.json .ndjson .jsonl: json
+	.parquet .pq: parquet
+	.xlsx .xlsm: xlsx`)
 
-// files lists the files in the order in which they are loaded.
-func (in *input) files() ([]inputFile, error) {
-	info, err := child.Stat(in.path)
+// inputFiles lists the files at a path, in the order in which they are loaded.
+func inputFiles(path string) ([]inputFile, error) {
+	info, err := child.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return in.folder()
+		return inputFolder(path)
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
-		return nil, unavailable("%s is not a regular file.", filepath.Base(in.path))
+		return nil, unavailable("%s is not a regular file.", filepath.Base(path))
 	}
-	f, ok, err := recognize(in.path)
+	f, ok, err := recognize(path)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, unavailable(
 			"%s is not a kind of file that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet, .xlsx and "+
-				"DuckDB databases are.", filepath.Base(in.path))
+				"DuckDB databases are.", filepath.Base(path))
 	}
 	return []inputFile{f}, nil
 }
 
-// folder finds the files of a folder that can be loaded.
-func (in *input) folder() ([]inputFile, error) {
-	entries, err := os.ReadDir(in.path)
+// inputFolder lists the files of a folder that can be loaded.
+func inputFolder(folder string) ([]inputFile, error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, unavailable("The folder cannot be read.")
 	}
 	var list []inputFile
 	outside := 0
 	for _, e := range entries {
-		path := filepath.Join(in.path, e.Name())
+		path := filepath.Join(folder, e.Name())
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") ||
 			strings.HasPrefix(e.Name(), "~$") {
@@ -287,7 +239,7 @@ func (in *input) folder() ([]inputFile, error) {
 		if formats[strings.ToLower(filepath.Ext(path))] == "" {
 			continue
 		}
-		if e.Type()&fs.ModeSymlink != 0 && !below(in.path, path) {
+		if e.Type()&fs.ModeSymlink != 0 && !below(folder, path) {
 			outside++
 			continue
 		}
@@ -329,13 +281,9 @@ func below(folder, path string) bool {
 func recognize(path string) (inputFile, bool, error) {
 	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
-	head, err := beginning(path)
+	head, err := plainfile.Head(path, 16)
 	if err != nil {
-		return f, false, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: filepath.Base(path) + " cannot be read.",
-			Err:     err,
-		}
+		return f, false, footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s cannot be read.", filepath.Base(path))
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
@@ -371,25 +319,16 @@ func tableName(s string) string {
 }
 
 // reserved lists DuckDB's words that cannot name a table without quotes.
-var reserved = func() map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(
-		`all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
-		default deferrable desc describe
-		distinct do else end except false fetch for foreign from group having in initially intersect into lambda
-		lateral leading limit not null offset on only or order pivot
-		pivot_longer pivot_wider placing primary qualify references returning select show some summarize symmetric
-		table then to trailing true union unique unpivot using variadic
-		when where window with`) {
-		m[w] = true
-	}
-	return m
-}()
+var reserved = wordlist.Set(`all analyse analyze and any array as asc asymmetric both case cast check collate column
+	constraint create default deferrable desc describe distinct do else end except false fetch for foreign from
+	group having in initially intersect into lambda lateral leading limit not null offset on only or order pivot
+	pivot_longer pivot_wider placing primary qualify references returning select show some summarize symmetric table
+	then to trailing true union unique unpivot using variadic when where window with`)
 
 // version identifies the current contents of the files.
 func (s *Source) version() (string, error) {
 	var stamp string
-	if s.input == nil {
+	if !s.files {
 		v, err := child.FileStamp(s.path)
 		if err != nil {
 			return "", err
@@ -402,7 +341,7 @@ func (s *Source) version() (string, error) {
 		}
 		stamp = v
 	} else {
-		files, err := s.input.files()
+		files, err := inputFiles(s.path)
 		if err != nil {
 			return "", err
 		}
@@ -447,11 +386,7 @@ func (s *Source) cacheDir() error {
 	}
 	s.opts.Dir = filepath.Join(dir, digest(s.path+fmt.Sprint(s.opts.Load)))
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
-		return &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The directory for loaded files cannot be made.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The directory for loaded files cannot be made.")
 	}
 	return checkPath(s.opts.Dir)
 }
@@ -465,12 +400,12 @@ func (s *Source) current() string {
 
 // refresh loads the files if they have changed since they were last loaded.
 func (s *Source) refresh(ctx context.Context) error {
-	if s.input == nil {
+	if !s.files {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	files, err := s.input.files()
+	files, err := inputFiles(s.path)
 	if err != nil {
 		return err
 	}
@@ -502,11 +437,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	defer stop()
 	temp, err := os.MkdirTemp(s.opts.Dir, "load-")
 	if err != nil {
-		return &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The directory for loaded files cannot be written.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The directory for loaded files cannot be written.")
 	}
 	defer os.RemoveAll(temp)
 	output := filepath.Join(temp, "new.duckdb")
@@ -514,13 +445,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	for _, f := range files {
 		read = append(read, f.Path)
 	}
-	plan := loadPlan{Output: output, Files: files, Limits: s.opts.Load}
-	if plan.Limits.Rows <= 0 {
-		plan.Limits.Rows = 50_000_000
-	}
-	if plan.Limits.Columns <= 0 {
-		plan.Limits.Columns = 4096
-	}
+	plan := loadPlan{Output: output, Files: files, Limits: s.opts.Load.WithDefaults()}
 	if err := checkSizes(files, plan.Limits.Bytes); err != nil {
 		return err
 	}
@@ -537,11 +462,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 		return unavailable("The files changed while they were being loaded. Try again.")
 	}
 	if err := os.Rename(output, path); err != nil {
-		return &footnote.Error{
-			Code:    footnote.StorageUnavailable,
-			Message: "The loaded file cannot be put into place.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The loaded file cannot be put into place.")
 	}
 	return nil
 }
@@ -562,9 +483,6 @@ func (s *Source) progress() func(row []any) error {
 }
 
 func checkSizes(files []inputFile, maxBytes int64) error {
-	if maxBytes <= 0 {
-		maxBytes = 2 << 30
-	}
 	for _, f := range files {
 		if info, err := os.Stat(f.Path); err == nil && info.Size() > maxBytes {
 			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20,
@@ -580,11 +498,7 @@ func loadFailure(err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[*source.Error](err); ok {
-		return &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The files could not be loaded: " + e.Reason,
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The files could not be loaded: %s", e.Reason)
 	}
 	return err
 }
@@ -644,28 +558,7 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 	if err := s.refresh(ctx); err != nil {
 		return source.Schema{}, err
 	}
-	schema, err := s.Client.Schema(ctx)
-	if err == nil && s.rules != nil {
-		schema.Version += " " + s.rules.For(ctx).Digest()
-	}
-	return schema, err
-}
-
-// Version implements source.Source. With filters, it includes the principal whose rows are visible.
-func (s *Source) Version(ctx context.Context) (string, error) {
-	v, err := s.Client.Version(ctx)
-	if err == nil && s.rules != nil {
-		v += " " + s.rules.For(ctx).Digest()
-	}
-	return v, err
-}
-
-// conditions returns the data sent along with each query: the filters for the principal in ctx.
-func (s *Source) conditions(ctx context.Context) ([]byte, error) {
-	if s.rules == nil {
-		return nil, nil
-	}
-	return json.Marshal(s.rules.For(ctx))
+	return s.Client.Schema(ctx)
 }
 
 // Probe implements source.Source.

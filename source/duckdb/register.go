@@ -16,6 +16,7 @@ func Engine() engines.Engine {
 		Schemes:  []string{"duckdb"},
 		Sniff:    sniff,
 		Children: map[string]child.OpenFunc{Kind: OpenEngine},
+		Filters:  true,
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			return Open(ctx, name, address, Options{
 				Dir: o.Folder, Limits: o.Limits, Filters: o.Filters, Pool: o.Pool, Logger: o.Logger,

@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote/source"
@@ -189,12 +190,7 @@ func pivotClause(text string, list []token, i int) (on, end int) {
 }
 
 func hasIn(list []token, depth int) bool {
-	for _, t := range list {
-		if t.word == "IN" && t.depth == depth {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(t token) bool { return t.word == "IN" && t.depth == depth })
 }
 
 // withClause returns the part of the statement's leading WITH clause that a pivot can see, so that a query for its

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/localschema"
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/duckdb/dialect"
 )
 
 const (
@@ -45,7 +47,7 @@ func (e *engine) catalog(ctx context.Context) (*catalog, error) {
 }
 
 func (c *catalog) add(schema, name string) {
-	schema, low := lower(schema), lower(name)
+	schema, low := source.Lower(schema), source.Lower(name)
 	c.relations[schema+"."+low] = true
 	if schema == "main" {
 		c.relations["."+low] = true
@@ -54,7 +56,7 @@ func (c *catalog) add(schema, name string) {
 }
 
 func (c *catalog) remove(schema, name string) {
-	schema, low := lower(schema), lower(name)
+	schema, low := source.Lower(schema), source.Lower(name)
 	delete(c.relations, schema+"."+low)
 	if schema == "main" {
 		delete(c.relations, "."+low)
@@ -202,11 +204,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	defer cancel()
 	for i := range tables {
 		if t := &tables[i]; !t.View && cctx.Err() == nil {
-			name := quote(t.Name)
-			if t.Schema != "" {
-				name = quote(t.Schema) + "." + name
-			}
-			if e.data.QueryRowContext(cctx, "SELECT count(*) FROM "+name).Scan(&t.Rows) != nil {
+			if e.data.QueryRowContext(cctx, "SELECT count(*) FROM "+dialect.DuckDB.Table(*t)).Scan(&t.Rows) != nil {
 				t.Rows = -1
 			}
 		}
@@ -255,7 +253,9 @@ func (e *engine) columns(ctx context.Context, index map[string]*source.Table) er
 		WHERE database_name = `+e.database()+` AND NOT internal ORDER BY table_oid, column_index`,
 		func(s []string) error {
 			if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
-				c := source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]}
+				c := source.Column{
+					Name: s[2], Type: s[3], Kind: localschema.Kind(s[3]), Nullable: s[4] == "true", Comment: s[5],
+				}
 				if !room.Fits(c) {
 					t.Comment = source.NotListed
 					return nil

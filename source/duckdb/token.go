@@ -84,11 +84,11 @@ func lex(sql string, i int) (end int, kind byte) {
 	rest := sql[i:]
 	switch c := rest[0]; {
 	case c == '\'':
-		return quotedEnd(sql, i+1, '\'', false), closed(sql, i+1, '\'', false, 's')
+		return quoted(sql, i+1, '\'', false, 's')
 	case (c == 'e' || c == 'E') && strings.HasPrefix(rest[1:], "'"):
-		return quotedEnd(sql, i+2, '\'', true), closed(sql, i+2, '\'', true, 's')
+		return quoted(sql, i+2, '\'', true, 's')
 	case c == '"':
-		return quotedEnd(sql, i+1, '"', false), closed(sql, i+1, '"', false, 'q')
+		return quoted(sql, i+1, '"', false, 'q')
 	case strings.HasPrefix(rest, "--"):
 		if n := strings.IndexAny(rest, "\n\r"); n >= 0 {
 			return i + n, ' '
@@ -125,8 +125,8 @@ func plainDigit(c byte) bool { return c-'0' <= 9 }
 
 func wordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// quotedEnd returns the end of a quoted text whose contents begin at i, or a negative number if there is none.
-func quotedEnd(sql string, i int, quote byte, escapes bool) int {
+// quoted returns the end and the kind of a quoted text whose contents begin at i.
+func quoted(sql string, i int, quote byte, escapes bool, kind byte) (end int, _ byte) {
 	for ; i < len(sql); i++ {
 		switch {
 		case escapes && sql[i] == '\\':
@@ -135,17 +135,10 @@ func quotedEnd(sql string, i int, quote byte, escapes bool) int {
 		case i+1 < len(sql) && sql[i+1] == quote:
 			i++
 		default:
-			return i + 1
+			return i + 1, kind
 		}
 	}
-	return -1
-}
-
-func closed(sql string, i int, quote byte, escapes bool, kind byte) byte {
-	if quotedEnd(sql, i, quote, escapes) < 0 {
-		return 'x'
-	}
-	return kind
+	return len(sql), 'x'
 }
 
 // comment returns the end of a comment, which may contain other comments.

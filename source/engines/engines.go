@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -29,7 +28,9 @@ type Engine struct {
 	// Sniff reports how well the engine fits a path without a scheme. Head holds the first bytes of the file; it is
 	// empty for folders and for files that cannot be read. Nil never fits.
 	Sniff func(path string, head []byte) Fit
-	// Open opens a source. Its errors refer to the database by name, and never contain a password.
+	// Open opens a source. Its errors refer to the database by name (see source.Named), and never contain a password.
+	// They are *footnote.Errors: InvalidRequest for an address or another setting that can never work, and
+	// DatabaseUnavailable for a database that cannot be reached.
 	Open func(ctx context.Context, name, address string, o Options) (source.Source, error)
 	// Hosts returns the hosts that opening an address may contact. Nil means that addresses name files.
 	Hosts func(address string) []string
@@ -37,7 +38,10 @@ type Engine struct {
 	Children map[string]child.OpenFunc
 	// ChildMemory is the memory limit of a child process of its own, besides those that run queries.
 	ChildMemory int64
-	// OwnPolicies means that the database itself decides which rows a principal sees. Such sources take no filters.
+	// Filters means that the engine applies Options.Filters. Without it, filters are refused.
+	Filters bool
+	// OwnPolicies means that the database itself decides which rows a principal sees, and that the engine tells it who
+	// asks.
 	OwnPolicies bool
 	// Functions means that Options.Functions has a meaning for the engine.
 	Functions bool
@@ -47,16 +51,19 @@ type Engine struct {
 
 // Options are what the program passes to Open.
 type Options struct {
-	Limits     source.Limits
-	Filters    map[string]string // conditions by table, in the syntax of internal/rowfilter
-	Functions  []string          // functions of the database that queries may run
-	VersionSQL string            // the statement that returns the version of the data; empty: the engine's own
-	Folder     string            // where to put data loaded from files
-	Pool       *child.Pool       // for child processes that run queries
-	LoadPool   *child.Pool       // for child processes that load files
-	LoadMemory int64             // of each of the latter
-	LoadWait   time.Duration     // how long a load waits for its turn
-	Budget     *child.Budget     // the memory of all child processes
+	Limits    source.Limits
+	Filters   map[string]string // conditions by table, in the syntax of internal/rowfilter; see Engine.Filters
+	Functions []string          // functions of the database that queries may run; see Engine.Functions
+	// VersionSQL, when set, returns one value, which is the version of the data instead of the engine's own. An engine
+	// on a server runs it like every query, but for no particular principal. Open runs it once: a statement that fails
+	// or returns several values is an InvalidRequest.
+	VersionSQL string
+	Folder     string        // where to put data loaded from files
+	Pool       *child.Pool   // for child processes that run queries
+	LoadPool   *child.Pool   // for child processes that load files
+	LoadMemory int64         // of each of the latter
+	LoadWait   time.Duration // how long a load waits for its turn
+	Budget     *child.Budget // the memory of all child processes
 	// Progress, when set, is called while files load.
 	Progress func(table string, rows int64)
 	Logger   *slog.Logger
@@ -68,7 +75,7 @@ type Fit int
 // The fits, from worst to best.
 const (
 	NoFit         Fit = iota
-	FitsByDefault     // nobody else fits better
+	FitsByDefault     // used if no other engine fits
 	FitsByName        // the path has an extension of the engine
 	FitsByContent     // the file begins as the engine's files do
 )
@@ -100,7 +107,8 @@ func (l List) Find(address string) (Engine, error) {
 	if ok || err != nil {
 		return e, err
 	}
-	if e, ok = l.sniff(address, beginning(address)); !ok {
+	head, _ := plainfile.Head(address, 512) // nothing if it cannot be read
+	if e, ok = l.sniff(address, head); !ok {
 		return Engine{}, errors.New("no engine knows this kind of file")
 	}
 	return e, nil
@@ -138,17 +146,6 @@ func (l List) sniff(path string, head []byte) (best Engine, ok bool) {
 	return best, fits != NoFit
 }
 
-// beginning returns the first bytes of a file, or nothing if they cannot be read.
-func beginning(path string) []byte {
-	file, err := plainfile.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	head, _ := io.ReadAll(io.LimitReader(file, 512))
-	return head
-}
-
 // Path returns the path of the file or folder that an address names, or "" if it names a database on a server.
 func (l List) Path(address string) string {
 	e, ok := l.byScheme(address)
@@ -158,13 +155,48 @@ func (l List) Path(address string) string {
 	case !ok:
 		return address
 	}
-	_, rest, _ := strings.Cut(address, ":")
-	rest, _, _ = strings.Cut(strings.TrimPrefix(rest, "//"), "?")
-	if path, err := url.PathUnescape(rest); err == nil {
+	if path, _, err := FilePath(address, e.Schemes...); err == nil {
 		return path
 	}
-	return rest
+	_, rest, _ := strings.Cut(address, ":")
+	return strings.TrimPrefix(rest, "//")
 }
+
+// FilePath parses the address of a file: a scheme of the engine with an escaped path and perhaps parameters, or a plain
+// path, which is taken literally, even with % or ? in it. The parameters of a plain path are nil.
+func FilePath(address string, schemes ...string) (path string, parameters url.Values, err error) {
+	path = address
+	if scheme, rest, ok := strings.Cut(address, ":"); ok && slices.Contains(schemes, scheme) {
+		rest, query, _ := strings.Cut(rest, "?")
+		var err1, err2 error
+		path, err1 = url.PathUnescape(strings.TrimPrefix(rest, "//"))
+		parameters, err2 = url.ParseQuery(query)
+		if err := errors.Join(err1, err2); err != nil {
+			return "", nil, fmt.Errorf("the address cannot be read: %w", err)
+		}
+	}
+	if path == "" || path == ":memory:" || strings.IndexByte(path, 0) >= 0 {
+		return "", nil, fmt.Errorf("%q does not name a file or folder", address)
+	}
+	return path, parameters, nil
+}
+
+// CheckFilters rejects filters that the engine would not apply.
+func (e Engine) CheckFilters(filters map[string]string) error {
+	switch {
+	case len(filters) == 0 || e.Filters:
+		return nil
+	case e.OwnPolicies:
+		return fmt.Errorf("it is a %s database, which has policies of its own (row-level security) that know who "+
+			"asks: see docs/sources.md", e.Dialect.Name)
+	}
+	return fmt.Errorf("%s databases take no filters, so every user would see all rows: remove the filters, and limit "+
+		"what the database lets Footnote read", e.Dialect.Name)
+}
+
+// RowsPerUser reports whether two principals with the same roles and attributes may see different rows although no
+// filter asks for the user. An engine that applies no filters may do as it likes, so it counts as one that does.
+func (e Engine) RowsPerUser() bool { return e.OwnPolicies || !e.Filters }
 
 // Check rejects an address that no engine opens, and settings that its engine does not have. It reads nothing, so it
 // takes a file for what its name says; opening it may find another engine, or none.
@@ -175,13 +207,13 @@ func (l List) Check(name, address string, filters map[string]string, functions [
 			return nil
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("sources.%s: %w", name, err)
-	case e.OwnPolicies && len(filters) > 0:
-		return fmt.Errorf("filters.%s: it is a %s database, which has policies of its own (row-level security): they "+
-			"are told who asks, see docs/sources.md", name, e.Dialect.Name)
-	case !e.Functions && len(functions) > 0:
+	}
+	if err := e.CheckFilters(filters); err != nil {
+		return fmt.Errorf("filters.%s: %w", name, err)
+	}
+	if !e.Functions && len(functions) > 0 {
 		return fmt.Errorf("functions has %q, but %s databases have no such setting", name+"="+functions[0],
 			e.Dialect.Name)
 	}

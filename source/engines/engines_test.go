@@ -13,7 +13,7 @@ import (
 // list has an engine of files that it knows by content or name, one that takes any file, and one on a server.
 var list = engines.List{
 	{
-		Dialect: &source.Dialect{Name: "lite"}, Schemes: []string{"lite", "file"},
+		Dialect: &source.Dialect{Name: "lite"}, Schemes: []string{"lite", "file"}, Filters: true,
 		Sniff: func(path string, head []byte) engines.Fit {
 			switch {
 			case strings.HasPrefix(string(head), "LITE"):
@@ -37,6 +37,7 @@ var list = engines.List{
 		Dialect: &source.Dialect{Name: "remote"}, Schemes: []string{"remote"}, OwnPolicies: true, Functions: true,
 		Hosts: func(string) []string { return []string{"db.example"} }, ChildMemory: 5,
 	},
+	{Dialect: &source.Dialect{Name: "plain"}, Schemes: []string{"plain"}},
 }
 
 func TestFind(t *testing.T) {
@@ -57,10 +58,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v, want %s", address, e.Dialect, err, want)
 		}
 	}
-	for _, address := range []string{"mysql://me:hush@h/d", "jdbc:mysql://me:hush@h/d", "https://h/x.csv?hush"} {
+	for _, address := range []string{"nosuch://me:hush@h/d", "jdbc:nosuch://me:hush@h/d", "https://h/x.csv?hush"} {
 		scheme, _, _ := strings.Cut(address, ":")
 		if _, err := list.Find(address); err == nil || !strings.Contains(err.Error(), "the scheme "+scheme) ||
-			!strings.Contains(err.Error(), "lite:, file:, any:, remote: or a path") ||
+			!strings.Contains(err.Error(), "lite:, file:, any:, remote:, plain: or a path") ||
 			strings.Contains(err.Error(), "hush") {
 			t.Errorf("Find(%q): %v", address, err)
 		}
@@ -73,7 +74,7 @@ func TestFind(t *testing.T) {
 func TestPath(t *testing.T) {
 	for address, want := range map[string]string{
 		"a b.db": "a b.db", "lite:a%20b.db?mode=ro": "a b.db", "file:///x/a.db": "/x/a.db", "any:dir/": "dir/",
-		"remote://me:hush@h/d": "", "mysql://h/d": "", "lite:%zz": "%zz",
+		"remote://me:hush@h/d": "", "nosuch://h/d": "", "lite:%zz": "%zz",
 	} {
 		if got := list.Path(address); got != want {
 			t.Errorf("Path(%q) = %q, want %q", address, got, want)
@@ -92,8 +93,10 @@ func TestCheck(t *testing.T) {
 		{"lite:a.db", filters, nil, ""},
 		{"remote://h/d", nil, functions, ""},
 		{"remote://h/d", filters, nil, "filters.shop: it is a remote database, which has policies of its own"},
+		{"plain:a", filters, nil, "filters.shop: plain databases take no filters"},
+		{"plain:a", nil, nil, ""},
 		{"lite:a.db", nil, functions, `functions has "shop=public.f", but lite databases have no such setting`},
-		{"mysql://h/d", nil, nil, "sources.shop: the scheme mysql is not supported"},
+		{"nosuch://h/d", nil, nil, "sources.shop: the scheme nosuch is not supported"},
 	} {
 		err := list.Check("shop", c.address, c.filters, c.functions)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -102,7 +105,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckReadsNothing holds that a check does not look into the file, which may be on a disk that does not answer.
+func TestRowsPerUser(t *testing.T) {
+	for what, c := range map[string]struct {
+		engine engines.Engine
+		want   bool
+	}{
+		"nothing": {engines.Engine{}, true}, "filters": {engines.Engine{Filters: true}, false},
+		"policies": {engines.Engine{OwnPolicies: true}, true},
+		"both":     {engines.Engine{Filters: true, OwnPolicies: true}, true},
+	} {
+		if got := c.engine.RowsPerUser(); got != c.want {
+			t.Errorf("an engine with %s: %v", what, got)
+		}
+	}
+}
+
+// TestCheckReadsNothing checks that a check does not look into the file, which may be on a disk that does not answer.
 func TestCheckReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {

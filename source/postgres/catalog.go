@@ -107,12 +107,11 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 		system: map[string]bool{}, types: map[uint32]pgType{},
 	}
 	visible, err := s.rows(ctx, visibleSQL)
-	if err == nil {
-		err = s.pin(ctx)
-	}
 	if err != nil {
-		s.broken = true
-		return nil, e.unreachable(ctx, err)
+		return nil, e.broken(ctx, s, err)
+	}
+	if err := e.pin(ctx, s); err != nil {
+		return nil, err
 	}
 	seen := make(map[string]bool, len(visible)) // by oid
 	for _, row := range visible {
@@ -122,13 +121,12 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 		sql  string
 		take func(row []string)
 	}{
-		{roleSQL, c.takeRole}, {relationsSQL, c.takeRelation}, {systemSQL, func(r []string) { c.system[r[0]] = true }},
-		{typesSQL, c.takeType}, {personalSQL, c.takePersonal},
+		{query("role"), c.takeRole}, {query("relations"), c.takeRelation}, {query("types"), c.takeType},
+		{query("system"), func(r []string) { c.system[r[0]] = true }}, {query("personal"), c.takePersonal},
 	} {
 		rows, err := s.rows(ctx, part.sql)
 		if err != nil {
-			s.broken = true
-			return nil, e.unreachable(ctx, err)
+			return nil, e.broken(ctx, s, err)
 		}
 		for _, row := range rows {
 			part.take(row)
@@ -139,15 +137,6 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	}
 	return c, nil
 }
-
-const roleSQL = `SELECT current_setting('server_version_num'), r.rolname, r.rolsuper, r.rolbypassrls,
-	r.rolcreaterole, r.rolreplication,
-	current_setting('temp_file_limit'),
-	array_to_string(ARRAY(SELECT rolname FROM pg_roles m WHERE m.rolname IN ('pg_write_server_files',
-		'pg_read_server_files', 'pg_execute_server_program',
-		'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_write_all_data') AND pg_has_role(r.oid, m.oid,
-			'MEMBER') AND NOT r.rolsuper ORDER BY 1), ', ')
-	FROM pg_roles r WHERE r.rolname = current_user`
 
 func (c *catalog) takeRole(r []string) {
 	c.version, _ = strconv.Atoi(r[0])
@@ -177,36 +166,6 @@ func (c *catalog) takeRole(r []string) {
 // visibleSQL runs with the role's search_path, because it asks what that makes visible.
 const visibleSQL = `SELECT c.oid FROM pg_catalog.pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid)`
 
-// The last column of relationsSQL tells whether counting a table's rows could read a foreign table or run a
-// function of the database: of an expression, see planned.go, or one that compares the bounds of partitions.
-const relationsSQL = `WITH RECURSIVE needs AS (SELECT d.classid, d.objid FROM pg_depend d
-		WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
-			AND d.refobjid >= 16384
-		AND d.objsubid = 0),
-	needy(oid) AS (SELECT objid FROM needs WHERE classid = 'pg_class'::regclass
-		UNION SELECT i.indrelid FROM needs JOIN pg_index i ON classid = 'pg_class'::regclass AND i.indexrelid = objid
-		UNION SELECT k.conrelid FROM needs JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
-		UNION SELECT s.stxrelid FROM needs JOIN pg_statistic_ext s ON classid = 'pg_statistic_ext'::regclass
-			AND s.oid = objid
-		UNION SELECT p.partrelid FROM pg_partitioned_table p WHERE EXISTS (SELECT FROM unnest(p.partclass) u(class)
-				JOIN pg_opclass o ON o.oid = u.class JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
-					AND m.amproc::oid >= 16384)
-			OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = p.partrelid AND a.attnum > 0
-				AND a.atttypid >= 16384
-				AND (a.attnum = ANY (p.partattrs) OR p.partexprs IS NOT NULL))),
-	uncounted(oid) AS ((SELECT oid FROM needy UNION SELECT ftrelid FROM pg_foreign_table)
-		UNION SELECT i.inhparent FROM uncounted u JOIN pg_inherits i ON i.inhrelid = u.oid)
-	SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity,
-	row_security_active(c.oid), c.relpages,
-	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE'),
-	c.oid IN (SELECT oid FROM uncounted)
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
-		AND n.nspname !~ '^pg_'
-	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT')
-		OR has_any_column_privilege(c.oid, 'SELECT'))
-	ORDER BY 2, 3 LIMIT 5000`
-
 func (c *catalog) takeRelation(r []string) {
 	rel := relation{oid: r[0], schema: r[1], name: r[2], kind: r[3], guarded: r[4] == "t", active: r[5] == "t",
 		comment: r[7], uncounted: r[9] == "t"}
@@ -227,29 +186,12 @@ func (c *catalog) takeRelation(r []string) {
 	}
 }
 
-const systemSQL = `SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', ` +
-	`'v')`
-
-const typesSQL = `SELECT oid, typname, typtype, typelem, typbasetype, typcategory, typarray FROM pg_type WHERE ` +
-	`typtype <> 'c'`
-
 func (c *catalog) takeType(r []string) {
 	number := func(s string) uint32 { n, _ := strconv.ParseUint(s, 10, 32); return uint32(n) }
 	c.types[number(r[0])] = pgType{name: r[1], kind: r[2], element: number(r[3]), base: number(r[4]),
 		arrays: number(r[6]),
 		array:  r[5] == "A"}
 }
-
-// Rows also differ between users if a view or function reads a setting. A body that Postgres has parsed, and a default,
-// has the OIDs of current_setting.
-const personalSQL = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relrowsecurity)
-	OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'
-		AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-		AND pg_get_viewdef(c.oid) LIKE '%current_setting%')
-	OR EXISTS (SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-		WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (p.prosrc LIKE '%current_setting%'
-		OR concat(p.proargdefaults, CASE
-			WHEN p.prolang = 14 THEN to_jsonb(p) ->> 'prosqlbody' END) ~ ':funcid (2077|3294) '))`
 
 func (c *catalog) takePersonal(r []string) { c.personal = c.personal || r[0] == "t" }
 
@@ -264,9 +206,8 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		return source.Schema{}, err
 	}
 	defer s.end()
-	if err := s.pin(ctx); err != nil {
-		s.broken = true
-		return source.Schema{}, e.unreachable(ctx, err)
+	if err := e.pin(ctx, s); err != nil {
+		return source.Schema{}, err
 	}
 	tables := make([]source.Table, 0, len(cat.relations))
 	index := map[string]*source.Table{}
@@ -284,10 +225,9 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	for i, r := range cat.relations {
 		index[r.oid] = &tables[i]
 	}
-	rows, err := s.rows(ctx, columnsSQL)
+	rows, err := s.rows(ctx, query("columns"))
 	if err != nil {
-		s.broken = true
-		return source.Schema{}, e.unreachable(ctx, err)
+		return source.Schema{}, e.broken(ctx, s, err)
 	}
 	for _, r := range rows {
 		if t := index[r[0]]; t != nil {
@@ -297,9 +237,8 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 			})
 		}
 	}
-	if rows, err = s.rows(ctx, keysSQL); err != nil {
-		s.broken = true
-		return source.Schema{}, e.unreachable(ctx, err)
+	if rows, err = s.rows(ctx, query("keys")); err != nil {
+		return source.Schema{}, e.broken(ctx, s, err)
 	}
 	for _, r := range rows {
 		t := index[r[0]]
@@ -318,20 +257,6 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	s.count(ctx, cat, tables)
 	return source.Schema{Tables: tables}, nil
 }
-
-const columnsSQL = `SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.atttypid,
-	coalesce(col_description(a.attrelid, a.attnum), '')
-	FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
-	AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND has_column_privilege(a.attrelid, a.attnum,
-		'SELECT') ORDER BY a.attrelid, a.attnum`
-
-const keysSQL = `SELECT k.conrelid, k.contype, array_to_string(ARRAY(SELECT a.attname
-	FROM unnest(k.conkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n
-	ORDER BY u.i), chr(31)),
-	k.confrelid, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
-		JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i), chr(31))
-	FROM pg_constraint k WHERE k.contype IN ('p', 'f') AND k.conrelid <> 0 ORDER BY k.conrelid, k.conname`
 
 // count counts the rows of tables that are small and look the same to everybody.
 func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table) {

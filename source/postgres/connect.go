@@ -78,7 +78,7 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 		pc.Frontend().SetMaxBodyLen(maxMessage)
 		return nil
 	}
-	e := &engine{name: name, grammar: o.Grammar, allowed: o.Functions, version: versionSQL}
+	e := &engine{name: name, grammar: o.Grammar, allowed: o.Functions, version: query("version")}
 	if o.VersionSQL != "" {
 		e.version = "SELECT concat_ws('-', (" + strings.TrimRight(o.VersionSQL, "; \t\r\n") + "\n), " + shapeSQL + ")"
 	}
@@ -109,11 +109,8 @@ func (e *engine) checkVersion(ctx context.Context) error {
 	if _, err := s.rows(ctx, e.version); err != nil {
 		s.broken = true
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-			return &footnote.Error{
-				Code:    footnote.InvalidRequest,
-				Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message,
-				Err:     err,
-			}
+			return footnote.Wrapf(footnote.InvalidRequest, err,
+				"database %s: the statement for its version must give one value: %s", e.name, pg.Message)
 		}
 		return e.unreachable(ctx, err)
 	}
@@ -128,12 +125,12 @@ func (e *engine) Close() error {
 
 // session is a connection inside a read-only transaction.
 type session struct {
-	conn   *pgxpool.Conn
-	pc     *pgconn.PgConn
-	mark   string   // comment before each statement: whom it runs for
-	broken bool     // the connection must not be reused
-	path   []string // schemas searched for unqualified names, including pg_catalog
-	taken  []string // functions that the statement calls by bare names, and that are read as Postgres's own; see settle
+	conn      *pgxpool.Conn
+	pc        *pgconn.PgConn
+	mark      string   // comment before each statement: whom it runs for
+	broken    bool     // the connection must not be reused
+	path      []string // schemas searched for unqualified names, including pg_catalog
+	ambiguous []string // functions called by bare names that are read as Postgres's own; see judgeAndQualify
 }
 
 // begin starts a read-only transaction for the principal in ctx.
@@ -192,9 +189,18 @@ const (
 )
 
 // pin prepares a session that runs only our own statements.
-func (s *session) pin(ctx context.Context) error {
+func (e *engine) pin(ctx context.Context, s *session) error {
 	_, err := s.pc.Exec(ctx, pinSQL).ReadAll()
-	return err
+	return e.broken(ctx, s, err)
+}
+
+// broken gives up the connection of a session for an error of one of our own statements.
+func (e *engine) broken(ctx context.Context, s *session, err error) error {
+	if err == nil {
+		return nil
+	}
+	s.broken = true
+	return e.unreachable(ctx, err)
 }
 
 // end ends the transaction and resets the connection, or closes it if that fails.
@@ -306,16 +312,17 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer s.end()
-	if e.version == versionSQL {
-		if err := s.pin(ctx); err != nil {
-			s.broken = true
-			return "", e.unreachable(ctx, err)
+	if e.version == query("version") {
+		if err := e.pin(ctx, s); err != nil {
+			return "", err
 		}
 	}
 	rows, err := s.rows(ctx, e.version)
-	if err != nil || len(rows) != 1 {
-		s.broken = true
-		return "", e.unreachable(ctx, err)
+	if err == nil && len(rows) != 1 {
+		err = errors.New("the version is not one row")
+	}
+	if err != nil {
+		return "", e.broken(ctx, s, err)
 	}
 	v := rows[0][0]
 	if !cat.personal {
@@ -327,10 +334,6 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 	}
 	return v, err
 }
-
-const versionSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text ELSE
-	(SELECT concat_ws('-', sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del), count(*)) FROM pg_stat_user_tables)
-	|| '-' || (SELECT coalesce(max(oid), 0) FROM pg_class) || '-' || (SELECT count(*) FROM pg_attribute) END`
 
 // shapeSQL changes when tables or columns do.
 const shapeSQL = `(SELECT coalesce(max(oid)::bigint, 0) FROM pg_catalog.pg_class), (SELECT count(*)

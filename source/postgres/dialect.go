@@ -16,6 +16,7 @@ import (
 // Dialect is Postgres's SQL.
 var Dialect = source.NewDialect(source.Dialect{
 	Name:             "postgres",
+	Editor:           "PostgreSQL",
 	Roundable:        "CAST({x} AS numeric)",
 	DayArgument:      "{x}",
 	FromSeconds:      "(to_timestamp({x}) AT TIME ZONE 'UTC')",
@@ -39,10 +40,42 @@ var Dialect = source.NewDialect(source.Dialect{
 	Median:       "percentile_cont(0.5) WITHIN GROUP (ORDER BY {x})",
 	StdDev:       "stddev_samp({x})",
 	Materialized: true,
-	TextSearch:   source.SearchTSVector,
+	TextSearch:   tsvectors,
 	Position:     "strpos({x}, {y})",
 	SameBytes:    `{x} = {y} AND {x} COLLATE "C" = {y}`,
 })
+
+const searchAdvice = "Words are found in most of their forms (configuration {language}; join forms that differ more " +
+	"by or); {accents}."
+
+// tsvectors reads at most the first 250,000 characters of a row: a tsvector holds up to a megabyte, and a longer text
+// would make everybody's search fail.
+var tsvectors = source.TextSearch{
+	Index:     source.IndexColumn,
+	IndexType: "tsvector",
+	Language:  "simple",
+	Document:  "to_tsvector('{language}', left({text}, 250000))",
+	Query:     "websearch_to_tsquery('{language}', {text})",
+	Match:     "{document} @@ {query}",
+	Score:     "ts_rank({document}, {query})",
+	Snippet: "ts_headline('{language}', left({text}, 250000), {query},\n\t'StartSel=**, StopSel=**, MaxFragments=2, " +
+		"MaxWords=25, MinWords=10, FragmentDelimiter=\" … \"')",
+	Indexed: source.SearchMethod{
+		Remark: "the column {index}, language {language}, in which {accents}",
+		Advice: searchAdvice,
+	},
+	Scanned: source.SearchMethod{
+		Remark: "a tsvector made for each row of each search (an index on the same expression is used), language " +
+			"{language}, in which {accents}",
+		Advice: searchAdvice,
+	},
+	AccentHint: func(works func(sql string) bool) string {
+		if works("SELECT unaccent('é')") {
+			return "unaccent is installed, but no dictionary of this configuration"
+		}
+		return "the extension unaccent is not installed, or not for this role"
+	},
+}
 
 // Engine returns Postgres for the program's list of engines. Its sources share one parser.
 func Engine() engines.Engine {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 // facts holds what the gate must know about a statement. The child reads them off the syntax tree.
@@ -66,7 +68,7 @@ func (n name) String() string { return strings.Join(n, ".") }
 
 // plainKinds lists the nodes that a statement may have. A statement with any other node is refused, because nobody
 // has examined what that node does.
-var plainKinds = set(
+var plainKinds = wordlist.Set(
 	`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
 	A_Indices A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr
 	MinMaxExpr FuncCall NamedArgExpr TypeCast TypeName CollateClause SubLink RowExpr SQLValueFunction
@@ -93,17 +95,9 @@ var badFields = map[string]string{
 }
 
 // shownValues lists the functions without parentheses that do not reveal the user's name.
-var shownValues = set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP
+var shownValues = wordlist.Set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP
 	SVFOP_CURRENT_TIMESTAMP_N SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP
 	SVFOP_LOCALTIMESTAMP_N SVFOP_CURRENT_SCHEMA`)
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}
 
 type object = map[string]any
 
@@ -125,7 +119,7 @@ func collectFacts(tree []byte) facts {
 	case len(doc.Stmts) > 1:
 		return facts{Refused: "Only one statement is allowed; there is more after the first semicolon."}
 	}
-	w := &walker{}
+	w := &walker{rows: map[string]bool{}, f: facts{Rows: map[string]rows{}, Calls: map[string][]int{}}}
 	w.root(doc.Stmts[0].Stmt)
 	w.constants(doc.Stmts[0].Stmt)
 	for _, last := range w.whole {
@@ -191,7 +185,7 @@ func (w *walker) explain(body object) {
 		def, _ := elem["DefElem"].(object)
 		switch option, _ := def["defname"].(string); option {
 		case "analyze":
-			w.f.Analyze = true // even if it is off, which nobody needs
+			w.f.Analyze = true // even if it is off, which no query needs
 		case "costs", "verbose", "buffers", "timing", "summary", "format", "settings", "wal":
 		default:
 			w.refuse("This option of EXPLAIN is not allowed.")
@@ -311,9 +305,6 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 		alias, _ := v.(object)
 		s, ok := alias["aliasname"].(string)
 		if ok {
-			if w.f.Rows == nil {
-				w.f.Rows = map[string]rows{}
-			}
 			r := w.f.Rows[s]
 			is(&r, alias["colnames"] != nil)
 			w.f.Rows[s] = r
@@ -384,9 +375,6 @@ func (w *walker) noteNames(n object) {
 		name := parts(call["funcname"])
 		at, _ := call["location"].(json.Number)
 		if i, err := at.Int64(); err == nil && len(name) == 1 && callable(name[0]) {
-			if w.f.Calls == nil {
-				w.f.Calls = map[string][]int{}
-			}
 			w.f.Calls[name[0]] = append(w.f.Calls[name[0]], int(i))
 		}
 	}
@@ -441,9 +429,6 @@ func (w *walker) noteOperators(n object) {
 func (w *walker) noteColumns(n object) {
 	row := func(key string) {
 		if s, ok := n[key].(string); ok {
-			if w.rows == nil {
-				w.rows = map[string]bool{}
-			}
 			w.rows[s] = true
 		}
 	}
@@ -559,7 +544,7 @@ func (w *walker) expression(kind string, body object) bool {
 }
 
 // plainForms lists the forms of expressions that apply an operator to its operands and do nothing else.
-var plainForms = set("AEXPR_OP AEXPR_OP_ANY AEXPR_OP_ALL")
+var plainForms = wordlist.Set("AEXPR_OP AEXPR_OP_ANY AEXPR_OP_ALL")
 
 // kept reports whether a function or operator keeps its columns: one of its arguments varies, and none can be NULL
 // before the columns are known.

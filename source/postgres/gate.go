@@ -3,12 +3,12 @@ package postgres
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -22,29 +22,21 @@ const (
 var functionList string
 
 // builtin lists the functions in pg_catalog that a query may call.
-var builtin = func() map[string]bool {
-	var words []string
-	for line := range strings.Lines(functionList) {
-		if !strings.HasPrefix(line, "#") {
-			words = append(words, line)
-		}
-	}
-	return set(strings.Join(words, " "))
-}()
+var builtin = wordlist.Set(functionList)
 
 // sizes lists functions that return how much is stored, including hidden rows. They may be called only where all users
 // see the same rows.
-var sizes = set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
+var sizes = wordlist.Set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
 
 // counts lists the columns of pg_class that count rows, including hidden ones; see sizes.
 var counts = []string{"reltuples", "relpages", "relallvisible", "relallfrozen"}
 
 // described lists the readable system relations. They describe only tables and columns.
 var described = map[string]map[string]bool{
-	"information_schema": set(`tables columns views key_column_usage table_constraints constraint_column_usage
-		referential_constraints schemata`),
-	"pg_catalog": set(`pg_tables pg_views pg_namespace pg_class pg_attribute pg_type pg_enum pg_description pg_matviews
-		pg_constraint pg_index pg_indexes`),
+	"information_schema": wordlist.Set(`tables columns views key_column_usage table_constraints
+		constraint_column_usage referential_constraints schemata`),
+	"pg_catalog": wordlist.Set(`pg_tables pg_views pg_namespace pg_class pg_attribute pg_type pg_enum pg_description
+		pg_matviews pg_constraint pg_index pg_indexes`),
 }
 
 // badTypes maps the OIDs of types that would reveal the server's users and functions, and of their arrays, to the
@@ -71,10 +63,7 @@ func (e *engine) admit(ctx context.Context, text string, args int) (facts, *cata
 		return f, nil, err
 	}
 	if err = cat.check(f); err == nil && f.Params != args {
-		err = &source.Error{
-			Kind:   source.Failed,
-			Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args),
-		}
+		err = source.Failf("The statement has %d parameters and %d arguments.", f.Params, args)
 	}
 	if err == nil || time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
 		return f, cat, err
@@ -106,7 +95,7 @@ func plain(text string) error {
 			depth--
 		}
 	}
-	if deepest > maxDepth { // counts those inside texts, too: nobody writes so many
+	if deepest > maxDepth { // brackets inside texts count too, but no real statement has so many
 		return source.Refusef("The statement has brackets %d deep; at most %d are allowed.", deepest, maxDepth)
 	}
 	return nil

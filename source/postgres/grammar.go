@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/wasilibs/go-pgquery/parser"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/confine"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -27,19 +27,7 @@ const Kind = "postgres-grammar"
 // OpenEngine opens the parser inside a child. It is a child.OpenFunc.
 func OpenEngine(context.Context, json.RawMessage) (child.Engine, error) { return grammarEngine{}, nil }
 
-type grammarEngine struct{}
-
-var errNoData = errors.New("the parser has no data")
-
-func (grammarEngine) Schema(context.Context) (source.Schema, error) {
-	return source.Schema{}, errNoData
-}
-func (grammarEngine) Query(context.Context, source.Query, func([]any) error) (source.Summary, error) {
-	return source.Summary{}, errNoData
-}
-func (grammarEngine) Version(context.Context) (string, error) { return "", errNoData }
-func (grammarEngine) Probe(context.Context) error             { return errNoData }
-func (grammarEngine) Close() error                            { return nil }
+type grammarEngine struct{ child.NoDatabase }
 
 // Call implements child.Caller: it parses a statement. When the parser's stack overflows, it panics and thereby
 // ends the child.
@@ -76,7 +64,7 @@ const (
 
 // GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and reading a text of 256 KB, four
 // times the longest that is read, takes 310 MB; under the race detector, it is several times that.
-const GrammarMemory = 512 << 20 * raceTimes
+var GrammarMemory = map[bool]int64{false: 512 << 20, true: 4 * 512 << 20}[confine.Race]
 
 // NewGrammar returns a Grammar. The first statement starts its child. The pool may be nil.
 func NewGrammar(pool *child.Pool, log *slog.Logger) *Grammar {

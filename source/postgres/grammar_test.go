@@ -135,8 +135,8 @@ func TestFactsOfOperators(t *testing.T) {
 	}
 }
 
-// TestParserThatBroke checks that a statement that is too deep for the parser ends only the parser.
-func TestParserThatBroke(t *testing.T) {
+// TestParserRestartsAfterCrash checks that a statement that is too deep for the parser ends only the parser.
+func TestParserRestartsAfterCrash(t *testing.T) {
 	deep := "SELECT " + strings.Repeat("(SELECT ", 400) + "1" + strings.Repeat(")", 400)
 	_, err := grammar.read(t.Context(), deep)
 	if e, ok := err.(*source.Error); !ok || e.Kind != source.Refused {

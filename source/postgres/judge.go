@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -40,8 +41,8 @@ type judge struct {
 	columns     [][]string      // relations that have a column with the name of an attribute
 	operators   map[string]bool // the names of operators in the statement and in definitions
 	text        bool            // the statement uses text search
-	taken       []string        // names of Postgres's own functions that the database has functions of, too
-	meant       []function      // of those, functions that may be called, and would be for values of their types
+	ambiguous   []string        // names called that both Postgres and the database have a function of
+	candidates  []function      // the database's functions of these names, which the server may choose by their types
 	refusal     error           // the first one
 
 	newTypes, newRelations, newOperators []string
@@ -62,7 +63,7 @@ type comparison struct {
 }
 
 // textSearch lists the functions that use text search configurations.
-var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
+var textSearch = wordlist.Set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
 	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent
 	ts_headline ts_lexize`)
 
@@ -76,7 +77,7 @@ func searches(f facts) bool {
 // rendering lists functions of Postgres's own that are written in SQL and cast an argument of any type to text; the
 // operator || runs two more. Postgres reads their bodies with the type that the argument has in the statement, so
 // casts to text run that must otherwise be written out.
-var rendering = set(`quote_literal quote_nullable textanycat anytextcat`)
+var rendering = wordlist.Set(`quote_literal quote_nullable textanycat anytextcat`)
 
 // renders reports whether a text uses such a function.
 func renders(f facts) bool {
@@ -117,14 +118,14 @@ func (e *engine) judge(ctx context.Context, s *session, f facts, cat *catalog) e
 	if err := j.names(); err != nil {
 		return err
 	}
-	for j.refusal == nil && (len(j.newTypes)+len(j.newRelations)+len(j.newOperators) > 0 || j.reach()) {
+	for j.refusal == nil && (len(j.newTypes)+len(j.newRelations)+len(j.newOperators) > 0 || j.judgeReachedOperators()) {
 		if err := j.expand(); err != nil {
 			return err
 		}
 	}
 	if j.text {
 		take := func(r []string) { j.run(byText, strings.Fields(r[0])...) }
-		if err := j.ask([]question{{textSearchSQL, nil, take}}); err != nil {
+		if err := j.ask([]question{{query("textSearch"), nil, take}}); err != nil {
 			return err
 		}
 	}
@@ -134,8 +135,8 @@ func (e *engine) judge(ctx context.Context, s *session, f facts, cat *catalog) e
 		}
 	}
 	j.convert()
-	if j.refusal == nil && len(j.taken) > 0 {
-		return j.readAsPostgres()
+	if j.refusal == nil && len(j.ambiguous) > 0 {
+		return j.assumePostgres()
 	}
 	if j.refusal == nil && len(j.runs) > 0 {
 		if err := j.functions(); err != nil {
@@ -158,8 +159,8 @@ func (j *judge) refuse(format string, args ...any) {
 	}
 }
 
-// in reports whether Postgres looks for a name in a schema.
-func (j *judge) in(n name, schema string) bool {
+// mayBeIn reports whether Postgres looks for a name in a schema.
+func (j *judge) mayBeIn(n name, schema string) bool {
 	if len(n) > 1 {
 		return n[0] == schema
 	}
@@ -271,10 +272,10 @@ func (j *judge) questions(found *found) []question {
 	called := slices.Concat(lasts(f.Functions), values)
 	types := slices.Concat(called, lasts(f.Types)) // a type can be called, too
 	ask := []question{
-		{castsSQL, nil, func(r []string) {
+		{query("casts"), nil, func(r []string) {
 			j.casts = append(j.casts, cast{r[0], r[1], r[2], r[3], r[4], r[5] == "t", r[6], r[7]})
 		}},
-		{comparisonsSQL, nil, func(r []string) {
+		{query("comparisons"), nil, func(r []string) {
 			j.compares = append(j.compares, comparison{r[0], r[1], r[2], r[3] == "t", strings.Fields(r[4])})
 		}},
 	}
@@ -284,10 +285,10 @@ func (j *judge) questions(found *found) []question {
 		}
 	}
 	takeFunction := func(r []string) { found.functions = append(found.functions, newFunction(r)) }
-	add(called, functionsByName, takeFunction, called, values)
-	add(types, typesByName, note(found.types), types)
-	add(operators, operatorsByName, j.takeOperator, operators)
-	add(collations, collationsByName, note(found.collations), collations)
+	add(called, query("functionsByName"), takeFunction, called, values)
+	add(types, query("typesByName"), note(found.types), types)
+	add(operators, query("operatorsByName"), j.addOperatorByName, operators)
+	add(collations, query("collationsByName"), note(found.collations), collations)
 	if len(f.Relations) > 0 {
 		ask = append(ask, j.questionsOfRelations(found, attributes)...)
 	}
@@ -302,15 +303,15 @@ func (j *judge) questionsOfRelations(found *found, attributes []string) []questi
 		}
 	}
 	ask := []question{
-		{relationsByName, []any{relations, schemas, j.f.All, j.f.Columns}, j.takeRelation},
-		{storageByName, []any{relations}, func(r []string) { j.run(byIndex+r[1], r[0]) }},
-		{namedSQL + plannedSQL(j.cat.version), []any{relations, schemas}, func(r []string) {
+		{query("relationsByName"), []any{relations, schemas, j.f.All, j.f.Columns}, j.addRelationByName},
+		{query("storageByName"), []any{relations}, func(r []string) { j.run(byIndex+r[1], r[0]) }},
+		{query("named") + plannedSQL(j.cat.version), []any{relations, schemas}, func(r []string) {
 			found.expressions = append(found.expressions, newPlanned(r))
 		}},
 	}
 	if len(attributes) > 0 {
 		take := func(r []string) { j.columns = append(j.columns, r) }
-		ask = append(ask, question{columnsByName, []any{relations, schemas, attributes}, take})
+		ask = append(ask, question{query("columnsByName"), []any{relations, schemas, attributes}, take})
 	}
 	return ask
 }
@@ -351,7 +352,7 @@ func (j *judge) resolve(n name, found map[string]map[string]string) (oid string,
 // listed reports whether the operator allows everything that a name may stand for.
 func (j *judge) listed(n name, found map[string]map[string]string) bool {
 	for schema := range found[n[len(n)-1]] {
-		if j.in(n, schema) && !j.e.allows(schema, n[len(n)-1], "") {
+		if j.mayBeIn(n, schema) && !j.e.allows(schema, n[len(n)-1], "") {
 			return false
 		}
 	}
@@ -411,14 +412,14 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 func (j *judge) byAttribute(s string, functions []function, may func(function) bool) (known bool) {
 	for _, f := range functions {
 		switch {
-		case f.name != s || !may(f) || !j.in(name{s}, f.schema):
+		case f.name != s || !may(f) || !j.mayBeIn(name{s}, f.schema):
 		case !own(f.oid) && (callable(s) || f.conversion):
 			known = true
 		case !own(f.oid) || !j.callable(f):
 			j.refuse("%s is a function of the database and may not be called.", s)
 		default:
 			known = true
-			j.takes(f)
+			j.addTypesOf(f)
 		}
 	}
 	return known
@@ -431,7 +432,7 @@ func (j *judge) column(attribute name) bool {
 	for _, n := range r.Relations {
 		found := false
 		for _, c := range j.columns {
-			if c[1] == n[len(n)-1] && c[2] == attribute[1] && j.in(n, c[0]) {
+			if c[1] == n[len(n)-1] && c[2] == attribute[1] && j.mayBeIn(n, c[0]) {
 				if c[3] != "t" {
 					return false
 				}
@@ -450,25 +451,25 @@ func callable(name string) bool { return builtin[name] || sizes[name] }
 
 func (j *judge) call(n name, functions []function) {
 	var known []function
-	taken := false
+	ambiguous := false
 	for _, f := range functions {
 		switch {
-		case !own(f.oid) || f.name != n[len(n)-1] || !j.in(n, f.schema):
+		case !own(f.oid) || f.name != n[len(n)-1] || !j.mayBeIn(n, f.schema):
 		case j.callable(f):
 			known = append(known, f)
 		case len(n) == 1 && callable(n[0]):
-			taken, j.meant = true, append(j.meant, f)
+			ambiguous, j.candidates = true, append(j.candidates, f)
 		default:
 			j.refuse("The function %s is the database's own, and not allowed. %s", n,
 				j.e.allowance(f.schema+"."+f.name))
 		}
 	}
-	if taken {
-		j.taken, j.meant = append(j.taken, n[0]), append(j.meant, known...)
+	if ambiguous {
+		j.ambiguous, j.candidates = append(j.ambiguous, n[0]), append(j.candidates, known...)
 		return
 	}
 	for _, f := range known {
-		j.takes(f)
+		j.addTypesOf(f)
 	}
 	switch {
 	case len(known) > 0, len(n) == 1 && callable(n[0]), len(n) == 2 && n[0] == "pg_catalog" && callable(n[1]):
@@ -477,16 +478,16 @@ func (j *judge) call(n name, functions []function) {
 	}
 }
 
-// takes records the types of a function's arguments and result.
-func (j *judge) takes(f function) {
+// addTypesOf records the types of a function's arguments and result.
+func (j *judge) addTypesOf(f function) {
 	for _, oid := range f.types {
 		j.addType(oid, false)
 	}
 }
 
-// takeOperator records an operator that has the name of one in the statement.
-func (j *judge) takeOperator(r []string) {
-	own := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
+// addOperatorByName records an operator if the statement uses its name.
+func (j *judge) addOperatorByName(r []string) {
+	own := func(n name) bool { return n[len(n)-1] == r[2] && j.mayBeIn(n, r[1]) }
 	switch {
 	case !slices.ContainsFunc(j.f.Operators, own):
 	case r[7] == "t":
@@ -496,11 +497,12 @@ func (j *judge) takeOperator(r []string) {
 	}
 }
 
-// reach judges the operators that take values of the types found so far. It reports whether it found more types.
-func (j *judge) reach() bool {
+// judgeReachedOperators judges the operators that take values of the types found so far. It reports whether it found
+// more types.
+func (j *judge) judgeReachedOperators() bool {
 	left := j.typed[:0]
 	for _, r := range j.typed {
-		if slices.ContainsFunc(strings.Fields(r[6])[:2], j.reached) {
+		if slices.ContainsFunc(strings.Fields(r[6])[:2], j.mayHave) {
 			j.operator(r)
 		} else {
 			left = append(left, r)
@@ -510,8 +512,8 @@ func (j *judge) reach() bool {
 	return len(j.newTypes) > 0
 }
 
-// reached reports whether values may have a type, directly or after an implicit cast.
-func (j *judge) reached(oid string) bool {
+// mayHave reports whether values may have a type, directly or after an implicit cast.
+func (j *judge) mayHave(oid string) bool {
 	return j.has(oid) || slices.ContainsFunc(j.casts,
 		func(k cast) bool { return k.target == oid && k.context == "i" && j.has(k.source) })
 }
@@ -532,9 +534,9 @@ func (j *judge) operator(r []string) {
 	}
 }
 
-// takeRelation records a table or view in the statement.
-func (j *judge) takeRelation(r []string) {
-	is := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
+// addRelationByName records a table or view if the statement uses its name.
+func (j *judge) addRelationByName(r []string) {
+	is := func(n name) bool { return n[len(n)-1] == r[2] && j.mayBeIn(n, r[1]) }
 	if !slices.ContainsFunc(j.f.Relations, is) {
 		return
 	}
@@ -564,43 +566,43 @@ func (j *judge) expand() error {
 	rows := map[string][]string{} // row types that a view reads, by the view's text
 	open := map[string]bool{}     // texts of views that are no security barriers
 	if len(types) > 0 {
-		add(typesByOID, types, func(r []string) {
+		add(query("typesByOID"), types, func(r []string) {
 			j.run("The type "+r[1], strings.Fields(r[3])...)
 			j.parts(r[0], r[2])
 		})
-		add(fieldsByOID, types, func(r []string) { j.parts(r[0], r[1]) })
-		add(rangesByOID, types, func(r []string) {
+		add(query("fieldsByOID"), types, func(r []string) { j.parts(r[0], r[1]) })
+		add(query("rangesByOID"), types, func(r []string) {
 			j.run("A type of ranges", strings.Fields(r[2])...)
 			j.parts(r[0], r[1])
 		})
 		if j.cat.version >= 140000 {
-			add(subscriptsByOID, types, func(r []string) { j.run("The subscript of a type", r[1]) })
-			add(multirangesByOID, types, func(r []string) { j.parts(r[0], r[1]) })
+			add(query("subscriptsByOID"), types, func(r []string) { j.run("The subscript of a type", r[1]) })
+			add(query("multirangesByOID"), types, func(r []string) { j.parts(r[0], r[1]) })
 		}
-		add(checksByOID, types, func(r []string) {
+		add(query("checksByOID"), types, func(r []string) {
 			definitions = append(definitions, [2]string{"The type " + r[1], "SELECT " + r[2]})
 		})
-		add(checksNeed, types, func(r []string) { j.addNeeded("The CHECK of a type", r) })
+		add(query("checksNeed"), types, func(r []string) { j.addNeeded("The CHECK of a type", r) })
 	}
 	if len(relations) > 0 {
 		texts := map[string]string{}
-		add(viewsByOID, relations, func(r []string) {
+		add(query("viewsByOID"), relations, func(r []string) {
 			texts[r[0]] = r[2]
 			open[r[2]] = open[r[2]] || r[3] != "t"
 			definitions = append(definitions, [2]string{"The view " + r[1], r[2]})
 		})
-		add(viewsNeed, relations, func(r []string) {
+		add(query("viewsNeed"), relations, func(r []string) {
 			j.addNeeded("A view", r)
 			rows[texts[r[0]]] = append(rows[texts[r[0]]], r[4])
 		})
-		add(storageByOID, relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
-		add(keysByOID, relations, func(r []string) { j.addType(r[0], false) })
-		add(treeSQL+plannedSQL(j.cat.version), relations,
+		add(query("storageByOID"), relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
+		add(query("keysByOID"), relations, func(r []string) { j.addType(r[0], false) })
+		add(query("tree")+plannedSQL(j.cat.version), relations,
 			func(r []string) { expressions = append(expressions, newPlanned(r)) })
-		add(foreignByOID, relations, func(r []string) { j.run("The foreign table "+r[1], r[2]) })
+		add(query("foreignByOID"), relations, func(r []string) { j.run("The foreign table "+r[1], r[2]) })
 	}
 	if len(operators) > 0 {
-		add(operatorsByOID, operators, j.operator)
+		add(query("operatorsByOID"), operators, j.operator)
 	}
 	if err := j.ask(ask); err != nil {
 		return err
@@ -663,9 +665,9 @@ func (j *judge) addNeeded(what string, r []string) {
 
 // definitionFunctions lists functions that the definition of a view or type may call, but a statement may not:
 // views that show each user their own rows are written with them.
-var definitionFunctions = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
-	has_column_privilege has_any_column_privilege
-	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
+var definitionFunctions = wordlist.Set(`current_setting current_database pg_has_role has_table_privilege
+	has_schema_privilege has_column_privilege has_any_column_privilege has_database_privilege row_security_active
+	pg_backend_pid inet_client_addr`)
 
 // define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so an
 // unqualified name is Postgres's own. Qualified names are judged by pg_depend; see need. define returns the
@@ -768,7 +770,7 @@ func (j *judge) convert() {
 // functions judges the functions found.
 func (j *judge) functions() error {
 	left := maps.Clone(j.runs) // functions that are not found stay in left
-	err := j.ask([]question{{functionsByOID, []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
+	err := j.ask([]question{{query("functionsByOID"), []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
 		f := newFunction(r)
 		if j.trusts(f) || j.supports(f) {
 			delete(left, f.oid)
@@ -809,8 +811,8 @@ var safeExtensions = map[string]map[string]bool{
 	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil,
 	"intarray": nil, "cube": nil, "earthdistance": nil,
 	"seg": nil, "isn": nil, "btree_gin": nil, "btree_gist": nil, "dict_int": nil, "dict_xsyn": nil,
-	"timescaledb": set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
-	"postgis": set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby
+	"timescaledb": wordlist.Set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
+	"postgis": wordlist.Set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby
 	st_crosses st_distance st_distancesphere st_dwithin
 		st_envelope st_equals st_geohash st_geomfromtext st_intersection st_intersects st_isvalid st_length
 		st_makepoint st_overlaps st_perimeter st_point st_setsrid
@@ -820,9 +822,9 @@ var safeExtensions = map[string]map[string]bool{
 // scripted lists the functions of safe extensions that are written in SQL, unless safeExtensions lists them. Anyone who
 // owns an extension can add a function to it; one written in C only a superuser can make.
 var scripted = map[string]map[string]bool{
-	"citext": set(`regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table replace
-		split_part strpos translate`),
-	"earthdistance": set("earth earth_box earth_distance gc_to_sec latitude ll_to_earth longitude sec_to_gc"),
+	"citext": wordlist.Set(`regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table
+		replace split_part strpos translate`),
+	"earthdistance": wordlist.Set("earth earth_box earth_distance gc_to_sec latitude ll_to_earth longitude sec_to_gc"),
 }
 
 // callable reports whether a statement may call a function of the database by name.
@@ -834,14 +836,14 @@ func (j *judge) callable(f function) bool {
 // trusts reports whether a function of the database may run behind a type, a cast, an operator or a view.
 func (j *judge) trusts(f function) bool {
 	names, safe := safeExtensions[f.extension]
-	safe = safe && (f.compiled || names[f.name] || scripted[f.extension][f.name] && j.bound(f))
+	safe = safe && (f.compiled || names[f.name] || scripted[f.extension][f.name] && j.callsOnlyKnown(f))
 	return f.constructor || j.e.allows(f.schema, f.name, f.extension) ||
 		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // changes the session
 }
 
-// bound reports whether a function of an extension in SQL calls only what its extension meant. Postgres looks up the
-// names in a body that is a text when it runs: those of citext have no operators but Postgres's own, and those of
-// earthdistance call other functions by their bare names.
-func (j *judge) bound(f function) bool {
+// callsOnlyKnown reports whether a function that an extension wrote in SQL calls only the functions that the extension
+// meant. If its body is stored as text, Postgres looks up the names whenever it runs: the functions of citext use only
+// Postgres's own operators, and those of earthdistance call other functions by their bare names.
+func (j *judge) callsOnlyKnown(f function) bool {
 	return f.parsed || f.name == "earth" || f.extension == "citext" && j.s.path[0] == "pg_catalog"
 }

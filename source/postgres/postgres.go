@@ -16,6 +16,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -48,12 +49,8 @@ type Source struct {
 // Open connects to the database at a URL, postgres://…, and reads its catalog. An error is a *footnote.Error with
 // code DatabaseUnavailable, or InvalidRequest for an invalid URL. Messages refer to the database by name.
 func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Source{}
 	if o.Grammar == nil {
 		s.own = NewGrammar(nil, o.Logger)

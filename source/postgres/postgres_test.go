@@ -174,7 +174,7 @@ func TestLayersAlone(t *testing.T) {
 	}
 }
 
-func TestRolesThatReadOnlyDoesNotHold(t *testing.T) {
+func TestRolesThatBypassReadOnlyAreRefused(t *testing.T) {
 	owner, _ := shop(t)
 	err := open(t, owner, Options{}).Probe(t.Context())
 	if !errors.Is(err, source.ErrWritable) ||
@@ -200,7 +200,7 @@ func TestAddresses(t *testing.T) {
 	_, reader := shop(t)
 	for url, want := range map[string]footnote.Code{
 		"postgres://reader:hu%ZZsh@nowhere/x":            footnote.InvalidRequest,
-		"mysql://a@b/c":                                  footnote.InvalidRequest,
+		"nosuch://a@b/c":                                 footnote.InvalidRequest,
 		"postgres://reader:hush@/x?host=/nowhere":        footnote.DatabaseUnavailable,
 		strings.Replace(reader, "/test", "/missing", 1):  footnote.DatabaseUnavailable,
 		strings.Replace(reader, "reader@", "nobody@", 1): footnote.DatabaseUnavailable,
@@ -212,8 +212,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestBackendThatIsKilled checks that killing a backend fails only its current query.
-func TestBackendThatIsKilled(t *testing.T) {
+// TestKilledBackendFailsOnlyItsQuery checks that killing a backend fails only its current query.
+func TestKilledBackendFailsOnlyItsQuery(t *testing.T) {
 	owner, reader := shop(t)
 	admin, src := dial(t, owner), open(t, reader, Options{})
 	failed := make(chan error, 1)
@@ -238,7 +238,7 @@ func TestBackendThatIsKilled(t *testing.T) {
 	}
 }
 
-func TestSchemaTells(t *testing.T) {
+func TestSchemaDescribesTables(t *testing.T) {
 	owner, reader := shop(t)
 	do(t, owner, `COMMENT ON TABLE customers IS 'who buys'`, `COMMENT ON COLUMN customers.since IS 'first order'`)
 	src := open(t, reader, Options{})
@@ -268,9 +268,9 @@ func TestSchemaTells(t *testing.T) {
 	t.Error("a row was added and the version is the same")
 }
 
-// TestThePage checks that the statements in docs/sources.md create a role that passes the probe, and a policy that
-// shows each org its own rows.
-func TestThePage(t *testing.T) {
+// TestDocumentedSetup checks that the statements in docs/sources.md create a role that passes the probe, and a policy
+// that shows each org its own rows.
+func TestDocumentedSetup(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sources.md")
 	if err != nil {
 		t.Fatal(err)
@@ -337,9 +337,9 @@ func ExampleOpen() {
 	// Output: database shop: The database cannot be reached.
 }
 
-// TestStatementsSayForWhomTheyRun checks that an administrator of the database sees whom it works for, and that the
+// TestStatementsNameThePrincipal checks that an administrator of the database sees whom it works for, and that the
 // gate and the model's error messages do not include that.
-func TestStatementsSayForWhomTheyRun(t *testing.T) {
+func TestStatementsNameThePrincipal(t *testing.T) {
 	owner, reader := shop(t)
 	admin, src := dial(t, owner), open(t, reader, Options{})
 	ctx := footnote.WithOrigin(t.Context(), footnote.Origin{Run: "run_7", Request: "req_9"})

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,56 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
 )
 
-// writes lists ways to change the database or to reach outside it. READ ONLY refuses each, or the role lacks the
-// right.
-func writes(table string) []string {
-	return []string{
-		"CREATE TABLE footnote_probe (a integer)",
-		"CREATE TABLE footnote_probe AS SELECT 1 AS a",
-		"SELECT 1 AS a INTO footnote_probe",
-		"DELETE FROM " + table,
-		"UPDATE " + table + " SET footnote_probe = 1",
-		"WITH x AS (DELETE FROM " + table + " RETURNING 1) SELECT * FROM x",
-		"TRUNCATE " + table,
-		"DROP TABLE " + table,
-		"ALTER TABLE " + table + " RENAME TO footnote_probe",
-		"CREATE VIEW footnote_probe AS SELECT 1",
-		"CREATE FUNCTION footnote_probe() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
-		"CREATE SCHEMA footnote_probe",
-		"CREATE SEQUENCE footnote_probe",
-		"CREATE ROLE footnote_probe",
-		"CREATE EXTENSION dblink",
-		"GRANT ALL ON " + table + " TO PUBLIC",
-		"COMMENT ON TABLE " + table + " IS 'footnote_probe'",
-		"VACUUM",
-		"CREATE DATABASE footnote_probe",
-		"ALTER SYSTEM SET work_mem = '1GB'",
-	}
-}
-
-// others need no write, and some of them no right, so only the gate stops them.
-var others = []string{
-	"CREATE TEMP TABLE footnote_probe (a integer)",
-	"SELECT lo_create(0)",
-	"SET statement_timeout = 0",
-	"SET TRANSACTION READ WRITE",
-	"SELECT set_config('footnote.org', 'another', false)",
-	"SELECT pg_advisory_lock(1)",
-	"SELECT pg_notify('footnote', 'probe')",
-	"LISTEN footnote",
-	"PREPARE footnote_probe AS SELECT 1",
-	"DISCARD ALL",
-	"COMMIT",
-	"SELECT 1; SELECT 2",
-	"DO $$ BEGIN END $$",
-	"COPY (SELECT 1) TO PROGRAM 'true'",
-	"COPY (SELECT 1) TO STDOUT",
-	"SELECT pg_read_file('PG_VERSION')",
-	"SELECT pg_terminate_backend(1)",
-	"SELECT pg_sleep(1)",
-}
+var (
+	//go:embed probe/writes.sql
+	writes string
+	//go:embed probe/session.sql
+	sessionStatements string
+)
 
 // Probe implements child.Engine. It tries every write in three ways: as a query; without the gate, in a query's
 // transaction; and in a transaction that does not ask for READ ONLY, where only the connection's default is left.
@@ -78,8 +38,8 @@ func (e *engine) Probe(ctx context.Context) error {
 	if len(cat.relations) > 0 {
 		table = quote(cat.relations[0].schema) + "." + quote(cat.relations[0].name)
 	}
-	list := writes(table)
-	for _, sql := range append(list, others...) {
+	list := child.Attempts(writes, table, "")
+	for _, sql := range append(list, child.Attempts(sessionStatements, table, "")...) {
 		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: source.DefaultLimits()}, func([]any) error { return nil })
 		if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
 			return errAccepted(ctx, sql, err, "as a query")

@@ -35,7 +35,7 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, err
 	}
 	defer s.end()
-	sql, err := e.settle(ctx, s, q.SQL, f, cat)
+	sql, err := e.judgeAndQualify(ctx, s, q.SQL, f, cat)
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -71,9 +71,9 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	if ctx.Err() != nil || s.pc.IsClosed() {
 		s.broken = true
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && len(s.taken) > 0 &&
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && len(s.ambiguous) > 0 &&
 		(pg.Code == "42883" || pg.Code == "42725") {
-		return sum(), source.Refusef("%s %s.", takenReason(strings.Join(s.taken, ", ")), pg.Message)
+		return sum(), source.Refusef("%s %s.", ambiguousReason(strings.Join(s.ambiguous, ", ")), pg.Message)
 	}
 	return sum(), explain(ctx, err)
 }
@@ -96,17 +96,11 @@ func arguments(args []any) (values [][]byte, types []uint32, err error) {
 			values, types = append(values, strconv.AppendFloat(nil, v, 'g', -1, 64)), append(types, float8OID)
 		case string:
 			if !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0 {
-				return nil, nil, &source.Error{
-					Kind:   source.Failed,
-					Reason: fmt.Sprintf("Argument %d is not text that Postgres can keep.", i+1),
-				}
+				return nil, nil, source.Failf("Argument %d is not text that Postgres can keep.", i+1)
 			}
 			values, types = append(values, []byte(v)), append(types, inferred)
 		default:
-			return nil, nil, &source.Error{
-				Kind:   source.Failed,
-				Reason: fmt.Sprintf("Argument %d has a type that no database knows.", i+1),
-			}
+			return nil, nil, source.Failf("Argument %d has a type that no database knows.", i+1)
 		}
 	}
 	return values, types, nil
@@ -149,11 +143,7 @@ func explain(ctx context.Context, err error) error {
 	case strings.HasPrefix(pg.Code, "57P"):
 		return fault(source.Failed, "The database ended the connection. Run the query again.")
 	case strings.HasPrefix(pg.Code, "58"), strings.HasPrefix(pg.Code, "F0"):
-		return &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database reports a fault of its own.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database reports a fault of its own.")
 	}
 	return fault(source.Failed, text)
 }

@@ -83,4 +83,20 @@ func RunDialect(t *testing.T, src source.Source) {
 		truth("SameBytes", d.SameBytes.Of(d.Text.Of("'a'"), "'a'"), "yes")
 		truth("SameBytes", d.SameBytes.Of(d.Text.Of("'a'"), "'A'"), "no")
 	}
+	if ts := d.TextSearch; ts.Document != "" {
+		const text = "'The old boiler was repaired.'"
+		document := ts.Document.With("{text}", text, "{language}", ts.Language)
+		for word, want := range map[string]string{"boiler": "yes", "pump": "no"} {
+			if ts.Syntax != nil {
+				word = ts.Syntax([]source.Terms{{All: []source.Term{{Plain: word, Whole: word}}}})
+			}
+			query := ts.Query.With("{text}", "'"+word+"'", "{language}", ts.Language)
+			of := func(e source.Expr) string {
+				return e.With("{document}", document, "{query}", query, "{text}", text, "{language}", ts.Language)
+			}
+			truth("Match", of(ts.Match), want)
+			truth("Score", of(ts.Score)+" > 0", want)
+			truth("Snippet", of(ts.Snippet)+" LIKE '%boiler%'", "yes")
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,50 +32,24 @@ const canary = "canary"
 // rows. The other rows depend on the variant: they differ, are more or fewer, have larger and smaller values, and
 // come before and after acme's.
 func FilterSetup(variant int) []string {
-	list := []string{
-		`CREATE TABLE products (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL)`,
-		`INSERT INTO products VALUES (1, 'lamp'), (2, 'pen')`,
-		`CREATE TABLE accounts (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, region VARCHAR(80), name ` +
-			`VARCHAR(80), age INTEGER)`,
-		`CREATE TABLE orders (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, account_id INTEGER, product_id ` +
-			`INTEGER, amount INTEGER, note VARCHAR(200))`,
-		`CREATE TABLE members (account INTEGER, person VARCHAR(80))`,
-		`CREATE TABLE tickets (id INTEGER PRIMARY KEY, account INTEGER, person VARCHAR(80), note VARCHAR(80))`,
-		`CREATE TABLE payroll (org VARCHAR(80), person VARCHAR(80), salary INTEGER)`,
-		`CREATE TABLE "öffentlich" (id INTEGER, org VARCHAR(80))`,
-	}
-	foreign := func(from, n int) {
-		for i := from; i < from+n; i++ {
-			org := fmt.Sprintf("%s-%d", []string{"globex", "initech"}[variant%2], i%3)
-			mark := fmt.Sprintf("%s-%s", canary, org)
-			list = append(list,
-				fmt.Sprintf(`INSERT INTO accounts VALUES (%d, '%s', 'north', '%s-name-%d', %d)`, i, org, mark, i, i),
-				fmt.Sprintf(`INSERT INTO orders VALUES (%d, '%s', %d, 1, %d, '%s-note-%d')`, i, org, 1+i%2, i, mark, i),
-				fmt.Sprintf(`INSERT INTO tickets VALUES (%d, %d, '%s-person', '%s')`, i, i, mark, mark),
-				fmt.Sprintf(`INSERT INTO members VALUES (%d, '%s-person')`, i, mark),
-				fmt.Sprintf(`INSERT INTO payroll VALUES ('%s', '%s-person', %d)`, org, mark, i*1000),
-				fmt.Sprintf(`INSERT INTO "öffentlich" VALUES (%d, '%s')`, i, mark),
-			)
+	var list []string
+	ranges := [][2]int{{-300 - 100*variant, 3 + 40*variant}, {900 + variant, 9 - 7*variant}} // first, count
+	for _, line := range setup("filters") {
+		if line != "{foreign}" {
+			list = append(list, strings.ReplaceAll(line, "{variant}", strconv.Itoa(variant)))
+			continue
 		}
+		for i := ranges[0][0]; i < ranges[0][0]+ranges[0][1]; i++ {
+			org := fmt.Sprintf("%s-%d", []string{"globex", "initech"}[variant%2], i%3)
+			r := strings.NewReplacer("{i}", strconv.Itoa(i), "{org}", org, "{mark}", canary+"-"+org, "{account}",
+				strconv.Itoa(1+i%2))
+			for _, row := range setup("foreign") {
+				list = append(list, r.Replace(row))
+			}
+		}
+		ranges = ranges[1:]
 	}
-	foreign(-300-100*variant, 3+40*variant)
-	list = append(list,
-		`INSERT INTO accounts VALUES (1, 'acme', 'north', 'Ada', 5), (2, 'acme', 'south', 'Bob', 6)`,
-		fmt.Sprintf(`INSERT INTO accounts VALUES (3, 'acme', 'asia', '%s-of-asia-%d', %d)`, canary, variant, variant),
-		`INSERT INTO orders VALUES (1, 'acme', 1, 1, 10, 'own note 1'), (2, 'acme', 2, 1, 20, 'own note 2'), (3, `+
-			`'acme', 1, 1, 30, 'own note 3'), (4, 'acme', 9, 2, 40, 'own note 4')`,
-		`INSERT INTO tickets VALUES (1, 1, 'ada', 'own'), (2, 1, 'canary-bob', 'canary'), (3, 2, 'ada', 'own'), (4, `+
-			`3, 'ada', 'canary')`,
-		`INSERT INTO members VALUES (1, 'ada'), (2, 'ada')`,
-	)
-	foreign(900+variant, 9-7*variant)
-	return append(list,
-		`CREATE VIEW totals AS SELECT a.region, sum(o.amount) AS total FROM orders o JOIN accounts a ON a.id = `+
-			`o.account_id GROUP BY a.region`,
-		`CREATE VIEW large AS SELECT id, org, amount, note FROM orders`,
-		`CREATE VIEW leaky AS SELECT * FROM orders`,
-		`CREATE INDEX orders_note ON orders (note)`,
-	)
+	return list
 }
 
 // RunFiltered runs the tests of filters. Open opens a source with Filters over the tables of FilterSetup and of the
@@ -85,8 +60,7 @@ func FilterSetup(variant int) []string {
 func RunFiltered(t *testing.T, open func(t testing.TB, variant int) source.Source) {
 	sources := []source.Source{open(t, 0), open(t, 1)}
 	ada := footnote.Principal{Org: "acme", User: "ada", Attributes: map[string]string{"regions": "north,south"}}
-	hostile := append(statements(t, shared, "testdata/filters/common.sql", nil), Statements(t, "filters")...)
-	honest := statements(t, shared, "testdata/filters/honest.sql", []string{Executed})
+	hostile, honest := Statements(t, "filters"), Statements(t, "filters-honest", Executed)
 	if len(hostile) < 80 {
 		t.Errorf("there are %d hostile statements only", len(hostile))
 	}
@@ -110,8 +84,8 @@ func RunFiltered(t *testing.T, open func(t testing.TB, variant int) source.Sourc
 		}
 	}
 	t.Logf("%d hostile and %d honest statements, 2 passes over 2 variants", len(hostile), len(honest))
-	filteredByWhom(t, sources[0])
-	filteredSchema(t, sources)
+	testFilteredByPrincipal(t, sources[0])
+	testFilteredSchema(t, sources)
 }
 
 // visibleTo returns everything a principal sees of a statement. With sorted, it ignores the order of rows, which an
@@ -132,9 +106,12 @@ func visibleTo(t *testing.T, src source.Source, p footnote.Principal, sql string
 	return err.Error()
 }
 
-// filteredByWhom queries one source as several principals in turn.
-func filteredByWhom(t *testing.T, src source.Source) {
+// testFilteredByPrincipal queries one source as several principals in turn.
+func testFilteredByPrincipal(t *testing.T, src source.Source) {
 	const all = "SELECT count(*), count(DISTINCT org), min(org) FROM orders"
+	who := func(org, user, regions string) footnote.Principal {
+		return footnote.Principal{Org: org, User: user, Attributes: map[string]string{"regions": regions}}
+	}
 	for _, c := range []struct {
 		p    footnote.Principal
 		sql  string
@@ -148,31 +125,10 @@ func filteredByWhom(t *testing.T, src source.Source) {
 		{footnote.Principal{Org: "x') OR (1=1) --"}, all, `[[0,0,null]]`},
 		{footnote.Principal{Org: `x\' OR 1=1 --`}, all, `[[0,0,null]]`},
 		{footnote.Principal{Org: "acme"}, "SELECT count(*) FROM accounts", `[[0]]`},
-		{
-			footnote.Principal{
-				Org:        "acme",
-				Attributes: map[string]string{"regions": "south"},
-			}, "SELECT name FROM accounts", `[["Bob"]]`,
-		},
-		{
-			footnote.Principal{
-				Org:        "acme",
-				Attributes: map[string]string{"regions": "north') OR ('1'='1"},
-			}, "SELECT count(*) FROM accounts", `[[0]]`,
-		},
-		{
-			footnote.Principal{
-				Org:        "acme",
-				Attributes: map[string]string{"regions": ""},
-			}, "SELECT count(*) FROM accounts", `[[0]]`,
-		},
-		{
-			footnote.Principal{
-				Org:        "acme",
-				User:       "bob",
-				Attributes: map[string]string{"regions": "north"},
-			}, "SELECT count(*) FROM tickets", `[[0]]`,
-		},
+		{who("acme", "", "south"), "SELECT name FROM accounts", `[["Bob"]]`},
+		{who("acme", "", "north') OR ('1'='1"), "SELECT count(*) FROM accounts", `[[0]]`},
+		{who("acme", "", ""), "SELECT count(*) FROM accounts", `[[0]]`},
+		{who("acme", "bob", "north"), "SELECT count(*) FROM tickets", `[[0]]`},
 	} {
 		if got := visibleTo(t, src, c.p, c.sql, false); !strings.HasSuffix(got, " "+c.rows) {
 			t.Errorf("%+v: %s gave %s, want %s", c.p, c.sql, got, c.rows)
@@ -180,12 +136,12 @@ func filteredByWhom(t *testing.T, src source.Source) {
 	}
 	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: all})
 	if err != nil || Text(r.Rows) != `[[0,0,null]]` {
-		t.Errorf("nobody sees %v, %v", r.Rows, err)
+		t.Errorf("a query without a principal sees %v, %v", r.Rows, err)
 	}
 }
 
-// filteredSchema checks what the schema reveals before any query.
-func filteredSchema(t *testing.T, sources []source.Source) {
+// testFilteredSchema checks what the schema reveals before any query.
+func testFilteredSchema(t *testing.T, sources []source.Source) {
 	acme := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
 	other := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "globex-1"})
 	var texts []string

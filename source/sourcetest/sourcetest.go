@@ -21,14 +21,17 @@ import (
 )
 
 // Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and honest.sql (see
-// Statement), resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must
-// have the entries "endless" (a statement that does not end by itself and can be interrupted), "rows" (one that returns
-// 5,000 rows of one integer, 1 to 5,000, in order) and "echo" (one that returns its only argument in one row and
-// column).
+// Statement), after those of the same names that every engine gets; resources.sql (statements that must end at their
+// limits, of one second) and common.sql. The latter must have the entries "endless" (a statement that does not end by
+// itself and can be interrupted), "rows" (one that returns 5,000 rows of one integer, 1 to 5,000, in order) and "echo"
+// (one that returns its only argument in one row and column).
 //
-// Open returns a source over the tables created by Setup, with default limits and at least four concurrent queries.
-// Snapshot describes everything outside the engine that a statement might change: the files with their contents, or
-// the tables. BehindView names the tables that the engine reports, too, when a statement reads the view revenue.
+// Open returns a source over the tables created by Setup, with default limits and at least four concurrent queries. If
+// the engine is a server, the source has a method Working() bool, which reports whether the server still works for it;
+// Run then checks that a cancelled statement ends there. If it is a child process, PID() int does the same. Snapshot
+// describes everything outside the engine that a statement might change: the files with their contents, or the tables.
+// Summary.Tables of a statement must have exactly the tables and views that it reads, without the names of common table
+// expressions. BehindView names the tables that the engine reports, too, when a statement reads the view revenue.
 func Run(
 	t *testing.T, open func(t testing.TB) (src source.Source, snapshot func() string), behindView ...string,
 ) {

@@ -1,20 +1,25 @@
 package sourcetest
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"text/template"
+
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 //go:embed testdata
-var shared embed.FS // the statements for every engine with filters
+var shared embed.FS // the statements for every engine
 
 // The outcomes of a statement.
 const (
@@ -43,39 +48,64 @@ type Statement struct {
 }
 
 // Allows reports whether an outcome is accepted.
-func (s Statement) Allows(outcome string) bool {
-	for _, w := range s.Want {
-		if w == outcome {
-			return true
-		}
-	}
-	return false
-}
+func (s Statement) Allows(outcome string) bool { return slices.Contains(s.Want, outcome) }
 
-// Statements reads testdata/statements/<file>.sql of the package under test. Outcomes apply to entries that name none.
+// everyEngine begins the names of shared statements.
+const everyEngine = "every engine: "
+
+// Statements reads testdata/statements/<file>.sql of the package under test, after the file of that name that every
+// engine shares, if there is one. Outcomes apply to entries that name none.
+//
+// An engine whose SQL differs can replace a shared statement that must be executed. Its own file then has an entry
+// "==== every engine: <name>" with other SQL. The rows stay those of the shared entry, unless the new one has its own.
 func Statements(t testing.TB, file string, outcomes ...string) []Statement {
 	t.Helper()
-	return statements(t, os.DirFS("."), path.Join("testdata/statements", file+".sql"), outcomes)
-}
-
-func statements(t testing.TB, files fs.FS, name string, outcomes []string) []Statement {
-	t.Helper()
-	data, err := fs.ReadFile(files, name)
-	if err != nil {
+	name := path.Join("testdata/statements", file+".sql")
+	common, noCommon := fs.ReadFile(shared, name)
+	own, err := os.ReadFile(name)
+	if err != nil && (noCommon != nil || !errors.Is(err, fs.ErrNotExist)) {
 		t.Fatal(err)
 	}
-	list, err := parse(string(data), outcomes)
-	if err != nil {
+	list, err1 := parse(string(common), outcomes)
+	for i := range list {
+		list[i].Name = everyEngine + list[i].Name
+	}
+	rest, err2 := parse(string(own), outcomes)
+	list, err3 := merge(list, rest)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return list
 }
 
+// merge appends an engine's own statements to the shared ones, and replaces those that the engine has by their names.
+func merge(list, own []Statement) ([]Statement, error) {
+	shared := len(list)
+	for _, s := range own {
+		if !strings.HasPrefix(s.Name, everyEngine) {
+			list = append(list, s)
+			continue
+		}
+		i := slices.IndexFunc(list[:shared], func(other Statement) bool { return other.Name == s.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("no statement is named %q", s.Name)
+		}
+		if !slices.Equal(list[i].Want, []string{Executed}) || !slices.Equal(s.Want, list[i].Want) {
+			return nil, fmt.Errorf("%q cannot be replaced: only statements that must be executed can, by others that "+
+				"must be", s.Name)
+		}
+		list[i].SQL, list[i].Rows = s.SQL, cmp.Or(s.Rows, list[i].Rows)
+	}
+	return list, nil
+}
+
 func parse(text string, outcomes []string) ([]Statement, error) {
 	var list []Statement
 	seen := make(map[string]bool)
-	_, text, _ = strings.Cut("\n"+text, "\n==== ")
-	for _, entry := range strings.Split(text, "\n==== ") {
+	for i, entry := range strings.Split("\n"+text, "\n==== ") {
+		if i == 0 {
+			continue // comments
+		}
 		head, body, _ := strings.Cut(entry, "\n")
 		parts := strings.Split(head, "|")
 		s := Statement{Name: strings.TrimSpace(parts[0]), Want: outcomes}
@@ -127,22 +157,15 @@ func expand(body, flags string) (string, error) {
 }
 
 // Setup holds the statements that create the tables for the suite, in SQL that the engines share. They run with
-// write access before the source is opened.
-var Setup = []string{
-	`CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL, city VARCHAR(80), "update" ` +
-		`VARCHAR(20), since DATE)`,
-	`CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customers (id), placed ` +
-		`TIMESTAMP NOT NULL, total DOUBLE PRECISION NOT NULL, note VARCHAR(200))`,
-	`CREATE TABLE "order lines" (order_id INTEGER NOT NULL REFERENCES orders (id), line INTEGER NOT NULL, product ` +
-		`VARCHAR(80) NOT NULL, quantity INTEGER NOT NULL, PRIMARY KEY (order_id, line))`,
-	`INSERT INTO customers VALUES (1, 'Ada', 'London', 'weekly', '2019-03-01'), (2, 'Björn', 'Oslo', 'daily', ` +
-		`'2020-07-15'), (3, 'Chiyo', 'Kyoto', NULL, '2021-11-30'), (4, 'D''Arcy; DROP TABLE customers', NULL, ` +
-		`'never', NULL)`,
-	`INSERT INTO orders VALUES (10, 1, '2024-01-05 10:00:00', 120.5, 'first'), (11, 1, '2024-02-10 11:30:00', 80, ` +
-		`NULL), (12, 2, '2024-02-11 09:15:00', 15.25, 'gift -- wrap'), (13, 3, '2024-03-20 16:45:00', 300, 'please ` +
-		`update /* soon */'), (14, 3, '2024-03-21 08:00:00', 42, NULL)`,
-	`INSERT INTO "order lines" VALUES (10, 1, 'lamp', 2), (10, 2, 'desk', 1), (11, 1, 'chair', 4), (12, 1, 'pen', ` +
-		`10), (13, 1, 'desk', 2), (13, 2, 'lamp', 1), (14, 1, 'ink', 6)`,
-	`CREATE VIEW revenue AS SELECT c.id, c.name, sum(o.total) AS total FROM customers c JOIN orders o ON ` +
-		`o.customer_id = c.id GROUP BY c.id, c.name`,
+// write access before the source is opened, on a connection that reads "…" as a name and times as UTC; for MariaDB,
+// that is the sql_mode ANSI_QUOTES. The sum of its integers must come back as an integer.
+var Setup = setup("tables")
+
+// setup returns the statements of a file in testdata/setup, one per line.
+func setup(file string) []string {
+	text, err := shared.ReadFile("testdata/setup/" + file + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	return wordlist.Lines(string(text))
 }

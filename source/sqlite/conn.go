@@ -12,6 +12,8 @@ import (
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/footnotehq/footnote/source"
 )
 
 // conn is one connection, used by one goroutine at a time. It calls the C-like half of modernc.org/sqlite rather
@@ -442,7 +444,7 @@ func (c *conn) noteRead(table string) {
 	if c.guard != nil && (c.guard.trusted || c.guard.tableReaders[table]) {
 		return
 	}
-	if table == "" || c.modules[lower(table)] || strings.HasPrefix(lower(table), "pragma_") ||
+	if table == "" || c.modules[source.Lower(table)] || strings.HasPrefix(source.Lower(table), "pragma_") ||
 		slices.Contains(c.reads, table) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 // Dialect is SQLite's SQL.
 var Dialect = source.NewDialect(source.Dialect{
 	Name:             "sqlite",
+	Editor:           "SQLite",
 	IsNumber:         "typeof({x}) IN ('integer', 'real')",
 	Day:              "{x}",
 	DayArgument:      "{x}",
@@ -52,12 +53,53 @@ var Dialect = source.NewDialect(source.Dialect{
 	Elapsed:      "julianday({y}) - julianday({x})",
 	CalendarDays: "CAST(julianday(date({y})) - julianday(date({x})) AS INTEGER)",
 	Materialized: true,
-	TextSearch:   source.SearchFTS5,
+	TextSearch:   fts5,
 	LikeFolds:    true,
 	Position:     "instr({x}, {y})",
 	Greatest:     "max({x}, {y})",
 	SameBytes:    "{x} = {y} AND CAST({x} AS TEXT) COLLATE BINARY = {y}",
 })
+
+// fts5 uses the functions of FTS5. Its score weighs a word by how many rows contain it.
+var fts5 = source.TextSearch{
+	Index:     source.IndexTable,
+	IndexType: "FTS5 table",
+	Join:      "{row}.rowid = {entry}.rowid",
+	JoinFault: "have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the source has filters",
+	Query:     "{text}",
+	Syntax:    fts5Query,
+	Match:     "{document} MATCH {query}",
+	Score:     "round(-bm25({document}), 4)",
+	Order:     "bm25({document})",
+	Snippet:   "snippet({document}, -1, '**', '**', '…', 24)",
+	Indexed: source.SearchMethod{
+		Remark: "the FTS5 table {index}, whose tokenizer decides on accents and forms",
+		Advice: "Whole words are found.",
+	},
+	Scanned: source.SearchMethod{
+		Remark: "LIKE, without an index; accents matter, and case does where words mix it beyond ASCII",
+	},
+	SharedScore: true,
+}
+
+// fts5Query returns a query in FTS5's syntax, using only quoted strings and the operators AND, OR and NOT.
+func fts5Query(alternatives []source.Terms) string {
+	quoted := func(terms []source.Term, operator string) string {
+		out := make([]string, len(terms))
+		for i, t := range terms {
+			out[i] = `"` + t.Plain + `"` // contains only letters, digits and spaces
+		}
+		return "(" + strings.Join(out, operator) + ")"
+	}
+	all := make([]string, len(alternatives))
+	for i, a := range alternatives {
+		all[i] = quoted(a.All, " AND ")
+		if len(a.Not) > 0 {
+			all[i] = "(" + all[i] + " NOT " + quoted(a.Not, " OR ") + ")"
+		}
+	}
+	return strings.Join(all, " OR ")
+}
 
 // weekdayName returns the name of a date's weekday, of which SQLite knows only the number.
 func weekdayName() source.Expr {
@@ -78,13 +120,16 @@ func monthName() source.Expr {
 	return source.Expr(e + " END")
 }
 
+var schemes = []string{"sqlite", "file"}
+
 // Engine returns SQLite for the program's list of engines.
 func Engine() engines.Engine {
 	return engines.Engine{
 		Dialect:  Dialect,
-		Schemes:  []string{"sqlite", "file"},
+		Schemes:  schemes,
 		Sniff:    sniff,
 		Children: map[string]child.OpenFunc{Kind: OpenEngine},
+		Filters:  true,
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			return Open(ctx, name, address, Options{
 				Limits: o.Limits, Filters: o.Filters, Pool: o.Pool, Logger: o.Logger,

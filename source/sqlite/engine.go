@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/rowfilter"
+	"github.com/footnotehq/footnote/internal/wordlist"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -171,10 +173,7 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 		if e, ok := errors.AsType[*sqliteError](err); ok && e.primary() == sqlite3.SQLITE_NOMEM {
 			// This is SQLite's message for a program with more steps than its limit.
 			return source.Summary{},
-				&source.Error{
-					Kind:   source.Failed,
-					Reason: "The statement is too large to be compiled. Shorten its lists, unions and joins.",
-				}
+				source.Failf("The statement is too large to be compiled. Shorten its lists, unions and joins.")
 		}
 		return source.Summary{}, c.explain(err)
 	}
@@ -193,8 +192,7 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 		return source.Summary{}, source.Refusef("The statement is not allowed: the database is read-only.")
 	}
 	if err := st.bind(q.Args); err != nil {
-		return source.Summary{},
-			&source.Error{Kind: source.Failed, Reason: "Binding the arguments: " + err.Error() + "."}
+		return source.Summary{}, source.Failf("Binding the arguments: %s.", err.Error())
 	}
 	r := newReader(st, q.Limits.Cell)
 	for {
@@ -222,47 +220,34 @@ func (c *conn) explain(err error) error {
 		return err
 	}
 	if c.denied != "" && (e.primary() == sqlite3.SQLITE_AUTH || e.primary() == sqlite3.SQLITE_ERROR) {
-		return &source.Error{Kind: source.Refused, Reason: c.denied}
+		return source.Refusef("%s", c.denied)
 	}
-	limited := func(text string) error { return &source.Error{Kind: source.Limited, Reason: text} }
 	switch e.primary() {
 	case sqlite3.SQLITE_INTERRUPT:
-		return limited("The query was stopped.")
+		return source.Limitf("The query was stopped.")
 	case sqlite3.SQLITE_TOOBIG:
-		return limited(fmt.Sprintf("A text or blob became larger than %d MB. Read or build less at once.",
-			maxValue>>20))
+		return source.Limitf("A text or blob became larger than %d MB. Read or build less at once.", maxValue>>20)
 	case sqlite3.SQLITE_NOMEM:
-		return limited("The query ran out of memory. Aggregate or filter before sorting and joining.")
+		return source.Limitf("The query ran out of memory. Aggregate or filter before sorting and joining.")
 	case sqlite3.SQLITE_FULL:
-		return limited("The query needed more temporary space than it may use. Aggregate or filter before sorting " +
-			"and joining.")
+		return source.Limitf("The query needed more temporary space than it may use. Aggregate or filter before " +
+			"sorting and joining.")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return errLocked
 	case sqlite3.SQLITE_READONLY:
 		return source.Refusef("The database is read-only: %s.", e.text)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return &source.Error{
-			Kind:   source.Failed,
-			Reason: "The database file is damaged: " + e.text + ". Tables not affected can still be read.",
-		}
+		return source.Failf("The database file is damaged: %s. Tables not affected can still be read.", e.text)
 	case sqlite3.SQLITE_IOERR:
 		if e.code == sqlite3.SQLITE_IOERR_WRITE {
-			return limited("The query needed more temporary space than it may use. Aggregate or filter before " +
+			return source.Limitf("The query needed more temporary space than it may use. Aggregate or filter before " +
 				"sorting and joining.")
 		}
-		return &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file cannot be read.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be read.")
 	case sqlite3.SQLITE_CANTOPEN:
-		return &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file cannot be opened.",
-			Err:     err,
-		}
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file cannot be opened.")
 	default:
-		return &source.Error{Kind: source.Failed, Reason: c.redact(e.text) + equivalent(e.text)}
+		return source.Failf("%s%s", c.redact(e.text), equivalent(e.text))
 	}
 }
 
@@ -282,32 +267,13 @@ func equivalent(text string) string {
 	return ""
 }
 
-const medianHint = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) " +
-	"OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+//go:embed foreign.txt
+var foreignFile string
 
-var foreignFunctions = map[string]string{
-	"median": medianHint, "percentile": medianHint, "percentile_cont": medianHint, "percentile_disc": medianHint,
-	"quantile": medianHint,
-	"stddev":   "sqrt(avg(x * x) - avg(x) * avg(x))", "stddev_pop": "sqrt(avg(x * x) - avg(x) * avg(x))",
-	"variance": "avg(x * x) - avg(x) * avg(x)",
-	"regexp":   "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_like": "LIKE '%part%' or GLOB '[A-Z]*'",
-	"regexp_replace": "replace(text, old, new)",
-	"date_trunc":     "strftime('%Y-%m-01', x)", "to_char": "strftime('%Y-%m', x)",
-	"date_format": "strftime('%Y-%m', x)",
-	"year":        "CAST(strftime('%Y', x) AS INTEGER)", "month": "CAST(strftime('%m', x) AS INTEGER)",
-	"day": "CAST(strftime('%d', x) AS INTEGER)",
-	"now": "datetime('now')", "curdate": "date('now')", "getdate": "datetime('now')",
-	"datediff": "julianday(a) - julianday(b)", "dateadd": "date(x, '+1 day')",
-	"left": "substr(x, 1, n)", "right": "substr(x, -n)", "len": "length(x)", "greatest": "max(a, b)",
-	"least": "min(a, b)", "nvl": "coalesce(x, y)", "isnull": "coalesce(x, y)",
-	"split_part": "substr and instr", "listagg": "group_concat(x, ', ')", "array_agg": "json_group_array(x)",
-	"generate_series": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
-}
+// foreignFunctions maps functions of other databases to what SQLite has instead.
+var foreignFunctions = wordlist.Map(foreignFile)
 
-var errLocked = &source.Error{
-	Kind:   source.Failed,
-	Reason: "The database is locked: another program is writing to it. Try again in a moment.",
-}
+var errLocked = source.Failf("The database is locked: another program is writing to it. Try again in a moment.")
 
 // takeError returns the error of a query that got no connection.
 func takeError(err error) error {
@@ -342,5 +308,5 @@ func openError(err error) error {
 	default:
 		text = "The database cannot be opened."
 	}
-	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: text, Err: err}
+	return footnote.Wrapf(footnote.DatabaseUnavailable, err, "%s", text)
 }

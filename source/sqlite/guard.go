@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -85,7 +84,7 @@ func wordsOf(sql string) words {
 			w.main = w.main || last == "main"
 		}
 		first := last == ""
-		last = lower(dequote(text))
+		last = source.Lower(dequote(text))
 		w.joined = w.joined || strings.EqualFold(text, "using") || strings.EqualFold(text, "natural")
 		w.pragma = w.pragma || first && last == "pragma"
 		w.names[last] = true
@@ -123,11 +122,9 @@ func (c *conn) runTrusted(f func() error) error {
 
 // guarded runs a statement that sees only the rows its attached conditions allow.
 func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	var conditions rowfilter.Conditions
-	if data := child.Attached(ctx); len(data) > 0 { // without conditions, no rows are visible
-		if err := json.Unmarshal(data, &conditions); err != nil {
-			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
-		}
+	conditions, err := child.Conditions(ctx)
+	if err != nil {
+		return source.Summary{}, err
 	}
 	w := wordsOf(q.SQL)
 	if w.main && !w.pragma {
@@ -249,7 +246,7 @@ func (g *guard) secret() string { return "v" + strings.ToLower(rand.Text()) }
 // named returns the configured spelling of a table's name.
 func (g *guard) named(name string) string {
 	for configured := range g.filters {
-		if lower(configured) == lower(name) {
+		if source.Lower(configured) == source.Lower(name) {
 			return configured
 		}
 	}
@@ -302,7 +299,7 @@ func (c *conn) loadLayout() error {
 	var shadows []string
 	for _, r := range rows {
 		name, kind, sql := text(r[0]), text(r[1]), text(r[2])
-		low, configured := lower(name), c.guard.named(name)
+		low, configured := source.Lower(name), c.guard.named(name)
 		open, listed := c.guard.filters[configured]
 		switch {
 		case kind == "shadow" && !listed:
@@ -385,15 +382,15 @@ func (c *conn) judgeGuarded(action int32, a1, a2, database, accessor string) str
 	case g.trusted:
 		return ""
 	case action == sqlite3.SQLITE_READ:
-		return c.judgeGuardedRead(a1, lower(database), accessor)
+		return c.judgeGuardedRead(a1, source.Lower(database), accessor)
 	case action == sqlite3.SQLITE_PRAGMA:
-		return g.judgePragma(lower(a1), lower(a2))
+		return g.judgePragma(source.Lower(a1), source.Lower(a2))
 	}
 	return c.judge(action, a1, a2, database)
 }
 
 func (c *conn) judgeGuardedRead(table, database, accessor string) string {
-	g, name := c.guard, lower(table)
+	g, name := c.guard, source.Lower(table)
 	l := g.layout
 	pragma, isPragma := strings.CutPrefix(name, "pragma_")
 	switch {
@@ -435,14 +432,7 @@ func (g *guard) judgePragma(pragma, arg string) string {
 }
 
 // list returns the names of the readable tables.
-func (g *guard) list() string {
-	names := slices.Sorted(maps.Keys(g.filters))
-	more := ""
-	if len(names) > 20 {
-		names, more = names[:20], ", …"
-	}
-	return strings.Join(names, ", ") + more
-}
+func (g *guard) list() string { return source.Listed(maps.Keys(g.filters)) }
 
 // visible returns the tables with a filter, without their references to other tables.
 func (g *guard) visible(tables []source.Table) []source.Table {
@@ -467,8 +457,8 @@ func (c *conn) redact(message string) string {
 	return message
 }
 
-func cannotHold(table, format string, args ...any) error {
-	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table,
+func notEnforceable(table, format string, args ...any) error {
+	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be enforced: %s", table,
 		fmt.Sprintf(format, args...))
 }
 
@@ -479,27 +469,27 @@ func (c *conn) checkFilters() error {
 	}
 	l := c.guard.layout
 	for _, table := range slices.Sorted(maps.Keys(c.guard.filters)) {
-		low := lower(table)
+		low := source.Lower(table)
 		_, isView := l.bodies[low]
 		switch {
 		case l.open[low], isView, l.tables[low] != "":
 		case l.hidden[low]:
-			return cannotHold(table,
+			return notEnforceable(table,
 				"it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.",
 				rowfilter.Open)
 		default:
-			return cannotHold(table, "there is no such table.")
+			return notEnforceable(table, "there is no such table.")
 		}
 	}
 	err := c.makeViews(c.guard.blank, words{})
 	defer c.dropViews()
 	if err != nil {
-		return footnote.Errorf(footnote.DatabaseUnavailable, "the filters cannot be held: %v", err)
+		return footnote.Errorf(footnote.DatabaseUnavailable, "the filters cannot be enforced: %v", err)
 	}
 	for _, table := range slices.Sorted(maps.Keys(c.guard.filters)) {
 		st, _, err := c.prepare("SELECT * FROM " + quote(table))
 		if err != nil {
-			return cannotHold(table, "%v", c.explain(err))
+			return notEnforceable(table, "%v", c.explain(err))
 		}
 		st.close()
 	}
@@ -513,31 +503,31 @@ func (c *conn) checkConditions(l *layout) error {
 		v := l.bodies[low]
 		w := wordsOf(v.query)
 		if w.main {
-			return cannotHold(v.name, "the view names a table with its schema.")
+			return notEnforceable(v.name, "the view names a table with its schema.")
 		}
 		if !w.joined {
 			continue
 		}
 		for name := range w.names {
 			if c.internal(name) {
-				return cannotHold(v.name, "the view reads %s.", name)
+				return notEnforceable(v.name, "the view reads %s.", name)
 			}
 		}
 		maps.Copy(l.named, w.names)
 	}
 	for _, table := range slices.Sorted(maps.Keys(c.guard.blank)) {
-		low := lower(table)
+		low := source.Lower(table)
 		from := "main." + quote(l.tables[low])
 		if v, isView := l.bodies[low]; isView {
 			var err error
 			if from, err = c.columnsAlone(v.name); err != nil {
-				return cannotHold(table, "%v", err)
+				return notEnforceable(table, "%v", err)
 			}
 		} else if l.tables[low] == "" {
 			continue
 		}
 		if err := c.checkCondition(from, c.guard.blank[table]); err != nil {
-			return cannotHold(table, "%v", err)
+			return notEnforceable(table, "%v", err)
 		}
 	}
 	return nil
@@ -575,15 +565,4 @@ func (c *conn) checkCondition(from, condition string) error {
 		err = on
 	}
 	return err
-}
-
-// lower lowers only ASCII letters, as SQLite does when it compares names.
-func lower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
 }

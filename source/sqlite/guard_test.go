@@ -46,8 +46,8 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// TestFiltersThatCannotBeHeld checks that a source with a filter that cannot be enforced does not open.
-func TestFiltersThatCannotBeHeld(t *testing.T) {
+// TestUnenforceableFilterIsRefused checks that a source with a filter that cannot be enforced does not open.
+func TestUnenforceableFilterIsRefused(t *testing.T) {
 	path := tenants(t, 0)
 	for table, c := range map[string][2]string{
 		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "no such column"},
@@ -106,7 +106,7 @@ func TestFilteredChange(t *testing.T) {
 	write(t, path, `DROP VIEW totals`, `DROP VIEW large`, `DROP VIEW leaky`,
 		`ALTER TABLE orders RENAME COLUMN org TO owner`)
 	if r, _, err := source.Collect(ctx, s, source.Query{SQL: ask}); err == nil ||
-		!strings.Contains(err.Error(), "cannot be held") {
+		!strings.Contains(err.Error(), "cannot be enforced") {
 		t.Errorf("without its column: %v, %v", r.Rows, err)
 	}
 }

@@ -11,13 +11,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/engines"
 )
 
 // Options configure a source; the zero value is ready to use.
@@ -44,12 +44,7 @@ type Options struct {
 }
 
 // Source is an open database: a source.Source.
-type Source struct {
-	*child.Client
-	name  string
-	file  file
-	rules *rowfilter.Rules // nil: everybody sees every row
-}
+type Source = child.Client
 
 const maxTemp = 1 << 30 // bytes of one temporary file, and of a copied database
 
@@ -66,105 +61,49 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	}
 	f := file{path: path, immutable: immutable}
 	if _, err := f.stat(); err != nil {
-		return nil, named(name, err)
+		return nil, source.Named(name, err)
 	}
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
-	}
+	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
 	}
-	s := &Source{name: name, file: f, rules: rules}
-	s.Client = child.New(Kind, nil, child.Options{
+	s := child.New(Kind, nil, child.Options{
 		Dialect: Dialect, Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
 		Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger, MaxFile: maxTemp,
 		Stamp:   f.stamp,
 		Same:    f.same,
 		Version: func(context.Context) (string, error) { return f.version() },
 		Grant:   f.readable,
-		Attach:  s.conditions,
+		Filters: rules,
 		Prepare: func(context.Context, string) (any, error) {
 			real, err := filepath.EvalSymlinks(f.path)
-			cfg := config{Path: real, Immutable: f.immutable, Conns: o.Concurrency}
-			if rules != nil {
-				cfg.Filters, cfg.Blank = rules.Opened(), rules.Blank()
-			}
-			return cfg, err
+			return config{
+				Path: real, Immutable: f.immutable, Conns: o.Concurrency, Filters: rules.Opened(), Blank: rules.Blank(),
+			}, err
 		},
 	})
 	if _, err := s.Status(ctx); err != nil {
 		s.Close()
-		return nil, named(name, err)
+		return nil, source.Named(name, err)
 	}
 	return s, nil
 }
 
-// conditions returns the data sent along with each query: the filters for the principal in ctx.
-func (s *Source) conditions(ctx context.Context) ([]byte, error) {
-	if s.rules == nil {
-		return nil, nil
-	}
-	return json.Marshal(s.rules.For(ctx))
-}
-
-// Version implements source.Source. With filters, it includes the principal whose rows are visible.
-func (s *Source) Version(ctx context.Context) (string, error) {
-	v, err := s.Client.Version(ctx)
-	if err == nil && s.rules != nil {
-		v += " " + s.rules.For(ctx).Digest()
-	}
-	return v, err
-}
-
-// Schema implements source.Source.
-func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
-	schema, err := s.Client.Schema(ctx)
-	if err == nil && s.rules != nil {
-		schema.Version += " " + s.rules.For(ctx).Digest()
-	}
-	return schema, err
-}
-
-// named prefixes an error's message with the name of the database.
-func named(name string, err error) error {
-	if e, ok := errors.AsType[*footnote.Error](err); ok {
-		return &footnote.Error{
-			Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err,
-		}
-	}
-	return fmt.Errorf("database %s: %w", name, err)
-}
-
 // parseAddress parses the forms of address that Open accepts.
 func parseAddress(address string) (path string, immutable bool, err error) {
-	scheme, rest, ok := strings.Cut(address, ":")
-	if !ok || (scheme != "sqlite" && scheme != "file") {
-		path = address // a plain path is taken literally, even with % or ? in it
-	} else {
-		rest, query, _ := strings.Cut(rest, "?")
-		if path, err = url.PathUnescape(strings.TrimPrefix(rest, "//")); err != nil {
-			return "", false, fmt.Errorf("the address cannot be read: %w", err)
-		}
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			return "", false, fmt.Errorf("the address cannot be read: %w", err)
-		}
-		for key, v := range values {
-			switch {
-			case key == "mode" && len(v) == 1 && v[0] == "ro":
-			case key == "immutable" && len(v) == 1 && (v[0] == "0" || v[0] == "1"):
-				immutable = v[0] == "1"
-			default:
-				return "", false, fmt.Errorf("the parameter %s=%s is not allowed; mode=ro and immutable=1 are", key,
-					strings.Join(v, ","))
-			}
+	path, parameters, err := engines.FilePath(address, schemes...)
+	for key, v := range parameters {
+		switch {
+		case key == "mode" && len(v) == 1 && v[0] == "ro":
+		case key == "immutable" && len(v) == 1 && (v[0] == "0" || v[0] == "1"):
+			immutable = v[0] == "1"
+		default:
+			return "", false, fmt.Errorf("the parameter %s=%s is not allowed; mode=ro and immutable=1 are", key,
+				strings.Join(v, ","))
 		}
 	}
-	if path == "" || path == ":memory:" || strings.IndexByte(path, 0) >= 0 {
-		return "", false, fmt.Errorf("%q does not name a database file", address)
-	}
-	return path, immutable, nil
+	return path, immutable, err
 }
 
 // file is a database file as the server sees it. The server only stats it: if it opened and closed the file, it
@@ -199,11 +138,7 @@ func (f file) stat() (state, error) {
 	}
 	real, err := f.real()
 	if err != nil {
-		return s, &footnote.Error{
-			Code:    footnote.DatabaseUnavailable,
-			Message: "The database file is not there.",
-			Err:     err,
-		}
+		return s, footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database file is not there.")
 	}
 	return state{info: info, wal: beside(real + "-wal"), shm: beside(real + "-shm")}, nil
 }

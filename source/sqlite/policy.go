@@ -1,45 +1,36 @@
 package sqlite
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 // This file decides what a statement may do while SQLite compiles it: SQLite calls the authorizer for every action,
 // table, column and function, wherever in the statement it occurs. Anything not listed here is refused.
 
-// functions lists the callable functions. Left out on purpose: load_extension, fts3_tokenizer, sqlite_log,
-// sqlite_offset, sqlite_compileoption_*, changes and last_insert_rowid (state of the connection), rtreecheck and
-// fts5_* internals.
-var functions = set(`
-	abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count cume_dist
-	current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format glob
-	group_concat hex if ifnull iif instr julianday lag last_value lead length like likelihood likely ln log log10 log2
-	lower ltrim max median min mod nth_value ntile nullif octet_length percent_rank percentile percentile_cont
-	percentile_disc pi pow power printf quote radians random rank regexp replace round row_number rtrim sign sin sinh
-	soundex sqlite_version sqrt strftime string_agg substr substring subtype sum tan tanh time timediff total trim trunc
-	typeof unhex unicode unistr unistr_quote unixepoch unlikely upper zeroblob randomblob
-	-> ->> json json_array json_array_insert json_array_length json_error_position json_extract json_group_array
-	json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace json_set
-	json_type json_valid jsonb jsonb_array jsonb_array_insert jsonb_extract jsonb_group_array jsonb_group_object
-	jsonb_insert jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
-	match bm25 highlight snippet
-	geopoly_area geopoly_bbox geopoly_contains_point geopoly_json geopoly_overlap geopoly_regular geopoly_svg
-	geopoly_within geopoly_xform geopoly_blob geopoly_ccw geopoly_group_bbox`)
+//go:embed functions.txt
+var functionsFile string
+
+// functions lists the callable functions.
+var functions = wordlist.Set(functionsFile)
 
 // pragmas lists the pragmas that describe tables; none takes a value that changes anything. FTS5 reads
 // data_version.
-var pragmas = set(`table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list data_version`)
+var pragmas = wordlist.Set(`table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list
+	data_version`)
 
 // readableModules lists the virtual table modules that may be read under their own name, in addition to tables
 // created with them. The json_* modules, and the pragma_* ones for the list above, are registered only when first
 // used.
-var readableModules = set(`json_each json_tree jsonb_each jsonb_tree fts5 rtree rtree_i32 geopoly`)
+var readableModules = wordlist.Set(`json_each json_tree jsonb_each jsonb_tree fts5 rtree rtree_i32 geopoly`)
 
 // systemTables lists the readable sqlite_* tables.
-var systemTables = set(`sqlite_schema sqlite_master sqlite_sequence sqlite_stat1 sqlite_stat4`)
+var systemTables = wordlist.Set(`sqlite_schema sqlite_master sqlite_sequence sqlite_stat1 sqlite_stat4`)
 
 // statements maps actions that are statements of their own to the name used when they are refused.
 var statements = map[int32]string{
@@ -107,12 +98,4 @@ func (c *conn) judgeRead(name, table, database string) string {
 	default:
 		return ""
 	}
-}
-
-func set(words string) map[string]bool {
-	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
 }

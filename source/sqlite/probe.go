@@ -2,56 +2,24 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	_ "embed"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
 )
 
-// attempts lists ways to write. Target is a new file in the child's own directory, the one place where nothing else
-// would stop a write.
-func attempts(target, table string) []string {
-	return []string{
-		"CREATE TABLE footnote_probe (a)",
-		"CREATE TABLE IF NOT EXISTS main.footnote_probe AS SELECT 1 AS a",
-		"DROP TABLE " + table,
-		"DELETE FROM " + table,
-		"UPDATE sqlite_schema SET sql = sql",
-		"INSERT INTO " + table + " DEFAULT VALUES",
-		"WITH x AS (SELECT 1) DELETE FROM " + table,
-		"ALTER TABLE " + table + " RENAME TO footnote_probe",
-		"CREATE INDEX footnote_probe ON " + table + " (rowid)",
-		"CREATE VIEW footnote_probe AS SELECT 1",
-		"PRAGMA user_version = 7",
-		"PRAGMA application_id = 7",
-		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql",
-		"VACUUM",
-		"VACUUM INTO '" + target + "'",
-		"ATTACH '" + target + "' AS footnote_probe; CREATE TABLE footnote_probe.t (a)",
-		"BEGIN IMMEDIATE; CREATE TABLE footnote_probe (a); COMMIT",
-	}
-}
+var (
+	//go:embed probe/writes.sql
+	writes string
+	//go:embed probe/session.sql
+	sessionStatements string
+)
 
 // idleAttempts write only when there is something to write: without an index, REINDEX does nothing and the engine
 // allows it. The gate must refuse them anyway.
 var idleAttempts = []string{"ANALYZE", "REINDEX"}
-
-// sessionAttempts change the connection rather than the file. The engine's read-only mode does not stop them, so
-// the gate and the authorizer must.
-var sessionAttempts = []string{
-	"CREATE TEMP TABLE footnote_probe (a)",
-	"CREATE TEMP VIEW footnote_probe AS SELECT 1",
-	"PRAGMA query_only = OFF",
-	"PRAGMA journal_mode = DELETE",
-	"PRAGMA temp_store_directory = '/tmp'",
-	"PRAGMA wal_checkpoint",
-	"BEGIN",
-	"SAVEPOINT footnote_probe",
-	"SELECT load_extension('footnote_probe')",
-}
 
 // Probe implements child.Engine. It tries every write three times: as a query; on a query's connection without the
 // gate; and on a similar connection without gate and authorizer, where only the engine's read-only mode is left.
@@ -74,15 +42,11 @@ func (e *engine) Probe(ctx context.Context) error {
 	if err != nil {
 		return openError(err)
 	}
-	list := attempts(target, table)
-	limits := source.DefaultLimits()
-	for _, sql := range slices.Concat(list, idleAttempts, sessionAttempts) {
-		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: limits}, func([]any) error { return nil })
-		if err := e.checkRefused(ctx, sql, err, target, "as a query"); err != nil {
-			return err
-		}
+	list, session := child.Attempts(writes, table, target), child.Attempts(sessionStatements, table, target)
+	if err := child.TryQueries(ctx, e, slices.Concat(list, idleAttempts, session), target); err != nil {
+		return err
 	}
-	if err := e.probeConn(ctx, true, slices.Concat(list, sessionAttempts), target); err != nil {
+	if err := e.probeConn(ctx, true, slices.Concat(list, session), target); err != nil {
 		return err
 	}
 	return e.probeConn(ctx, false, list, target)
@@ -114,25 +78,9 @@ func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, t
 			c.close()
 			c = nil
 		}
-		if err := e.checkRefused(ctx, sql, err, target, level); err != nil {
+		if err := child.CheckRefused(ctx, sql, err, target, level); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkRefused checks that an attempt failed and left nothing behind.
-func (e *engine) checkRefused(ctx context.Context, sql string, err error, target, level string) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err == nil {
-		return fmt.Errorf("%w %q was accepted %s", source.ErrWritable, sql, level)
-	}
-	if info, err := os.Stat(target); err == nil && info.Size() > 0 {
-		return fmt.Errorf("%w %q made a file %s", source.ErrWritable, sql, level)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look for what the probe left: %w", err)
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package sqlite
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -77,11 +77,9 @@ func isNumeric(kind string) bool {
 }
 
 func isText(kind string) bool {
-	switch kind {
-	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindJSON:
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindJSON,
+	}, kind)
 }
 
 func (r *reader) row() ([]any, error) {
@@ -121,22 +119,16 @@ func (r *reader) row() ([]any, error) {
 // text reads a text cell. It checks the cell's size before it copies the text.
 func (r *reader) text(i int) (string, error) {
 	if n := r.st.size(i); n > r.cell {
-		return "", &source.Error{Kind: source.Limited, Reason: fmt.Sprintf(
+		return "", source.Limitf(
 			"A value of the column %s has %d bytes; the limit for a cell is %d. Leave the column out, or select a "+
-				"part of it with substr.", r.cols[i].name, n, r.cell)}
+				"part of it with substr.", r.cols[i].name, n, r.cell)
 	}
 	return cleanText(r.st.text(i)), nil
 }
 
-// cleanText replaces what stores and displays cannot handle.
+// cleanText replaces what stores and displays cannot handle. Postgres, where results may be stored, rejects NUL.
 func cleanText(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD") // Postgres, where results may be stored, rejects NUL
-	}
-	return s
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // noteText records a text value and returns it as its column shows it: with a T between date and time, as long as
@@ -199,25 +191,13 @@ func isZone(s string) bool {
 		len(s) == 6 && (s[0] == '+' || s[0] == '-') && digits(s[1:3]) && s[3] == ':' && digits(s[4:])
 }
 
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // kindOf returns the kind of a declared type, by SQLite's affinity rules and by common names beyond them.
 func kindOf(declared string) string {
 	t := strings.ToUpper(declared)
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(t, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t, p) })
 	}
 	switch {
 	case t == "":

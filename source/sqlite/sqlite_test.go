@@ -523,7 +523,7 @@ func TestSchemaOfOddTables(t *testing.T) {
 	}
 }
 
-func TestReasons(t *testing.T) {
+func TestErrorReasons(t *testing.T) {
 	s := open(t, shop(t), Options{})
 	for sql, want := range map[string]string{
 		"SELECT 1; SELECT 2":                       "Only one statement is allowed",
@@ -566,25 +566,6 @@ func TestSortBeyondCache(t *testing.T) {
 	s.Close()
 	if left := contents(t, temp); left != "" {
 		t.Errorf("left behind:\n%s", left)
-	}
-}
-
-// TestProbeSeesWrites passes the probe's checks outcomes they must not accept.
-func TestProbeSeesWrites(t *testing.T) {
-	e := &engine{}
-	target := filepath.Join(t.TempDir(), "made.db")
-	if err := e.checkRefused(t.Context(), "DROP TABLE t", nil, target, "here"); !errors.Is(err, source.ErrWritable) {
-		t.Errorf("an accepted write: %v", err)
-	}
-	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); err != nil {
-		t.Errorf("a refused write: %v", err)
-	}
-	if err := os.WriteFile(target, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); !errors.Is(err,
-		source.ErrWritable) {
-		t.Errorf("a write that left a file: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package inspect reads a whole log and reports contradictions: gaps, runs with two ends, calls without a result,
 // sums that differ from the sum of their parts, missing blobs, and balances that differ from the usage in the log. It
-// is for operators, and for tests that break something on purpose. It trusts nothing but the store's order.
+// is for operators, and for tests that break something on purpose. It relies only on the order of the store.
 package inspect
 
 import (

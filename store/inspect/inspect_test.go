@@ -218,8 +218,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestRealStore inspects the events of a real store, including an active run.
-func TestRealStore(t *testing.T) {
+// TestInspectRealStore inspects the events of a real store, including an active run.
+func TestInspectRealStore(t *testing.T) {
 	log := sqlitetest.New(t)
 	if err := log.Create(t.Context(), footnote.Stream{ID: "c", Kind: "conversation", Org: "o", User: "u"}); err != nil {
 		t.Fatal(err)

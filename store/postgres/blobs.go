@@ -85,14 +85,8 @@ func (s *Store) Holdings(ctx context.Context, org, kind string) (list []footnote
 	if err := s.usable(ctx); err != nil || !validText(org, kind) {
 		return nil, err
 	}
-	err = s.do(ctx, "add up the blobs of "+org, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sqlHoldings, org, kind)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[footnote.Holding])
-		return err
-	})
+	list, err = collect(ctx, s, "add up the blobs of "+org, pgx.RowToStructByPos[footnote.Holding], sqlHoldings, org,
+		kind)
 	for i := range list {
 		list[i].Updated = list[i].Updated.UTC()
 	}

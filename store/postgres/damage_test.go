@@ -12,57 +12,9 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
 )
 
-func TestDamage(t *testing.T) {
-	storetest.RunDamage(t, func(tb testing.TB) (store.Movable, storetest.Corrupter) {
-		url, seen := pgtest.Database(tb), &storetest.Reports{}
-		s := openAt(tb, url, Options{Damaged: seen.Add})
-		exec := func(query string, args ...any) {
-			tb.Helper()
-			c, err := pgx.Connect(tb.Context(), url)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			defer c.Close(tb.Context())
-			if _, err := c.Exec(tb.Context(), query, args...); err != nil {
-				tb.Fatal(err)
-			}
-		}
-		times := []string{"'infinity'", "'-infinity'", "'20000-01-01'", "'0044-03-15 BC'"}
-		const where = ` WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) AND seq = $2`
-		return s, storetest.Corrupter{
-			Body: func(stream string, seq int64, kind string, body []byte) {
-				exec(`UPDATE footnote.events SET kind = $3, body = $4`+where, stream, seq, kind, string(body))
-			},
-			Drop: func(stream string, seq int64) { exec(`DELETE FROM footnote.events`+where, stream, seq) },
-			Blob: func(digest footnote.Digest, data []byte) {
-				exec(`UPDATE footnote.blobs SET data = $1 WHERE digest = $2`, data, digest)
-			},
-			Event: func(stream string, seq int64, column, value string) {
-				exec(`UPDATE footnote.events SET `+column+` = `+value+where, stream, seq)
-			},
-			Head: func(stream, column, value string) {
-				if column != "deadline" {
-					column += "_at"
-				}
-				exec(`UPDATE footnote.streams SET `+column+` = `+value+` WHERE id = $1`, stream)
-			},
-			Columns: map[string][]string{
-				"time":   times,
-				"seq":    {"-5", "99"},
-				"stream": {"-1", "9223372036854775807"},
-				"kind":   {"''"},
-				"body":   {"''", "'1'"},
-			},
-			Times:    times,
-			Reported: seen.Events,
-		}
-	})
-}
-
-// TestLostValue holds that a value whose parts are gone costs its event, and no others.
+// TestLostValue checks that a large value with missing parts makes only its own event unreadable.
 func TestLostValue(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, Options{})
@@ -87,7 +39,7 @@ func TestLostValue(t *testing.T) {
 		Scan(&toast); err != nil {
 		t.Fatal(err)
 	}
-	// The rows of the table that holds the long values are taken away.
+	// Delete the rows of the table that stores the large values.
 	for _, query := range []string{
 		"SET allow_system_table_mods = on",
 		"UPDATE pg_class SET relkind = 'r' WHERE oid = '" + toast + "'::regclass",
@@ -122,14 +74,14 @@ func TestLostValue(t *testing.T) {
 	}
 }
 
-// TestDeleteOnDamagedPage deletes a conversation that has rows on a damaged page. What cannot be deleted is reported,
-// and the conversations on other pages stay as they are.
+// TestDeleteOnDamagedPage deletes a conversation with rows on a damaged page. The store must report the rows that it
+// cannot delete, and leave conversations on other pages unchanged.
 func TestDeleteOnDamagedPage(t *testing.T) {
 	server := pgtest.New(t)
 	for name, test := range map[string]struct {
 		table string
 		long  bool
-		left  string // what cannot be deleted
+		left  string // rows that cannot be deleted
 	}{
 		"events":      {"footnote.events", false, "events"},
 		"long events": {"footnote.events", true, "events"},
@@ -139,7 +91,7 @@ func TestDeleteOnDamagedPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := server.Database(t)
 			fillDamaged(t, url)
-			server.Damage(t, url, test.table, test.long, 0)
+			damage(t, server, url, test.table, test.long, 0)
 			var reports []string
 			s := openAt(t, url, Options{Damaged: func(stream string, seq int64, reason string) {
 				if stream == "damaged" && seq == 0 {
@@ -167,7 +119,7 @@ func TestDeleteOnDamagedPage(t *testing.T) {
 	}
 }
 
-// TestDropBlobsOnDamagedPage drops the blobs that can be dropped.
+// TestDropBlobsOnDamagedPage checks that blobs outside the damaged page are dropped.
 func TestDropBlobsOnDamagedPage(t *testing.T) {
 	server := pgtest.New(t)
 	url := server.Database(t)
@@ -176,7 +128,7 @@ func TestDropBlobsOnDamagedPage(t *testing.T) {
 	sizes, err := s.Blobs(t.Context(), "damaged")
 	must(t, err)
 	must(t, s.Close())
-	server.Damage(t, url, "footnote.blobs", false, 0)
+	damage(t, server, url, "footnote.blobs", false, 0)
 	var reports int
 	s = openAt(t, url, Options{Damaged: func(string, int64, string) { reports++ }})
 	must(t, s.DropBlobs(t.Context(), "damaged", slices.Collect(maps.Keys(sizes))))
@@ -185,8 +137,8 @@ func TestDropBlobsOnDamagedPage(t *testing.T) {
 	}
 }
 
-// fillDamaged creates the conversation damaged, of which rows stand on the first pages of each table, and then the
-// conversation whole on the pages behind them.
+// fillDamaged creates the conversation "damaged", with rows on the first pages of each table, and then the conversation
+// "whole" on the following pages.
 func fillDamaged(t *testing.T, url string) {
 	t.Helper()
 	s := openAt(t, url, Options{})
@@ -208,7 +160,7 @@ func fillDamaged(t *testing.T, url string) {
 	}
 }
 
-// incompressible is a text that Postgres keeps outside its row.
+// incompressible returns a text that Postgres stores outside its row.
 var incompressible = func() string {
 	long := make([]byte, 200_000)
 	for i, x := 0, uint32(1); i < len(long); i++ {
@@ -221,8 +173,8 @@ var incompressible = func() string {
 	return string(long)
 }()
 
-// TestTailSkips holds that reading around damage takes no longer for positions that hold nothing: with as many as here
-// it would never end.
+// TestTailSkips checks that reading around damage skips unused positions instead of trying each of them: there are so
+// many here that the read would never end.
 func TestTailSkips(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, Options{})

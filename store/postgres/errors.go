@@ -20,17 +20,17 @@ const retryAfter = 5 * time.Second
 
 // Messages for users. The driver's error, which has the host and user, goes to the log.
 const (
-	msgAway    = "The database that holds the conversations cannot be reached."
+	msgDown    = "The database that holds the conversations cannot be reached."
 	msgRefuses = "The database that holds the conversations refuses this server: its user, password or rights are " +
 		"wrong."
-	msgMissing   = "The database that is to hold the conversations does not exist, or lacks what Footnote made in it."
+	msgMissing   = "The database for the conversations does not exist, or lacks the tables of Footnote."
 	msgFull      = "The disk of the database that holds the conversations is full. Nothing was lost."
 	msgReadOnly  = "The store is read-only for now; conversations can be read."
 	msgBusy      = "The database that holds the conversations is too busy."
 	msgCrowded   = "The database that holds the conversations takes no further connections."
 	msgDamaged   = "The database that holds the conversations reports damaged data."
-	msgUncertain = "The database that holds the conversations went away while it was writing. What was written last " +
-		"may be there or not."
+	msgUncertain = "The connection to the database that holds the conversations broke during a write. The last write " +
+		"may or may not be stored."
 )
 
 // translate classifies an error of the driver. An error that has a code keeps it. doing says what failed.
@@ -63,7 +63,7 @@ func message(err error) (string, time.Duration) {
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok && unreachable(err) {
-		return msgAway, retryAfter
+		return msgDown, retryAfter
 	}
 	if !ok {
 		return "", 0
@@ -86,14 +86,14 @@ func message(err error) (string, time.Duration) {
 	case "28":
 		return msgRefuses, 0
 	case "08", "57":
-		return msgAway, retryAfter
+		return msgDown, retryAfter
 	case "58":
 		return msgFull, retryAfter
 	case "XX":
 		return msgDamaged, 0
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return msgAway, retryAfter // it accepts no connections, for whatever reason
+		return msgDown, retryAfter // it accepts no connections, for whatever reason
 	}
 	return "", 0
 }

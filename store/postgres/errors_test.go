@@ -16,8 +16,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestAway holds that only what comes from the way to the database counts as an outage, which is waited for.
-func TestAway(t *testing.T) {
+// TestOutageErrors checks that only connection errors count as an outage, which callers wait out.
+func TestOutageErrors(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want footnote.Code
@@ -38,8 +38,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestImportTooShort holds that events that do not fit their stream are no outage.
-func TestImportTooShort(t *testing.T) {
+// TestIncompleteImport checks that an import whose events do not match its stream is not reported as an outage.
+func TestIncompleteImport(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	head := store.Stream{ID: "c1", Kind: "conversation", Org: "o", User: "u", Last: 3}
 	err := s.Import(t.Context(), head, func(func(footnote.Event, error) bool) {}, func(func(store.Blob, error) bool) {})

@@ -33,7 +33,7 @@ func conversation(id string) store.Stream {
 	return store.Stream{ID: id, Kind: store.Conversation, Org: "acme", User: "ann"}
 }
 
-// eventually asks until ok, or fails after a minute.
+// eventually calls ok until it returns true, or fails the test after a minute.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -43,7 +43,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// texts are the words of a stream's events, whose sequences it checks.
+// texts returns the texts of a stream's events, and checks their sequences.
 func texts(t testing.TB, s *Store, id string) (words []string) {
 	t.Helper()
 	for ev, err := range s.Events(t.Context(), id, 0) {
@@ -56,7 +56,7 @@ func texts(t testing.TB, s *Store, id string) (words []string) {
 	return words
 }
 
-// TestServerFails runs the tests that stop and kill a server, on one of their own.
+// TestServerFails runs the tests that stop and kill a server, on a server of their own.
 func TestServerFails(t *testing.T) {
 	server := pgtest.New(t)
 	t.Run("amid appends", func(t *testing.T) { testServerDies(t, server) })
@@ -64,8 +64,8 @@ func TestServerFails(t *testing.T) {
 	t.Run("amid a migration", func(t *testing.T) { testMigrateServerDies(t, server) })
 }
 
-// testServerDies kills and restarts the server while many append through one store, which is never opened again: what
-// was acknowledged is there, once; and what was not is there once or not at all.
+// testServerDies kills and restarts the server while many goroutines append through one store, which stays open. Every
+// acknowledged append must be stored once, and every other append at most once.
 func testServerDies(t *testing.T, server *pgtest.Server) {
 	const writers = 8
 	s := openAt(t, server.Database(t), Options{})
@@ -114,7 +114,7 @@ func testServerDies(t *testing.T, server *pgtest.Server) {
 	t.Logf("%d events were acknowledged", total.Load())
 }
 
-// appendUntil appends one event after another, each with words of its own.
+// appendUntil appends events with unique texts until stop is closed.
 func appendUntil(t *testing.T, s *Store, id string, acked map[string]int64, stop chan struct{}, total *atomic.Int64) {
 	var last int64
 	for n := 0; ; n++ {
@@ -130,7 +130,7 @@ func appendUntil(t *testing.T, s *Store, id string, acked map[string]int64, stop
 			last = events[0].Seq
 			acked[word] = last
 			total.Add(1)
-		case footnote.StorageUnavailable, footnote.Conflict: // the outcome of the one before was uncertain
+		case footnote.StorageUnavailable, footnote.Conflict: // the outcome of the previous append was uncertain
 			time.Sleep(time.Millisecond)
 			if h, err := s.Get(context.Background(), id); err == nil {
 				last = h.Last
@@ -142,14 +142,14 @@ func appendUntil(t *testing.T, s *Store, id string, acked map[string]int64, stop
 	}
 }
 
-// cutter stands between a store and a server, and breaks a connection at a moment.
+// cutter is a proxy between a store and a server that breaks a connection at a chosen message.
 type cutter struct {
-	before atomic.Pointer[string] // break when the client sends this, which does not arrive
-	after  atomic.Pointer[string] // break when the server sends this, which does not arrive
+	before atomic.Pointer[string] // break when the client sends this text, and do not forward it
+	after  atomic.Pointer[string] // break when the server sends this text, and do not forward it
 	cuts   atomic.Int64
 }
 
-// cutting makes a cutter in front of a database and returns the URL to use.
+// cutting starts a cutter in front of a database and returns its URL.
 func cutting(t *testing.T, target string) (*cutter, string) {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -197,8 +197,8 @@ func (c *cutter) copy(dst, src net.Conn, at *atomic.Pointer[string]) {
 	}
 }
 
-// TestLostCommit breaks the connection while a transaction commits, before and after the server has done it. The caller
-// gets the truth, and nothing is there twice.
+// TestLostCommit breaks the connection while a transaction commits, before and after the server has committed. The
+// caller must learn the actual outcome, and no event may be stored twice.
 func TestLostCommit(t *testing.T) {
 	direct := pgtest.Database(t)
 	cut, target := cutting(t, direct)
@@ -260,7 +260,8 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// testGone has no server for a while: calls fail soon, in words, and the store works again without being opened anew.
+// testGone stops the server for a while: calls must fail quickly with a clear message, and the store must work again
+// without being reopened.
 func testGone(t *testing.T, server *pgtest.Server) {
 	s := openAt(t, server.Database(t), Options{})
 	ctx := t.Context()
@@ -271,7 +272,7 @@ func testGone(t *testing.T, server *pgtest.Server) {
 		_, err2 := s.Get(ctx, "c")
 		for _, err := range []error{err, err2, s.Ping(ctx), s.Renew(ctx, "c", 1, time.Minute)} {
 			e, ok := err.(*footnote.Error)
-			if !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 || e.Message != msgAway {
+			if !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 || e.Message != msgDown {
 				t.Errorf("without a server: %v", err)
 			}
 		}
@@ -282,7 +283,7 @@ func testGone(t *testing.T, server *pgtest.Server) {
 	_, err = s.Append(ctx, store.Append{Stream: "c", Bodies: say("x")})
 	must(t, err)
 	must(t, s.Ping(ctx))
-	// A restart in between is not even noticed.
+	// The store does not notice a restart between two calls.
 	server.Stop(t)
 	server.Start(t)
 	_, err = s.Append(ctx, store.Append{Stream: "c", After: 1, Bodies: say("y")})
@@ -290,7 +291,7 @@ func testGone(t *testing.T, server *pgtest.Server) {
 	must(t, s.SetCursor(ctx, "x", 1))
 }
 
-// TestNoConnectionsAllowed has the database refuse connections for a while, as during maintenance.
+// TestNoConnectionsAllowed makes the database refuse connections for a while, as during maintenance.
 func TestNoConnectionsAllowed(t *testing.T) {
 	server := pgtest.New(t)
 	target, other := server.Database(t), server.Database(t)
@@ -311,7 +312,7 @@ func TestNoConnectionsAllowed(t *testing.T) {
 	_, err2 := s.Get(ctx, "c")
 	for _, err := range []error{err, err2} {
 		e, ok := err.(*footnote.Error)
-		if !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 || e.Message != msgAway {
+		if !ok || e.Code != footnote.StorageUnavailable || e.RetryAfter == 0 || e.Message != msgDown {
 			t.Errorf("while no connections are allowed: %v", err)
 		}
 	}
@@ -321,8 +322,8 @@ func TestNoConnectionsAllowed(t *testing.T) {
 	must(t, err)
 }
 
-// TestStoppedProcess has somebody keep the lock on positions in a transaction that does not go on: he is thrown out,
-// and the others write.
+// TestStoppedProcess holds the lock on positions in an idle transaction. The server must end that transaction, so that
+// others can write.
 func TestStoppedProcess(t *testing.T) {
 	target := pgtest.Database(t)
 	s := openAt(t, target, Options{})
@@ -344,7 +345,7 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
-// TestSecrets looks for the password in every error that a URL can cause.
+// TestSecrets checks that no error about a URL contains the password.
 func TestSecrets(t *testing.T) {
 	for _, target := range []string{
 		"postgres://me:hush-1@127.0.0.1:1/db", "postgres://me:hush-2@[::1/db", "postgres://me:hush/3@host/db",
@@ -363,7 +364,7 @@ func TestSecrets(t *testing.T) {
 			}
 			if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "hush") ||
 				strings.Contains(text, "hu%s") {
-				t.Errorf("the error tells the password: %s", text)
+				t.Errorf("the error contains the password: %s", text)
 			}
 		}
 	}
@@ -371,8 +372,8 @@ func TestSecrets(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestAppendAgain: an append that is made again under its ID is found, also when the stream has moved on and the lease
-// was given back with it; another one is refused.
+// TestAppendAgain checks that repeating an append under its ID has no effect, even if the stream has newer events or
+// the append released the lease, and that a different append is refused.
 func TestAppendAgain(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	ctx := t.Context()
@@ -382,10 +383,10 @@ func TestAppendAgain(t *testing.T) {
 	second := ok(s.Append(ctx, again))(t)
 	for range 2 {
 		if got := ok(s.CreateAppend(ctx, conversation("c"), create))(t); !reflect.DeepEqual(got, first) {
-			t.Errorf("made again it is %+v; want %+v", got, first)
+			t.Errorf("repeated create = %+v; want %+v", got, first)
 		}
 		if got := ok(s.Append(ctx, again))(t); !reflect.DeepEqual(got, second) {
-			t.Errorf("appended again it is %+v; want %+v", got, second)
+			t.Errorf("repeated append = %+v; want %+v", got, second)
 		}
 	}
 	again.ID = 43

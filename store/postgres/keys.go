@@ -42,20 +42,8 @@ func scanKey(row pgx.CollectableRow) (k store.Key, err error) {
 	if revoked != nil {
 		k.Revoked = revoked.UTC()
 	}
-	return k, store.DecodeGrants(grants, &k.Principal)
-}
-
-// keys reads keys.
-func (s *Store) keys(ctx context.Context, doing, sql string, args ...any) (keys []store.Key, err error) {
-	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		keys, err = pgx.CollectRows(rows, scanKey)
-		return err
-	})
-	return keys, err
+	err = store.DecodeGrants(grants, &k.Principal)
+	return k, err
 }
 
 // Key implements store.Keys.
@@ -63,12 +51,12 @@ func (s *Store) Key(ctx context.Context, id string) (store.Key, error) {
 	if !validText(id) {
 		return store.Key{}, store.ErrNoKey(id)
 	}
-	keys, err := s.keys(ctx, "get the key "+id, sqlKey, id)
+	keys, err := collect(ctx, s, "get the key "+id, scanKey, sqlKey, id)
+	if err == nil && len(keys) == 0 {
+		err = store.ErrNoKey(id)
+	}
 	if err != nil {
 		return store.Key{}, err
-	}
-	if len(keys) == 0 {
-		return store.Key{}, store.ErrNoKey(id)
 	}
 	return keys[0], nil
 }
@@ -78,7 +66,7 @@ func (s *Store) ListKeys(ctx context.Context, org, after string, limit int) ([]s
 	if err := store.CheckKeys(org, after, limit); err != nil {
 		return nil, err
 	}
-	return s.keys(ctx, "list keys", sqlListKeys, after, org, limit)
+	return collect(ctx, s, "list keys", scanKey, sqlListKeys, after, org, limit)
 }
 
 // AddKey implements store.Keys.

@@ -10,11 +10,10 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
 )
 
-// TestManyProcesses has several stores on one database, as several processes have. All write to streams of their own
-// and to one that they share; each follows the tail, in which positions only grow, and misses nothing.
+// TestManyProcesses opens several stores on one database, as several processes do. Each store writes to its own streams
+// and to a shared one, and follows the tail: positions must only grow, and no event may be missed.
 func TestManyProcesses(t *testing.T) {
 	const stores, writers, each = 3, 6, 20
 	target := pgtest.Database(t)
@@ -50,7 +49,7 @@ func appendMany(t *testing.T, s *Store, id string, n int) {
 	}
 }
 
-// appendShared appends to the stream that others append to.
+// appendShared appends n events to the shared stream.
 func appendShared(t *testing.T, s *Store, n int) {
 	var after int64
 	for done := 0; done < n; {
@@ -73,7 +72,7 @@ func appendShared(t *testing.T, s *Store, n int) {
 	}
 }
 
-// followTail reads so many events.
+// followTail reads n events from the tail.
 func followTail(t *testing.T, s *Store, n int) {
 	var position int64
 	seen := map[string]int64{}
@@ -95,7 +94,7 @@ func followTail(t *testing.T, s *Store, n int) {
 	}
 }
 
-// TestTakeover has a second process take over from one whose lease ran out.
+// TestTakeover lets a second process take over a stream after the lease of the first has expired.
 func TestTakeover(t *testing.T) {
 	target := pgtest.Database(t)
 	a, b := openAt(t, target, Options{}), openAt(t, target, Options{})
@@ -108,26 +107,26 @@ func TestTakeover(t *testing.T) {
 	}
 	must(t, a.Create(ctx, conversation("c")))
 	must(t, start(a, 0, "a", 50*time.Millisecond))
-	eventually(t, "b cannot take over", func() bool { return start(b, 1, "b", time.Hour) == nil })
+	eventually(t, "b takes over", func() bool { return start(b, 1, "b", time.Hour) == nil })
 	for name, err := range map[string]error{
 		"append":         second(a.Append(ctx, store.Append{Stream: "c", After: 2, Lease: 1, Bodies: say("stale")})),
 		"renewal":        a.Renew(ctx, "c", 1, time.Hour),
 		"second attempt": start(a, 2, "a", time.Hour),
 	} {
 		if footnote.CodeOf(err) != footnote.Conflict {
-			t.Errorf("%s of the one whose lease ran out: %v", name, err)
+			t.Errorf("%s under the expired lease: %v", name, err)
 		}
 	}
 	heads, err := a.Unfinished(ctx, time.Now(), 10)
 	if err != nil || len(heads) != 0 {
 		t.Errorf("unfinished while b works: %v, %v", heads, err)
 	}
-	must(t, a.Release(ctx, "c", 1)) // not a's any more
+	must(t, a.Release(ctx, "c", 1)) // the lease belongs to b now
 	_, err = b.Append(ctx, store.Append{Stream: "c", After: 2, Lease: 2, Bodies: say("mine")})
 	must(t, err)
 }
 
-// TestCreateRace has several processes make the same conversations at once.
+// TestCreateRace lets several processes create the same conversations concurrently.
 func TestCreateRace(t *testing.T) {
 	const stores, streams = 3, 20
 	target := pgtest.Database(t)
@@ -159,7 +158,7 @@ func TestCreateRace(t *testing.T) {
 	}
 }
 
-// TestDeleteRace deletes conversations that others write to.
+// TestDeleteRace deletes conversations while other processes write to them.
 func TestDeleteRace(t *testing.T) {
 	target := pgtest.Database(t)
 	a, b := openAt(t, target, Options{}), openAt(t, target, Options{})
@@ -204,7 +203,7 @@ func TestDeleteRace(t *testing.T) {
 	}
 }
 
-// TestToolResults reads the view, with texts that jsonb cannot hold in its way.
+// TestToolResults reads the view tool_results, with texts that jsonb cannot hold.
 func TestToolResults(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	ctx := t.Context()
@@ -218,12 +217,13 @@ func TestToolResults(t *testing.T) {
 		block(`{"type":"tool_use","id":"t2","name":"run_query","input":{"sql":"a\u0000b \ud800 \\u0000"}}`),
 		footnote.ToolResult{CallID: "t2", Name: "run_query", Content: "\x00", IsError: true},
 		footnote.ToolResult{CallID: "t9", Name: "lost", Content: "no call"},
-		block(`{"type":"tool_use","id":"t1","name":"run_query","input":{"sql":"SELECT 2"}}`), // the id again
+		block(`{"type":"tool_use","id":"t1","name":"run_query","input":{"sql":"SELECT 2"}}`), // the same id again
 		footnote.ToolResult{CallID: "t1", Name: "run_query", Content: "2"},
 	}})
 	must(t, err)
 	rows, err := s.pool.Query(ctx,
-		`SELECT concat_ws('|', id, event_id, tool_name, input->>'sql', output->>'content', output->>'is_error', duration_ms, org_id)
+		`SELECT concat_ws('|', id, event_id, tool_name, input->>'sql', output->>'content', output->>'is_error',
+			duration_ms, org_id)
 		FROM footnote.tool_results WHERE conversation_id = 'c' ORDER BY executed_at, id`)
 	must(t, err)
 	var got []string
@@ -242,11 +242,4 @@ func TestToolResults(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-}
-
-// TestReserveTogether has the calls of several processes share one dollar.
-func TestReserveTogether(t *testing.T) {
-	target := pgtest.Database(t)
-	storetest.ReserveRace(t, 200, openAt(t, target, Options{}), openAt(t, target, Options{}),
-		openAt(t, target, Options{}))
 }

@@ -37,7 +37,7 @@ func use(t *testing.T, target string) {
 	}
 }
 
-// TestMigrateTogether has many processes find an empty database at once.
+// TestMigrateTogether opens an empty database from many processes at once.
 func TestMigrateTogether(t *testing.T) {
 	target := pgtest.Database(t)
 	var wg sync.WaitGroup
@@ -56,8 +56,8 @@ func TestMigrateTogether(t *testing.T) {
 	}
 }
 
-// TestMigrateKilled breaks the connection after each statement of a migration, as the end of a process does; the next
-// one begins where nothing was done.
+// TestMigrateKilled breaks the connection after each statement of a migration, as a killed process does. The next
+// process must find the database as it was before the migration.
 func TestMigrateKilled(t *testing.T) {
 	target := pgtest.Database(t)
 	scripts, err := schema.Scripts(migrationFiles)
@@ -80,12 +80,12 @@ func TestMigrateKilled(t *testing.T) {
 		if _, err := conn.PgConn().Exec(t.Context(), script).ReadAll(); err != nil {
 			t.Fatalf("statement %d: %v", k, err)
 		}
-		must(t, conn.PgConn().Conn().Close()) // without a word
+		must(t, conn.PgConn().Conn().Close()) // without a message to the server
 	}
 	use(t, target)
 }
 
-// split cuts a script into its statements; the dollar quotes of ours stand alone.
+// split splits a script into its statements. It expects dollar quotes on lines of their own.
 func split(script string) (statements []string) {
 	var one strings.Builder
 	quoted := false
@@ -103,13 +103,13 @@ func split(script string) (statements []string) {
 	return statements
 }
 
-// testMigrateServerDies kills the server amid a migration.
+// testMigrateServerDies kills the server during a migration.
 func testMigrateServerDies(t *testing.T, server *pgtest.Server) {
 	target := server.Database(t)
 	for i := range 2 {
 		done := make(chan error, 1)
 		go func() { _, _, err := Migrate(context.Background(), target); done <- err }()
-		time.Sleep(time.Duration(i*30) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(i*30) * time.Millisecond) // any moment of the migration
 		server.Kill(t)
 		if err := <-done; err != nil && footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Errorf("migrate: %v", err)
@@ -119,7 +119,7 @@ func testMigrateServerDies(t *testing.T, server *pgtest.Server) {
 	use(t, target)
 }
 
-// TestRefusedDatabases opens what is not a database of this version.
+// TestRefusedDatabases checks that Open rejects databases of other programs and versions.
 func TestRefusedDatabases(t *testing.T) {
 	for name, c := range map[string]struct{ sql, want string }{
 		"newer": {"UPDATE footnote.migrations SET version = version + 98", "newer version"},
@@ -156,7 +156,7 @@ func TestRefusedDatabases(t *testing.T) {
 	}
 }
 
-// TestOwnSchema works as a user who may make nothing but what is in a schema that was made for him.
+// TestOwnSchema uses a role that may create tables only in a schema that an administrator created for it.
 func TestOwnSchema(t *testing.T) {
 	target := pgtest.Database(t)
 	conn, err := pgx.Connect(t.Context(), target)

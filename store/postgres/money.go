@@ -154,7 +154,7 @@ func (s *Store) serveReserves() {
 		switch {
 		case batch == nil:
 			return
-		case len(batch) == 0: // what waited was abandoned
+		case len(batch) == 0: // all waiting writes were abandoned
 			continue
 		}
 		err := s.doAnyway(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
@@ -316,24 +316,12 @@ func (s *Store) Reserved(ctx context.Context, stream string) ([]footnote.Reserva
 	if !validText(stream) {
 		return nil, nil
 	}
-	return s.reservations(ctx, sqlReserved, stream)
+	return collect(ctx, s, "read reservations", scanReservation, sqlReserved, stream)
 }
 
 // Overdue implements store.Store.
 func (s *Store) Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error) {
-	return s.reservations(ctx, sqlOverdue, max(limit, 0))
-}
-
-func (s *Store) reservations(ctx context.Context, sql string, args ...any) (out []footnote.Reservation, err error) {
-	err = s.do(ctx, "read reservations", func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanReservation)
-		return err
-	})
-	return out, err
+	return collect(ctx, s, "read reservations", scanReservation, sqlOverdue, max(limit, 0))
 }
 
 // Balances implements store.Store.
@@ -365,20 +353,12 @@ func (s *Store) Balances(ctx context.Context,
 }
 
 // Tallies implements store.Store.
-func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (out []footnote.Tally, err error) {
-	err = s.do(ctx, "read balances", func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, sqlTallies, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t footnote.Tally, err error) {
-			err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD,
-				&t.Reserved.Tokens)
-			return t, err
-		})
-		return err
-	})
-	return out, err
+func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error) {
+	return collect(ctx, s, "read balances", func(row pgx.CollectableRow) (t footnote.Tally, err error) {
+		err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD,
+			&t.Reserved.Tokens)
+		return t, err
+	}, sqlTallies, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
 }
 
 // Running implements store.Store.

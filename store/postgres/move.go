@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
@@ -117,7 +116,7 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
 		return err
 	}
 	var page eventRows
-	last, size := int64(0), 0
+	size := 0
 	send := func() error {
 		if len(page.stream) == 0 {
 			return nil
@@ -126,32 +125,17 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream,
 		page, size = eventRows{}, 0
 		return err
 	}
-	for ev, err := range events {
-		if err != nil {
-			return err
-		}
-		if err := store.CheckNext(last, ev); err != nil {
-			return err
-		}
-		last = ev.Seq
-		if store.Missing(ev.Body) { // leave a gap
-			continue
-		}
-		kind, body, err := footnote.EncodeStored(ev.Body)
-		if err != nil {
-			return err
-		}
+	err := store.EachImported(st, events, func(ev footnote.Event, kind string, body []byte) error {
 		page.stream, page.seq, page.write = append(page.stream, n), append(page.seq, ev.Seq), append(page.write, nil)
 		page.time, page.run, page.kind = append(page.time, ev.Time), append(page.run, ev.Run), append(page.kind, kind)
 		page.body = append(page.body, strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
 		if size += len(body); len(page.seq) >= importPage || size >= importBytes {
-			if err := send(); err != nil {
-				return err
-			}
+			return send()
 		}
-	}
-	if last != st.Last {
-		return fmt.Errorf("the stream ends at event %d instead of %d", last, st.Last)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return send()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// TestPlans makes sure that what is called often can go by an index and sorts nothing, however large the tables are:
-// the planner is told that reading a whole table or sorting costs a fortune, and does neither.
+// TestPlans checks that frequent statements can use an index and sort nothing, however large the tables are. It sets
+// the costs of whole-table reads and sorts so high that Postgres uses them only where there is no other way.
 func TestPlans(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	now := time.Now()

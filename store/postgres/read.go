@@ -96,25 +96,26 @@ func (s *Store) scanEvent(rows pgx.Rows, stream *string, body *pgtype.DriverByte
 	return s.damage.Event(r), nil
 }
 
-// heads reads heads and reports damaged ones.
-func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]store.Stream, error) {
-	heads, err := s.storedHeads(ctx, doing, sql, args...)
-	for i, h := range heads {
-		heads[i] = s.damage.Head(h)
-	}
-	return heads, err
-}
-
-// storedHeads reads heads with their stored times, even if those are wrong.
-func (s *Store) storedHeads(ctx context.Context, doing, sql string, args ...any) (heads []store.Stream, err error) {
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, s *Store, doing string, scan pgx.RowToFunc[T], sql string,
+	args ...any) (list []T, err error) {
 	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}
-		heads, err = pgx.CollectRows(rows, scanHead)
+		list, err = pgx.CollectRows(rows, scan)
 		return err
 	})
+	return list, err
+}
+
+// heads reads heads and reports damaged ones.
+func (s *Store) heads(ctx context.Context, doing, sql string, args ...any) ([]store.Stream, error) {
+	heads, err := collect(ctx, s, doing, scanHead, sql, args...)
+	for i, h := range heads {
+		heads[i] = s.damage.Head(h)
+	}
 	return heads, err
 }
 
@@ -166,14 +167,16 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Stream, string,
 	if p.Before == "" {
 		id = "\U0010FFFF" // sorts after all ids, even those of damaged heads
 	}
-	heads, err := s.storedHeads(ctx, "list", sqlList, p.Org, p.User, p.Kind, cursorTime(updated), id, query, p.Limit+1)
+	// With the stored times, even if those are wrong, because they define the order.
+	heads, err := collect(ctx, s, "list", scanHead, sqlList, p.Org, p.User, p.Kind, cursorTime(updated), id, query,
+		p.Limit+1)
 	if err != nil {
 		return nil, "", err
 	}
 	more := ""
 	if len(heads) > p.Limit {
 		heads = heads[:p.Limit:p.Limit]
-		more = store.CursorOf(heads[p.Limit-1]) // the order is that of the stored times
+		more = store.CursorOf(heads[p.Limit-1])
 	}
 	for i, h := range heads {
 		heads[i] = s.damage.Head(h)

@@ -14,8 +14,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestReadOnly has a server refuse writes in each way there is: conversations can be read all the time, writes are
-// refused in words, and all goes on by itself afterwards.
+// TestReadOnly makes a server refuse writes in each possible way. Conversations must stay readable, writes must fail
+// with a clear message, and writes must work again afterwards without a restart.
 func TestReadOnly(t *testing.T) {
 	set := func(t *testing.T, target, on string, ended bool) {
 		ctx := t.Context()
@@ -63,7 +63,7 @@ func TestReadOnly(t *testing.T) {
 			reads(t, s)
 			refuses(t, s)
 			reads(t, s)
-			opened := openAt(t, target, Options{}) // as a server that is started now
+			opened := openAt(t, target, Options{}) // as by a server that starts now
 			reads(t, opened)
 			refuses(t, opened)
 			c.end(t, server, target)
@@ -72,7 +72,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// fill writes what reads wants.
+// fill writes the data that reads expects.
 func fill(t *testing.T, s *Store) {
 	t.Helper()
 	blob := []byte("blob")
@@ -82,7 +82,7 @@ func fill(t *testing.T, s *Store) {
 	must(t, s.SetCursor(t.Context(), "there", 1))
 }
 
-// reads demands that all that is there can be read, by many at once.
+// reads checks that all data can be read by many goroutines at once.
 func reads(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -121,7 +121,7 @@ func reads(t *testing.T, s *Store) {
 	must(t, errors.Join(err1, err2, err3, err4, err5, err6, err7))
 }
 
-// refuses demands that whatever writes is refused in words, and may be tried again.
+// refuses checks that every method that writes fails with a clear, temporary error.
 func refuses(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -147,7 +147,7 @@ func refuses(t *testing.T, s *Store) {
 	}
 }
 
-// writes demands that all stores can be written soon, one of them with an append.
+// writes checks that all stores accept writes again soon, one of them an append.
 func writes(t *testing.T, stores ...*Store) {
 	t.Helper()
 	_, err := stores[0].Append(t.Context(), store.Append{Stream: "c", After: 1, Bodies: say("y")})
@@ -158,15 +158,15 @@ func writes(t *testing.T, stores ...*Store) {
 		if words := texts(t, s, "c"); len(words) != 2 {
 			t.Errorf("the stream has %q", words)
 		}
-		for range poolConns + 1 { // by whichever connection it is
+		for range poolConns + 1 { // on every connection of the pool
 			_, err := s.Get(t.Context(), "c")
 			must(t, err)
 		}
 	}
 }
 
-// TestFailover has two servers in the URL: the one that takes writes is written to and read from, and while there is
-// none the other one is read from.
+// TestFailover uses a URL with two servers. The store must use the server that accepts writes, and read from the other
+// one while no server accepts writes.
 func TestFailover(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone         func(*testing.T, *pgtest.Server)
@@ -184,22 +184,22 @@ func TestFailover(t *testing.T) {
 			if c.standbyFirst {
 				slices.Reverse(servers)
 			}
-			s := openAt(t, pgtest.At(t, target, servers...)+c.more, Options{})
+			s := openAt(t, at(t, target, servers...)+c.more, Options{})
 			fill(t, s)
-			standby.Follow(t, primary)
-			other := openAt(t, pgtest.At(t, target, standby), Options{})
+			follow(t, standby, primary)
+			other := openAt(t, at(t, target, standby), Options{})
 			reads(t, other)
 			refuses(t, other)
 			c.gone(t, primary)
 			reads(t, s)
 			refuses(t, s)
-			standby.Promote(t)
+			valueOf(t, at(t, "postgres://footnote@/postgres", standby), "SELECT pg_promote()::text")
 			writes(t, s, other)
 		})
 	}
 }
 
-// TestOpenReadOnly: what a start with a read-only database needs, and cannot have, it says.
+// TestOpenReadOnly checks that Open names what it cannot do on a read-only database, such as a migration.
 func TestOpenReadOnly(t *testing.T) {
 	server := pgtest.New(t)
 	empty, old := server.Database(t), server.Database(t)

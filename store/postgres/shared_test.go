@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestStopsAsked asks from one process for stops of runs that others drive.
+// TestStopsAsked asks one process to stop runs that other processes drive.
 func TestStopsAsked(t *testing.T) {
 	target := pgtest.Database(t)
 	a, b := openAt(t, target, Options{}), openAt(t, target, Options{})
@@ -29,7 +29,7 @@ func TestStopsAsked(t *testing.T) {
 		}
 	}
 	asked("owner of c1")
-	for range 2 { // twice is once
+	for range 2 { // the second request has no effect
 		must(t, b.AskStop(ctx, "c1", "run of c1", "user"))
 	}
 	must(t, b.AskStop(ctx, "c2", "a run before", "user"))
@@ -37,7 +37,7 @@ func TestStopsAsked(t *testing.T) {
 	stop := footnote.StopAsked{Stream: "c1", Run: "run of c1", By: "user"}
 	asked("owner of c1", stop)
 	asked("owner of c2")
-	// Whoever takes the run over stops it, too; and a run that has ended is nobody's.
+	// A process that takes over the run stops it, too. A request to stop a run that has ended is ignored.
 	asked("")
 	must(t, a.Release(ctx, "c1", 1))
 	asked("owner of c1")
@@ -52,11 +52,11 @@ func TestStopsAsked(t *testing.T) {
 	})))
 	asked("heir")
 	if err := a.AskStop(ctx, "c1", "\x00", "user"); footnote.CodeOf(err) != footnote.NotFound {
-		t.Errorf("a run that cannot be: %v", err)
+		t.Errorf("an invalid run: %v", err)
 	}
 }
 
-// TestNow: the clock is the database's, whatever this machine's says.
+// TestNow checks that the store uses the clock of the database, not of this machine.
 func TestNow(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), Options{})
 	must(t, s.Create(t.Context(), conversation("c1")))

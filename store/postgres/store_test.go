@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/internal/pgtest"
-	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -26,25 +24,7 @@ func openAt(tb testing.TB, url string, opts Options) *Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(tb testing.TB) store.Store { return openAt(tb, pgtest.Database(tb), Options{}) })
-}
-
-func TestDurable(t *testing.T) {
-	urls := map[string]string{} // of the database that stands for a folder
-	storetest.RunDurable(t, func(tb testing.TB, dir string) store.Store {
-		if urls[dir] == "" {
-			urls[dir] = pgtest.Database(tb)
-		}
-		return openAt(tb, urls[dir], Options{})
-	})
-}
-
-func TestMovable(t *testing.T) {
-	storetest.RunMovable(t, func(tb testing.TB) store.Movable { return openAt(tb, pgtest.Database(tb), Options{}) })
-}
-
-func TestOneLeads(t *testing.T) {
+func TestOnlyOneLeader(t *testing.T) {
 	url := pgtest.Database(t)
 	a, b := openAt(t, url, Options{}), openAt(t, url, Options{})
 	release, ok, err := a.Lead(t.Context(), "task")
@@ -65,8 +45,4 @@ func TestOneLeads(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	release()
-}
-
-func BenchmarkSettle(b *testing.B) {
-	storetest.BenchSettle(b, openAt(b, pgtest.Database(b), Options{}))
 }

@@ -37,7 +37,7 @@ func (w *writer) serve() {
 		switch {
 		case batch == nil:
 			return
-		case len(batch) == 0: // what waited was abandoned
+		case len(batch) == 0: // all waiting writes were abandoned
 			continue
 		}
 		w.commit(batch)

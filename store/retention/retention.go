@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Others is the key of the rule for all organisations without their own.
+// Others is the key of the rule for organisations that have no rule themselves.
 const Others = "*"
 
 // Rules maps an organisation to the time it keeps a conversation after its last event. Without a rule it keeps
@@ -43,7 +42,8 @@ type Person struct{ Org, User string }
 type Options struct {
 	Log   Log
 	Rules Rules
-	// Lead asks to be the server that deletes; nil: this is the only server.
+	// Lead reports whether this server may delete, and returns a function that gives the right back. Nil means that
+	// there is only one server.
 	Lead func(ctx context.Context) (release func(), ok bool, err error)
 	// Before is called before the first deletion of a pass; an error ends the pass.
 	Before func(ctx context.Context) error
@@ -52,7 +52,7 @@ type Options struct {
 	// Files deletes files of people without conversations.
 	Files func(ctx context.Context, rules Rules, active map[Person]bool) error
 	// Document reports whether a stream is a person's own document rather than a conversation. It is kept as long as
-	// the person has a conversation. Nil: there are no documents.
+	// the person has a conversation. Nil means that there are no documents.
 	Document func(head store.Stream) bool
 	// Note records a deletion.
 	Note   func(Deleted) error
@@ -74,8 +74,8 @@ type Deleted struct {
 
 // Job deletes expired conversations. It must be used by one goroutine only.
 type Job struct {
-	opts Options
-	left []string // conversations whose files still have to be deleted
+	opts    Options
+	pending []string // deleted conversations whose files still have to be deleted
 }
 
 // New returns a job.
@@ -107,13 +107,12 @@ func New(o Options) *Job {
 	return &Job{opts: o}
 }
 
-// The schedule of the job, and its batch size: others can write between batches.
+// The schedule of the job. It pauses after each batch of deletions so that other writers are not blocked.
 const (
-	every     = time.Hour
-	soon      = time.Minute
-	batch     = 100
-	betweenIt = 200 * time.Millisecond
-	page      = 500
+	interval   = time.Hour
+	firstDelay = time.Minute
+	batch      = 100
+	batchPause = 200 * time.Millisecond
 )
 
 // Run deletes until ctx ends: shortly after the start, and then every hour.
@@ -121,7 +120,7 @@ func (j *Job) Run(ctx context.Context) {
 	if len(j.opts.Rules) == 0 {
 		return
 	}
-	for wait := soon; pause(ctx, wait) == nil; wait = every {
+	for wait := firstDelay; pause(ctx, wait) == nil; wait = interval {
 		n, err := j.Pass(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -151,28 +150,28 @@ const maxFailures = 10
 // Pass checks every conversation once, and returns how many it deleted. The error includes the conversations it could
 // not delete.
 func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
-	release, leads, err := j.opts.Lead(ctx)
+	release, leader, err := j.opts.Lead(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if leads {
+	if leader {
 		defer release()
 	}
 	active := map[Person]bool{}
 	before := once(j.opts.Before)
 	var failures []error // failed deletions of single conversations
 	var documents []store.Stream
-	for head, err := range j.heads(ctx) {
+	for head, err := range store.Walk(ctx, j.opts.Log.Walk) {
 		if err != nil {
 			return deleted, err
 		}
 		if head.Kind != store.Conversation {
-			if leads && j.opts.Document(head) && j.expired(head) {
+			if leader && j.opts.Document(head) && j.expired(head) {
 				documents = append(documents, head)
 			}
 			continue
 		}
-		if !j.expired(head) || !leads {
+		if !j.expired(head) || !leader {
 			active[Person{head.Org, head.User}] = true
 			continue
 		}
@@ -192,7 +191,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 			continue
 		}
 		if deleted++; deleted%batch == 0 {
-			if err := pause(ctx, betweenIt); err != nil {
+			if err := pause(ctx, batchPause); err != nil {
 				return deleted, err
 			}
 		}
@@ -202,27 +201,6 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 		return deleted, err
 	}
 	return deleted, errors.Join(append(failures, j.opts.Files(ctx, j.opts.Rules, active))...)
-}
-
-// heads iterates over all logs.
-func (j *Job) heads(ctx context.Context) iter.Seq2[store.Stream, error] {
-	return func(yield func(store.Stream, error) bool) {
-		for after := ""; ; {
-			heads, err := j.opts.Log.Walk(ctx, after, page)
-			if err != nil {
-				yield(store.Stream{}, err)
-				return
-			}
-			for _, head := range heads {
-				if after = head.ID; !yield(head, nil) {
-					return
-				}
-			}
-			if len(heads) < page {
-				return
-			}
-		}
-	}
 }
 
 // once returns a function that calls f until it succeeds.
@@ -273,7 +251,7 @@ func (j *Job) remove(ctx context.Context, head store.Stream) (gone bool, err err
 	default:
 		return false, err
 	}
-	j.left = append(j.left, head.ID)
+	j.pending = append(j.pending, head.ID)
 	j.deleteFiles(ctx)
 	age, _ := j.opts.Rules.Age(head.Org)
 	return true, j.opts.Note(j.deleted(head, age))
@@ -287,18 +265,18 @@ func (j *Job) deleted(head store.Stream, age time.Duration) Deleted {
 	}
 }
 
-// deleteFiles deletes data outside the log of deleted conversations.
+// deleteFiles deletes what deleted conversations have stored outside the log. Failures are retried in the next pass.
 func (j *Job) deleteFiles(ctx context.Context) {
-	var still []string
+	var remaining []string
 	var errs []error
-	for _, id := range j.left {
+	for _, id := range j.pending {
 		if err := j.opts.After(ctx, id); err != nil {
-			still, errs = append(still, id), append(errs, err)
+			remaining, errs = append(remaining, id), append(errs, err)
 		}
 	}
-	j.left = still
+	j.pending = remaining
 	if err := errors.Join(errs...); err != nil {
 		j.opts.Logger.Error("cannot delete the files of deleted conversations; retrying later",
-			"conversations", len(still), "err", err)
+			"conversations", len(remaining), "err", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 const day = 24 * time.Hour
 
-// fixture returns a store with conversations of two organisations, and a clock.
+// fixture returns an empty store and the clock that it reads.
 func fixture(t *testing.T) (*sqlite.Store, *time.Time) {
 	t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -36,7 +36,8 @@ func fixture(t *testing.T) (*sqlite.Store, *time.Time) {
 	return s, clock
 }
 
-func open(t *testing.T, s store.Store, id, org string, bodies ...footnote.Body) {
+// create creates a conversation with one message, the given events and a blob.
+func create(t *testing.T, s store.Store, id, org string, bodies ...footnote.Body) {
 	t.Helper()
 	blob := []byte("rows of " + id)
 	st := store.Stream{ID: id, Kind: store.Conversation, Org: org, User: "u"}
@@ -62,14 +63,14 @@ func ids(t *testing.T, s store.Movable) (list []string) {
 	return list
 }
 
-func TestEachOrganisationHasItsRule(t *testing.T) {
+func TestRulePerOrganisation(t *testing.T) {
 	s, now := fixture(t)
-	open(t, s, "acme-old", "acme")
-	open(t, s, "beta-old", "beta")
-	open(t, s, "acme-running", "acme", footnote.RunStarted{})
-	open(t, s, "acme-parked", "acme", footnote.RunStarted{}, footnote.RunParked{Deadline: now.Add(300 * day)})
+	create(t, s, "acme-old", "acme")
+	create(t, s, "beta-old", "beta")
+	create(t, s, "acme-running", "acme", footnote.RunStarted{})
+	create(t, s, "acme-parked", "acme", footnote.RunStarted{}, footnote.RunParked{Deadline: now.Add(300 * day)})
 	*now = now.Add(40 * day)
-	open(t, s, "acme-new", "acme")
+	create(t, s, "acme-new", "acme")
 	var noted []retention.Deleted
 	var removed []string
 	j := retention.New(retention.Options{
@@ -84,7 +85,7 @@ func TestEachOrganisationHasItsRule(t *testing.T) {
 			t.Errorf("deleted %d, %v; want %d", n, err, want)
 		}
 		if got := ids(t, s); !slices.Equal(got, left) {
-			t.Errorf("left are %v, want %v", got, left)
+			t.Errorf("remaining: %v, want %v", got, left)
 		}
 	}
 	pass(1, "acme-new", "acme-parked", "acme-running", "beta-old")
@@ -105,13 +106,13 @@ func TestEachOrganisationHasItsRule(t *testing.T) {
 	pass(1, "acme-parked")
 }
 
-// moving is a log that changes after it was read.
-type moving struct {
+// changing is a store in which a conversation gets another message just before it is deleted.
+type changing struct {
 	*sqlite.Store
 	t *testing.T
 }
 
-func (m moving) DeleteAt(ctx context.Context, id string, last int64) error {
+func (m changing) DeleteAt(ctx context.Context, id string, last int64) error {
 	if _, err := m.Append(ctx, store.Append{
 		Stream: id,
 		After:  last,
@@ -122,12 +123,12 @@ func (m moving) DeleteAt(ctx context.Context, id string, last int64) error {
 	return m.Store.DeleteAt(ctx, id, last)
 }
 
-func TestAConversationThatGoesOnMeanwhileIsKept(t *testing.T) {
+func TestConversationChangedDuringPassIsKept(t *testing.T) {
 	s, now := fixture(t)
-	open(t, s, "a", "acme")
+	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
 	j := retention.New(retention.Options{
-		Log:   moving{s, t},
+		Log:   changing{s, t},
 		Rules: retention.Rules{"acme": day},
 		Now:   func() time.Time { return *now },
 	})
@@ -135,13 +136,13 @@ func TestAConversationThatGoesOnMeanwhileIsKept(t *testing.T) {
 		t.Errorf("deleted %d, %v", n, err)
 	}
 	if got := ids(t, s); len(got) != 1 {
-		t.Errorf("left are %v", got)
+		t.Errorf("remaining: %v", got)
 	}
 }
 
-func TestWhoDoesNotLeadDeletesNothing(t *testing.T) {
+func TestOnlyLeaderDeletes(t *testing.T) {
 	s, now := fixture(t)
-	open(t, s, "a", "acme")
+	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
 	var active map[retention.Person]bool
 	j := retention.New(retention.Options{
@@ -151,14 +152,14 @@ func TestWhoDoesNotLeadDeletesNothing(t *testing.T) {
 	})
 	if n, err := j.Pass(t.Context()); n != 0 || err != nil || len(ids(t, s)) != 1 ||
 		!active[retention.Person{Org: "acme", User: "u"}] {
-		t.Errorf("deleted %d, %v; active are %v", n, err, active)
+		t.Errorf("deleted %d, %v; active: %v", n, err, active)
 	}
 }
 
-func TestFilesThatCannotBeRemovedAreTriedAgain(t *testing.T) {
+func TestFailedFileDeletionsAreRetried(t *testing.T) {
 	s, now := fixture(t)
 	for i := range 3 {
-		open(t, s, fmt.Sprint("c", i), "acme")
+		create(t, s, fmt.Sprint("c", i), "acme")
 	}
 	*now = now.Add(40 * day)
 	full, tried := true, map[string]int{}
@@ -186,9 +187,9 @@ func TestFilesThatCannotBeRemovedAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWithoutAPlaceForWhatItCostNothingIsDeleted(t *testing.T) {
+func TestFailingBeforePreventsDeletion(t *testing.T) {
 	s, now := fixture(t)
-	open(t, s, "a", "acme")
+	create(t, s, "a", "acme")
 	*now = now.Add(40 * day)
 	full := errors.New("the disk is full")
 	j := retention.New(retention.Options{
@@ -200,9 +201,9 @@ func TestWithoutAPlaceForWhatItCostNothingIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDocumentsStayAsLongAsTheirPerson checks that an old document is deleted once its owner has no conversations
+// TestDocumentsExpireAfterConversations checks that an old document is deleted once its owner has no conversations
 // left, and not before.
-func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
+func TestDocumentsExpireAfterConversations(t *testing.T) {
 	s, now := fixture(t)
 	document := store.Stream{ID: "draw_u", Kind: store.Document, Org: "acme", User: "u"}
 	if _, err := s.CreateAppend(t.Context(), document, store.Append{
@@ -215,13 +216,13 @@ func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	*now = now.Add(40 * day)
-	open(t, s, "acme-new", "acme")
+	create(t, s, "acme-new", "acme")
 	j := retention.New(retention.Options{
 		Log: s, Rules: retention.Rules{"acme": 30 * day}, Now: func() time.Time { return *now },
 		Document: func(head store.Stream) bool { return head.ID == "draw_u" },
 	})
 	if _, err := j.Pass(t.Context()); err != nil || len(ids(t, s)) != 3 {
-		t.Errorf("while there is a conversation: %v, %v", ids(t, s), err)
+		t.Errorf("with a conversation: %v, %v", ids(t, s), err)
 	}
 	if err := s.Delete(t.Context(), "acme-new"); err != nil {
 		t.Fatal(err)
@@ -244,10 +245,10 @@ func (u undeletable) DeleteAt(ctx context.Context, id string, last int64) error 
 	return u.Store.DeleteAt(ctx, id, last)
 }
 
-func TestOneThatCannotBeDeletedKeepsNoOther(t *testing.T) {
+func TestPassContinuesAfterFailedDeletion(t *testing.T) {
 	s, now := fixture(t)
 	for _, id := range []string{"a", "b", "c"} {
-		open(t, s, id, "acme")
+		create(t, s, id, "acme")
 	}
 	*now = now.Add(40 * day)
 	j := retention.New(retention.Options{
@@ -258,6 +259,6 @@ func TestOneThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 		t.Errorf("deleted %d, %v; want 2 and an error", n, err)
 	}
 	if got := ids(t, s); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("left are %v", got)
+		t.Errorf("remaining: %v", got)
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// benchBody is a small event, as most are.
+// benchBody is a small event, like most events.
 var benchBody = footnote.UserMessage{Text: strings.Repeat("How much did we sell? ", 10)}
 
-// BenchmarkAppend appends one event at a time to so many streams at once. One op is one durable event.
+// BenchmarkAppend appends single events to several streams concurrently. One op is one durable event.
 func BenchmarkAppend(b *testing.B) {
 	for _, streams := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprint("streams=", streams), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// appendEvents does n appends of so many bodies each, spread over streams.
+// appendEvents makes n appends of the given number of bodies each, spread over the streams.
 func appendEvents(tb testing.TB, s store.Store, streams, bodies, n int) {
 	ctx := context.Background()
 	for i := range streams {
@@ -65,8 +65,8 @@ func appendEvents(tb testing.TB, s store.Store, streams, bodies, n int) {
 	wg.Wait()
 }
 
-// BenchmarkRaw is the baseline: bare INSERTs of such rows into a bare table, one transaction each, over one connection
-// with the same durability.
+// BenchmarkRaw measures the baseline: plain INSERTs of the same rows into a table without indexes, one transaction
+// each, over one connection with the same durability.
 func BenchmarkRaw(b *testing.B) {
 	db := openRaw(b)
 	b.ReportAllocs()
@@ -96,13 +96,13 @@ func insertRaw(tb testing.TB, stmt *sql.Stmt, n int) {
 	}
 }
 
-// BenchmarkRatio measures both in turns on the same disk and reports how many times as many events 64 streams get
-// durable as the baseline does.
+// BenchmarkRatio alternates between appends to 64 streams and the baseline on the same disk, and reports the ratio of
+// their throughputs.
 func BenchmarkRatio(b *testing.B) {
 	raw := openRaw(b)
 	s := open(b, b.TempDir())
 	const streams, round = 64, 2048
-	appendEvents(b, s, streams, 1, 0) // makes the streams
+	appendEvents(b, s, streams, 1, 0) // create the streams
 	var ours, theirs time.Duration
 	last := int64(0)
 	for b.Loop() {
@@ -135,7 +135,7 @@ func BenchmarkRatio(b *testing.B) {
 	b.ReportMetric(events/theirs.Seconds(), "raw/s")
 }
 
-// grow writes events to many streams in large appends, and to the stream "one" in the middle of them.
+// grow writes events to many streams in large appends, and halfway also to the stream "one".
 func grow(tb testing.TB, s store.Store, events int) {
 	tb.Helper()
 	const streams, each = 100, 1000
@@ -160,7 +160,7 @@ func grow(tb testing.TB, s store.Store, events int) {
 	}
 }
 
-// cost is the median time of an append and of reading the last of many events.
+// cost returns the median times of an append and of reading the last of many events.
 func cost(tb testing.TB, s store.Store) (write, read time.Duration) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -188,7 +188,7 @@ func cost(tb testing.TB, s store.Store) (write, read time.Duration) {
 }
 
 // TestCostIsFlat compares a store of 1,000 events with one of 100,000, or of a million when FOOTNOTE_LONG is set:
-// neither an append nor a read of what is new may depend on what was there before.
+// neither an append nor a read of new events may depend on the number of older events.
 func TestCostIsFlat(t *testing.T) {
 	events := 100_000
 	if os.Getenv("FOOTNOTE_LONG") != "" {
@@ -203,7 +203,7 @@ func TestCostIsFlat(t *testing.T) {
 	write1, read1 := cost(t, s)
 	t.Logf("%d events in %v; append %v → %v, read after %v → %v", events, took.Round(time.Millisecond), write0, write1,
 		read0, read1)
-	// A cost that grew with the events would be 100 times as large; a busy machine is not.
+	// A cost that grows with the events would be 100 times as large; a busy machine is not that slow.
 	const room = 8
 	if write1 > room*write0 || read1 > room*read0 {
 		t.Errorf("append %v → %v, read after %v → %v", write0, write1, read0, read1)

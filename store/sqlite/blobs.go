@@ -24,29 +24,18 @@ func (s *Store) Blobs(ctx context.Context, stream string) (map[footnote.Digest]i
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	sizes, err := s.blobs(ctx, stream)
+	sizes := map[footnote.Digest]int64{}
+	rows, err := s.read.QueryContext(ctx, sqlBlobSizes, stream)
+	_, err = collect(rows, err, func(scan func(...any) error) (n int64, err error) {
+		var d footnote.Digest
+		err = scan(&d, &n)
+		sizes[d] = n
+		return n, err
+	})
 	if err == nil && len(sizes) == 0 {
 		err = s.mustExist(ctx, stream)
 	}
 	return sizes, translate(ctx, "read the blobs of "+stream, err)
-}
-
-func (s *Store) blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error) {
-	rows, err := s.read.QueryContext(ctx, sqlBlobSizes, stream)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	sizes := map[footnote.Digest]int64{}
-	for rows.Next() {
-		var d footnote.Digest
-		var n int64
-		if err := rows.Scan(&d, &n); err != nil {
-			return nil, err
-		}
-		sizes[d] = n
-	}
-	return sizes, rows.Err()
 }
 
 // DropBlobs implements store.Store. It overwrites the blobs in the file and returns the space. It reports a blob on a
@@ -87,24 +76,12 @@ func (s *Store) Holdings(ctx context.Context, org, kind string) ([]footnote.Hold
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.holdings(ctx, org, kind)
-	return list, translate(ctx, "add up the blobs of "+org, err)
-}
-
-func (s *Store) holdings(ctx context.Context, org, kind string) (list []footnote.Holding, err error) {
 	rows, err := s.read.QueryContext(ctx, sqlHoldings, org, kind)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var h footnote.Holding
+	list, err := collect(rows, err, func(scan func(...any) error) (h footnote.Holding, err error) {
 		var micros int64
-		if err := rows.Scan(&h.Stream, &h.Bytes, &micros); err != nil {
-			return nil, err
-		}
+		err = scan(&h.Stream, &h.Bytes, &micros)
 		h.Updated = timeOf(micros)
-		list = append(list, h)
-	}
-	return list, rows.Err()
+		return h, err
+	})
+	return list, translate(ctx, "add up the blobs of "+org, err)
 }

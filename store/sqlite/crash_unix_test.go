@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// childEnv makes the test binary a child that only appends, for a parent that kills it.
+// childEnv makes the test binary a child process that only appends until its parent kills it.
 const childEnv = "FOOTNOTE_TEST_APPEND_TO"
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 
 const crashWriters = 8
 
-// appendForever appends to eight streams at once, and once the store has said yes it writes the stream and sequence to
-// out. It ends only by an error.
+// appendForever appends to eight streams concurrently, and writes the stream and sequence of each acknowledged append
+// to out. It returns only on an error.
 func appendForever(path string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -95,8 +95,8 @@ func appendLoop(ctx context.Context, s *Store, id string, acknowledged func(id s
 	}
 }
 
-// TestKill kills a process with kill -9 while it appends, again and again, on one data file. FOOTNOTE_CRASH_ROUNDS sets
-// how often.
+// TestKill kills a process with kill -9 while it appends, repeatedly on one data file. FOOTNOTE_CRASH_ROUNDS sets the
+// number of kills.
 func TestKill(t *testing.T) {
 	rounds := 20
 	if v := os.Getenv("FOOTNOTE_CRASH_ROUNDS"); v != "" {
@@ -117,7 +117,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills; of the %d events acknowledged none is lost", rounds, total)
 }
 
-// killOnce runs a child until a random moment and returns the last sequence of each stream that it acknowledged.
+// killOnce kills a child at a random moment and returns the last acknowledged sequence of each stream.
 func killOnce(t *testing.T, path string) map[string]int64 {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -151,7 +151,7 @@ func killOnce(t *testing.T, path string) map[string]int64 {
 	return acked
 }
 
-// checkAfterKill opens the file again, at once, and compares. It returns how many events were acknowledged in all.
+// checkAfterKill reopens the file at once and checks that no acknowledged event is missing. It returns their number.
 func checkAfterKill(t *testing.T, path string, acked map[string]int64) (total int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -198,11 +198,11 @@ func checkIntegrity(t *testing.T, s *Store) {
 		+ (SELECT count(*) FROM blob_refs WHERE blob NOT IN (SELECT n FROM blobs) OR stream NOT IN (SELECT n FROM streams))
 		+ (SELECT count(*) FROM blobs WHERE n NOT IN (SELECT blob FROM blob_refs))`).Scan(&lost); err != nil ||
 		lost != 0 {
-		t.Fatalf("%d rows belong to nothing: %v", lost, err)
+		t.Fatalf("%d rows belong to no stream: %v", lost, err)
 	}
 }
 
-// TestOtherProcess has a child hold the data file.
+// TestOtherProcess checks that the data file cannot be opened while a child process has it open.
 func TestOtherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")

@@ -18,15 +18,15 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// smallDisk is a folder with little space. fill takes the rest of it away, and free gives it back.
+// smallDisk is a folder with little space. fill uses up the rest of it, and free releases it.
 type smallDisk struct {
 	dir        string
 	fill, free func()
 	mounted    bool
 }
 
-// newSmallDisk mounts a file system of 8 MB. Where that is not permitted, it limits the size of the files that this
-// process writes, which SQLite meets at the same calls, with EFBIG.
+// newSmallDisk mounts a file system of 8 MB. If that is not permitted, it limits the size of files for this process
+// instead: the same system calls of SQLite then fail with EFBIG.
 func newSmallDisk(t *testing.T) smallDisk {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,12 +66,12 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestPingOnAFullDisk: a full disk is noticed by the next Ping, although something was written a moment before and
-// small writes would still go through.
-func TestPingOnAFullDisk(t *testing.T) {
+// TestPingOnFullDisk checks that the next Ping reports a full disk, even directly after a successful write and while
+// small writes would still succeed.
+func TestPingOnFullDisk(t *testing.T) {
 	disk := newSmallDisk(t)
 	if !disk.mounted {
-		return // a limit on files is met by writing only
+		return // only writes notice a limit on the size of files
 	}
 	s, err := Open(t.Context(), filepath.Join(disk.dir, "footnote.db"), Options{})
 	must(t, err)
@@ -103,15 +103,15 @@ func TestDiskFull(t *testing.T) {
 		disk.fill()
 		writeUntilFull(t, s, acked)
 		for n := int64(0); s.SetCursor(t.Context(), "x", n) == nil; n++ {
-			// Where no event fits, there can still be room for a single page.
+			// A single page may still fit where no event does.
 		}
 		if err := s.Ping(t.Context()); footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Fatalf("ping on a full disk: %v", err)
 		}
-		checkAcked(t, s, acked) // reads go on
+		checkAcked(t, s, acked) // reads still work
 		disk.free()
 		must(t, s.Ping(t.Context()))
-		for i := range acked { // and so do writes, without a restart
+		for i := range acked { // writes work again without a restart
 			id := fmt.Sprint("c", i)
 			_, err := s.Append(t.Context(), store.Append{
 				Stream: id,
@@ -133,7 +133,7 @@ func TestDiskFull(t *testing.T) {
 	checkIntegrity(t, s)
 }
 
-// writeUntilFull appends to all streams at once until each is refused.
+// writeUntilFull appends to all streams concurrently until each append fails.
 func writeUntilFull(t *testing.T, s *Store, acked []int64) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -174,8 +174,8 @@ func checkAcked(t *testing.T, s *Store, acked []int64) {
 	}
 }
 
-// TestReadOnlyFolder opens as a user who may not write there; root may, so the thread gives up root's file rights for
-// the time of the call.
+// TestReadOnlyFolder opens a store as a user without write permission. Since root may write anywhere, the thread drops
+// root's file rights during the call.
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o555))
@@ -189,7 +189,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// asNobody runs f on a thread whose file accesses are nobody's.
+// asNobody runs f on a thread that accesses files as the user nobody.
 func asNobody(t *testing.T, f func()) {
 	if os.Geteuid() != 0 {
 		f()
@@ -208,7 +208,7 @@ func asNobody(t *testing.T, f func()) {
 	must(t, <-done)
 }
 
-// TestSpaceUnknown: a file system that counts no blocks, such as /proc, is not full.
+// TestSpaceUnknown checks that a file system without block counts, such as /proc, does not count as full.
 func TestSpaceUnknown(t *testing.T) {
 	if err := checkSpace("/proc"); err != nil {
 		t.Error(err)

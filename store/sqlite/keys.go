@@ -31,7 +31,8 @@ func scanKey(scan func(...any) error) (k store.Key, err error) {
 	}
 	copy(k.Hash[:], hash)
 	k.Created, k.Expires, k.Revoked = timeOf(created), timeOf(expires), timeOf(revoked)
-	return k, store.DecodeGrants(grants, &k.Principal)
+	err = store.DecodeGrants(grants, &k.Principal)
+	return k, err
 }
 
 // Key implements store.Keys.
@@ -55,19 +56,8 @@ func (s *Store) ListKeys(ctx context.Context, org, after string, limit int) ([]s
 		return nil, err
 	}
 	rows, err := s.read.QueryContext(ctx, sqlListKeys, after, org, limit)
-	if err != nil {
-		return nil, translate(ctx, "list keys", err)
-	}
-	defer rows.Close()
-	var keys []store.Key
-	for rows.Next() {
-		k, err := scanKey(rows.Scan)
-		if err != nil {
-			return nil, translate(ctx, "list keys", err)
-		}
-		keys = append(keys, k)
-	}
-	return keys, translate(ctx, "list keys", rows.Err())
+	keys, err := collect(rows, err, scanKey)
+	return keys, translate(ctx, "list keys", err)
 }
 
 // AddKey implements store.Keys. It also works on a store that was opened by OpenReader, because operators add keys

@@ -10,9 +10,9 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestKeysBesideTheServer holds that keys can be made and revoked by a second process, while the first one writes
+// TestKeysFromSecondProcess checks that a second process can create and revoke keys while the first one writes
 // conversations.
-func TestKeysBesideTheServer(t *testing.T) {
+func TestKeysFromSecondProcess(t *testing.T) {
 	dir := t.TempDir()
 	server := open(t, dir)
 	beside, err := OpenReader(t.Context(), filepath.Join(dir, "footnote.db"))
@@ -40,8 +40,8 @@ func TestKeysBesideTheServer(t *testing.T) {
 	}
 }
 
-// TestKeysOfAFileThatIsGone holds that no empty file takes its place.
-func TestKeysOfAFileThatIsGone(t *testing.T) {
+// TestKeysOfMissingFile checks that changing keys does not create an empty file in place of a missing one.
+func TestKeysOfMissingFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	path := filepath.Join(dir, "footnote.db")
@@ -52,7 +52,7 @@ func TestKeysOfAFileThatIsGone(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("there is a file now")
+		t.Error("the change created a file")
 	}
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)

@@ -267,18 +267,8 @@ func (s *Store) reservations(ctx context.Context, stmt *sql.Stmt, args ...any) (
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
-	if err != nil {
-		return nil, translate(ctx, "read reservations", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scanReservation(rows.Scan)
-		if err != nil {
-			return nil, translate(ctx, "read reservations", err)
-		}
-		out = append(out, r)
-	}
-	return out, translate(ctx, "read reservations", rows.Err())
+	out, err = collect(rows, err, scanReservation)
+	return out, translate(ctx, "read reservations", err)
 }
 
 // Balances implements store.Store.
@@ -298,19 +288,12 @@ func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (o
 		return nil, err
 	}
 	rows, err := s.reads.tallies.QueryContext(ctx, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
-	if err != nil {
-		return nil, translate(ctx, "read balances", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var t footnote.Tally
-		if err := rows.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens,
-			&t.Reserved.MicroUSD, &t.Reserved.Tokens); err != nil {
-			return nil, translate(ctx, "read balances", err)
-		}
-		out = append(out, t)
-	}
-	return out, translate(ctx, "read balances", rows.Err())
+	out, err = collect(rows, err, func(scan func(...any) error) (t footnote.Tally, err error) {
+		err = scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD,
+			&t.Reserved.Tokens)
+		return t, err
+	})
+	return out, translate(ctx, "read balances", err)
 }
 
 // Running implements store.Store.

@@ -47,9 +47,9 @@ func TestBalancesOfOneTransaction(t *testing.T) {
 	wg.Go(func() {
 		var err error
 		made, err = s.Reserve(ctx,
-			footnote.Reserve{ID: "r", Org: "o", User: "u", Stream: "c0", Most: footnote.Amount{MicroUSD: 100},
-				TTL:      time.Minute,
-				Ceilings: []footnote.Ceiling{{Scope: footnote.PerUser, Most: footnote.Amount{MicroUSD: 80}}}})
+			footnote.Reserve{ID: "r", Org: "o", User: "u", Stream: "c0", Max: footnote.Amount{MicroUSD: 100},
+				TTL:    time.Minute,
+				Limits: []footnote.SpendingLimit{{Scope: footnote.PerUser, Max: footnote.Amount{MicroUSD: 80}}}})
 		if err != nil {
 			t.Error(err)
 		}

@@ -42,27 +42,15 @@ func (s *Store) Digests(ctx context.Context, stream string) ([]footnote.Digest, 
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.digests(ctx, stream)
+	rows, err := s.read.QueryContext(ctx, sqlDigests, stream)
+	list, err := collect(rows, err, func(scan func(...any) error) (d footnote.Digest, err error) {
+		err = scan(&d)
+		return d, err
+	})
 	if err == nil && len(list) == 0 {
 		err = s.mustExist(ctx, stream)
 	}
 	return list, translate(ctx, "list the blobs of "+stream, err)
-}
-
-func (s *Store) digests(ctx context.Context, stream string) (list []footnote.Digest, err error) {
-	rows, err := s.read.QueryContext(ctx, sqlDigests, stream)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var d footnote.Digest
-		if err := rows.Scan(&d); err != nil {
-			return nil, err
-		}
-		list = append(list, d)
-	}
-	return list, rows.Err()
 }
 
 // Import implements store.Movable.
@@ -107,31 +95,13 @@ func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream,
 		return err
 	}
 	defer stmt.Close()
-	last := int64(0)
-	for ev, err := range events {
-		if err != nil {
-			return err
-		}
-		if err := store.CheckNext(last, ev); err != nil {
-			return err
-		}
-		last = ev.Seq
-		if store.Missing(ev.Body) { // leave a gap
-			continue
-		}
-		kind, body, err := footnote.EncodeStored(ev.Body)
-		if err != nil {
-			return err
-		}
+	return store.EachImported(st, events, func(ev footnote.Event, kind string, body []byte) error {
 		if _, err := stmt.ExecContext(ctx, n, ev.Seq, micro(ev.Time), ev.Run, kind, string(body)); err != nil {
 			return err
 		}
 		w.changes.Import(st, ev)
-	}
-	if last != st.Last {
-		return fmt.Errorf("the stream ends at event %d instead of %d", last, st.Last)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (w *writer) importBlobs(ctx context.Context, n int64, blobs iter.Seq2[store.Blob, error]) error {

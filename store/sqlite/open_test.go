@@ -28,7 +28,8 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-// TestEmptyFile opens a file that is there and empty, as one that was truncated to nothing. A new file is no such file.
+// TestEmptyFile checks that Open rejects an existing empty file, which may have been truncated, but creates a missing
+// one.
 func TestEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	for _, want := range []bool{false, true} {
@@ -54,7 +55,7 @@ func TestEmptyFile(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // has no such modes
+		return // Windows has no such modes
 	}
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	s := open(t, dir)
@@ -75,7 +76,7 @@ func TestModes(t *testing.T) {
 func TestOddPaths(t *testing.T) {
 	for _, name := range []string{"a b", "100%", "q?x=1", "#1", "ü", "%41", "a&b", "+", ";"} {
 		if runtime.GOOS == "windows" && strings.Contains(name, "?") {
-			continue // not a name there
+			continue // not a valid name on Windows
 		}
 		dir := filepath.Join(t.TempDir(), name)
 		path := filepath.Join(dir, name)
@@ -94,8 +95,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// TestDurability checks what the promise rests on, on every connection that writes: SQLite documents that WAL with
-// synchronous=FULL syncs at each commit.
+// TestDurability checks the settings of every connection that writes: SQLite documents that WAL with synchronous=FULL
+// syncs at each commit.
 func TestDurability(t *testing.T) {
 	s := open(t, t.TempDir())
 	for range 2 {
@@ -117,7 +118,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// TestLostConnection breaks the writer's connection in the middle of a transaction; the next write does not notice.
+// TestLostConnection breaks the writer's connection in the middle of a transaction. The next write must succeed.
 func TestLostConnection(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
@@ -146,8 +147,8 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// TestHardFailure writes a request that breaks the transaction together with others. Only that one fails, and a refused
-// one is still refused when the others are written again.
+// TestHardFailure puts a request that breaks the transaction into one batch with others. Only that request may fail,
+// and a rejected request must still be rejected when the batch is retried.
 func TestHardFailure(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
@@ -199,7 +200,7 @@ func TestHardFailure(t *testing.T) {
 	}
 }
 
-// TestRefusedFiles opens what is not, or no longer, a data file of this version.
+// TestRefusedFiles checks that Open rejects damaged files and files of other programs and versions.
 func TestRefusedFiles(t *testing.T) {
 	other := func(path, script string) error {
 		db, err := sql.Open("sqlite", dsn(path, nil))
@@ -239,7 +240,7 @@ func TestRefusedFiles(t *testing.T) {
 			if err := c.make(path); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the lock is given back
+			for range 2 { // the lock is released after a failure
 				_, err := Open(t.Context(), path, Options{})
 				if footnote.CodeOf(err) != footnote.StorageUnavailable ||
 					!strings.Contains(footnote.MessageOf(err), c.want) {
@@ -250,7 +251,7 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedFile overwrites pages behind the header.
+// TestDamagedFile overwrites pages after the header.
 func TestDamagedFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "footnote.db")
@@ -285,10 +286,11 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestMovedFile takes the file away from a running store, which must not go on to write where nobody finds it.
+// TestMovedFile moves the file away from a running store. The store must stop writing, because the events would be
+// lost.
 func TestMovedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // does not let an open file be moved
+		return // Windows does not let an open file be moved
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "footnote.db")
@@ -317,7 +319,7 @@ func TestMovedFile(t *testing.T) {
 	}
 }
 
-// TestDeleteLeavesNothing looks for deleted words in the bytes of the files.
+// TestDeleteLeavesNothing checks that the bytes of the files contain no deleted text.
 func TestDeleteLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -351,7 +353,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 		return false
 	}
 	if !found() {
-		t.Fatal("the words are not in the files; what is this test looking at?")
+		t.Fatal("the text is not in the files before the deletion")
 	}
 	if err := s.Delete(ctx, "c"); err != nil {
 		t.Fatal(err)
@@ -361,11 +363,11 @@ func TestDeleteLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found() {
-		t.Fatal("deleted words are still in the files")
+		t.Fatal("the deleted text is still in the files")
 	}
 }
 
-// TestClock runs leases on a clock of their own.
+// TestClock checks that leases expire by the clock in Options.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, t.TempDir())
@@ -397,7 +399,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestCloseWaits closes while many write: each append was done or refused, and what was done is there.
+// TestCloseWaits closes the store during many writes. Each append must either be stored or fail.
 func TestCloseWaits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "footnote.db")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlans makes sure that what is called often goes by an index and sorts nothing, however large the tables are.
+// TestPlans checks that frequent statements use an index and sort nothing, however large the tables are.
 func TestPlans(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, q := range readQueries(&s.reads) {
@@ -24,7 +24,7 @@ func TestPlans(t *testing.T) {
 			var detail string
 			must(t, rows.Scan(&id, &parent, &unused, &detail))
 			if strings.HasPrefix(detail, "SCAN keys") {
-				continue // there are as many as somebody made by hand
+				continue // people create keys by hand, so there are few
 			}
 			if strings.Contains(detail, "TEMP B-TREE") ||
 				strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "CONSTANT ROW") &&

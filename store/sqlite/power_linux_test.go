@@ -18,10 +18,10 @@ import (
 	"github.com/footnotehq/footnote/internal/ptrace"
 )
 
-// TestPowerLoss appends in a process whose every write and sync of the data file is seen by ptrace, and then makes the
-// files as a loss of power at many moments could have left them: with all that was synced, and of what was not nothing,
-// a part, or everything, each write by its own luck. In none of them an event is missing that had been acknowledged.
-// FOOTNOTE_POWER is how many moments, FOOTNOTE_POWER_SEED which.
+// TestPowerLoss records every write and sync of the data file by a child process with ptrace. It then rebuilds the
+// files as a power loss at many moments could have left them: with everything that was synced and, for each later
+// write, none, part or all of it at random. No acknowledged event may be missing. FOOTNOTE_POWER sets the number of
+// moments, and FOOTNOTE_POWER_SEED the seed that selects them.
 func TestPowerLoss(t *testing.T) {
 	moments, seed := 40, uint64(time.Now().UnixNano())
 	for name, set := range map[string]func(uint64){
@@ -61,7 +61,7 @@ func TestPowerLoss(t *testing.T) {
 		acked, lost := leave(t, ops[:at+1], left, rnd)
 		dropped += lost
 		if len(acked) == 0 {
-			continue // the store was not even open
+			continue // the store was not open yet
 		}
 		events = max(events, checkAfterKill(t, filepath.Join(left, "footnote.db"), acked))
 		if t.Failed() {
@@ -79,13 +79,13 @@ func count(yes bool) int {
 	return 0
 }
 
-// What a process did that matters to its files.
+// The kinds of operations of a process on its files.
 const (
 	wrote   = iota
-	cut     // a file, to a size
-	removed // a file; any later sync makes it so for good, as file systems with a journal do
-	synced  // a file; what was written before upTo is on the disk
-	said    // to whoever is outside
+	cut     // truncates a file to a size
+	removed // removes a file; any later sync makes that durable, as on file systems with a journal
+	synced  // syncs a file; everything before upTo is on the disk
+	said    // acknowledges events to the parent process
 )
 
 type operation struct {
@@ -96,11 +96,11 @@ type operation struct {
 	upTo   int
 }
 
-// leave makes files as they could be after a loss of power behind the last of the operations, and gives what had been
-// said.
+// leave creates the files as a power loss after the last of the operations could have left them. It returns the
+// acknowledged events.
 func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map[string]int64, lost int) {
 	t.Helper()
-	safe, names := map[string]int{}, 0 // operations before it are on the disk
+	safe, names := map[string]int{}, 0 // number of operations that are on the disk
 	for _, o := range ops {
 		if o.kind == synced {
 			safe[o.file], names = max(safe[o.file], o.upTo), max(names, o.upTo)
@@ -126,7 +126,7 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 				make([]byte, max(0, o.offset-int64(len(data))))...)
 		case wrote:
 			part := o.data
-			if i >= safe[o.file] && rnd.IntN(2) == 0 { // disks write sectors
+			if i >= safe[o.file] && rnd.IntN(2) == 0 { // disks write whole sectors
 				part = part[:rnd.IntN(len(part)/512+1)*512]
 				lost++
 			}
@@ -146,7 +146,7 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 	for line := range strings.Lines(output.String()) {
 		var id string
 		var seq int64
-		// the first line is another
+		// the first line acknowledges nothing
 		if n, _ := fmt.Sscanf(line, "%s %d\n", &id, &seq); n == 2 && strings.HasSuffix(line, "\n") {
 			acked[id] = max(acked[id], seq)
 		}
@@ -154,13 +154,13 @@ func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map
 	return acked, lost
 }
 
-// enough is how many bytes are recorded: so many that the log is moved into the file more than once.
+// enough is the number of bytes to record, chosen so that SQLite checkpoints the WAL more than once.
 const enough = 16 << 20
 
-// record lets a child append to a file until it has written enough, and gives what it did.
+// record lets a child append to a file until it has written enough, and returns its operations.
 func record(t *testing.T, path string) ([]operation, error) {
 	t.Helper()
-	runtime.LockOSThread() // which traces
+	runtime.LockOSThread() // ptrace requires one thread
 	defer runtime.UnlockOSThread()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -182,14 +182,14 @@ func record(t *testing.T, path string) ([]operation, error) {
 	return r.ops, err
 }
 
-// sysUnlink is unlink(2) of amd64, which newer systems do not have.
+// sysUnlink is the number of unlink(2) on amd64; newer architectures lack this call.
 var sysUnlink = map[string]uint64{"amd64": 87}[runtime.GOARCH]
 
 // recorder follows the threads of a process.
 type recorder struct {
 	dir     string
 	pid     int
-	end     time.Time // when it has taken too long
+	end     time.Time // deadline of the recording
 	killed  bool
 	ops     []operation
 	size    int
@@ -201,10 +201,10 @@ type recorder struct {
 type entry struct {
 	nr   uint64
 	args [6]uint64
-	ops  int // that were seen before it
+	ops  int // number of operations recorded before it
 }
 
-// stop looks at a system call that begins or ends.
+// stop handles the beginning or end of a system call.
 func (r *recorder) stop(thread int, s ptrace.Syscall) error {
 	if !r.killed && (r.size > enough || time.Now().After(r.end)) {
 		if r.killed = true; unix.Kill(r.pid, unix.SIGKILL) != nil {
@@ -213,7 +213,7 @@ func (r *recorder) stop(thread int, s ptrace.Syscall) error {
 	}
 	err := r.look(thread, s)
 	if r.killed {
-		return nil // it may be gone in the middle of it
+		return nil // the thread may have ended during the call
 	}
 	return err
 }
@@ -222,7 +222,7 @@ func (r *recorder) look(thread int, s ptrace.Syscall) error {
 	switch s.Op {
 	case ptrace.Entry:
 		en := entry{nr: s.Body[0], args: [6]uint64(s.Body[1:7]), ops: len(r.ops)}
-		if en.nr == unix.SYS_WRITE && en.args[0] == 1 { // whoever is outside may have it as soon as it begins
+		if en.nr == unix.SYS_WRITE && en.args[0] == 1 { // the parent may read it as soon as the call begins
 			data, err := r.memory(en.args[1], int(en.args[2]))
 			if err != nil {
 				return err
@@ -238,7 +238,7 @@ func (r *recorder) look(thread int, s ptrace.Syscall) error {
 	return nil
 }
 
-// done notes a system call that has succeeded.
+// done records a system call that succeeded.
 func (r *recorder) done(en entry, result int64) error {
 	fd := int64(en.args[0])
 	if en.nr == sysUnlink && en.nr != 0 {
@@ -279,7 +279,7 @@ func (r *recorder) done(en entry, result int64) error {
 	return nil
 }
 
-// unlinked notes that a file was removed.
+// unlinked records that a file was removed.
 func (r *recorder) unlinked(address uint64) error {
 	var path []byte
 	for !bytes.ContainsRune(path, 0) {
@@ -296,7 +296,7 @@ func (r *recorder) unlinked(address uint64) error {
 	return nil
 }
 
-// file is the name of an open file of the store, but for what is made anew at each start.
+// file returns the name of an open file of the store, or "" for files that are recreated at each start.
 func (r *recorder) file(fd int64) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", r.pid, fd))
 	if err != nil || filepath.Dir(path) != r.dir || !strings.HasPrefix(filepath.Base(path), "footnote.db") ||

@@ -78,6 +78,22 @@ func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// collect reads all rows of a query, whose error it passes on.
+func collect[T any](rows *sql.Rows, err error, scan func(row func(...any) error) (T, error)) (list []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		v, err := scan(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
 // usable returns an error if ctx has ended or the store is closed.
 func (s *Store) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
@@ -315,7 +331,9 @@ func (s *Store) page(ctx context.Context, page []footnote.Event, stream string,
 		exists = true
 		ev, err := s.scanEvent(rows, &stream, &body, &end)
 		if errors.Is(err, sql.ErrNoRows) {
-			break
+			// The only row. It still ends with Next: Err would wait forever for the lock that scanning into RawBytes
+			// holds until Next or Close, if ctx ended in between.
+			continue
 		}
 		if err != nil {
 			return page, false, err

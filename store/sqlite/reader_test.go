@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-func TestAReaderReadsBesideTheWriter(t *testing.T) {
+func TestReaderDuringWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	if _, err := sqlite.OpenReader(t.Context(), path); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("no file: CodeOf(%v), want not_found", err)

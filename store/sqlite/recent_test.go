@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// tails compares what is known by heart with what the file holds, from every position.
-func tails(t *testing.T, s *Store, last int64) (byHeart int) {
+// tails compares the tail in memory with the file, from every position. It returns the number of events in memory.
+func tails(t *testing.T, s *Store, last int64) (inMemory int) {
 	t.Helper()
 	for after := range last + 2 {
 		got, err := s.Tail(t.Context(), after, 7)
@@ -23,13 +23,13 @@ func tails(t *testing.T, s *Store, last int64) (byHeart int) {
 			t.Fatalf("after %d: got %+v\nwant %+v", after, got, want)
 		}
 		if _, ok := s.recent.after(s.now(), after, 7); ok {
-			byHeart++
+			inMemory++
 		}
 	}
-	return byHeart
+	return inMemory
 }
 
-func TestRecentIsWhatIsStored(t *testing.T) {
+func TestRecentMatchesFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	ctx := t.Context()
@@ -49,7 +49,7 @@ func TestRecentIsWhatIsStored(t *testing.T) {
 	must(t, s.Delete(ctx, "c4"))
 	must(t, s.Delete(ctx, "c1"))
 	tails(t, s, 30)
-	// A number that was given back is given to another stream: nobody writes to it under the old name.
+	// A freed row number is reused for another stream. Writes under the old stream id must not reach it.
 	must(t, s.Create(ctx, store.Stream{ID: "new", Kind: "k"}))
 	if _, err := s.Append(ctx, store.Append{
 		Stream: "c4",
@@ -60,7 +60,7 @@ func TestRecentIsWhatIsStored(t *testing.T) {
 	}
 	must(t, s.Close())
 
-	s = open(t, dir) // an owner or a position from before is not known by heart
+	s = open(t, dir) // owners and positions from before are not in memory
 	_, err := s.Append(ctx, store.Append{
 		Stream: "c0",
 		After:  6,
@@ -94,7 +94,7 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 	s.recent.mu.Lock()
 	kept := len(s.recent.events)
-	s.recent.events[0].size += freshBytes // as if it were as large
+	s.recent.events[0].size += freshBytes // pretend that it is large
 	s.recent.bytes += freshBytes
 	s.recent.trim(s.recent.events[0].Time)
 	if n := len(s.recent.events); n != kept-1 {
@@ -121,7 +121,7 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 }
 
-// A run's events cost few statements, and reading them back costs none.
+// TestRunAllocations checks that writing a run's events needs few statements, and reading them back none.
 func TestRunAllocations(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()

@@ -49,8 +49,8 @@ func (w *writer) compact(ctx context.Context, forced bool) (err error) {
 	return nil
 }
 
-// giveBack returns a slice of the free pages, and clears w.spare when none are left.
-func (w *writer) giveBack() {
+// returnPages returns a slice of the free pages, and clears w.spare when none are left.
+func (w *writer) returnPages() {
 	ctx := context.Background()
 	left, err := w.slice(ctx)
 	if err != nil || left <= sparePages {

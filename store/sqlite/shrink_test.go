@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// fillWith puts a stream with so many random megabytes into a store.
+// fillWith adds a stream with a number of random megabytes to a store.
 func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footnote.Digest) {
 	t.Helper()
 	a := store.Append{Bodies: []footnote.Body{footnote.UserMessage{Text: "x"}}, Blobs: map[footnote.Digest][]byte{}}
@@ -32,7 +32,7 @@ func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footn
 	return digests
 }
 
-// shrinksTo waits until the file with its log has at most so many bytes.
+// shrinksTo waits until the file and its WAL have at most most bytes.
 func shrinksTo(t *testing.T, path string, most int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -53,7 +53,7 @@ func shrinksTo(t *testing.T, path string, most int64) {
 	t.Fatalf("the file has %d bytes, want at most %d", size, most)
 }
 
-func TestSpaceIsGivenBack(t *testing.T) {
+func TestFileShrinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	s, err := Open(t.Context(), path, Options{})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestSpaceIsGivenBack(t *testing.T) {
 	defer s.Close()
 	fillWith(t, s, "first", 8)
 	digests := fillWith(t, s, "second", 24)
-	fillWith(t, s, "third", 8) // behind what goes: its pages are moved
+	fillWith(t, s, "third", 8) // its pages are after the deleted ones and must be moved
 	if info, err := os.Stat(path); err != nil || info.Size() < 24<<20 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -83,8 +83,9 @@ func TestSpaceIsGivenBack(t *testing.T) {
 	}
 }
 
-// A file of an earlier release does not give space back. It is rewritten when it is opened, and nothing in it changes.
-func TestOlderFilesGiveSpaceBack(t *testing.T) {
+// TestOlderFilesShrink checks that a file of an earlier release, which cannot shrink, is rewritten when it is
+// opened, with the same content.
+func TestOlderFilesShrink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	open := func() *Store {
 		s, err := Open(t.Context(), path, Options{})
@@ -114,7 +115,7 @@ func TestOlderFilesGiveSpaceBack(t *testing.T) {
 	s = open()
 	defer s.Close()
 	if state, err := Inspect(t.Context(), path); err != nil || !state.Compacts {
-		t.Fatalf("the file gives space back: %+v, %v", state, err)
+		t.Fatalf("the old file can already shrink: %+v, %v", state, err)
 	}
 	if err := s.Delete(t.Context(), "second"); err != nil {
 		t.Fatal(err)
@@ -125,9 +126,9 @@ func TestOlderFilesGiveSpaceBack(t *testing.T) {
 	}
 }
 
-// TestAbandonedWriteDoesNotKeepSpace holds that a write whose caller left does not make the writer wait while there are
-// pages to return.
-func TestAbandonedWriteDoesNotKeepSpace(t *testing.T) {
+// TestFileShrinksAfterAbandonedWrite checks that the writer returns free pages even if the caller of a queued write has
+// left.
+func TestFileShrinksAfterAbandonedWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "footnote.db")
 	s, err := Open(t.Context(), path, Options{})
 	must(t, err)
@@ -170,5 +171,5 @@ func TestAbandonedWriteDoesNotKeepSpace(t *testing.T) {
 	close(release)
 	must(t, <-dropped)
 	shrinksTo(t, path, 8<<20)
-	must(t, s.Delete(t.Context(), "first")) // the writer still serves
+	must(t, s.Delete(t.Context(), "first")) // the writer still works
 }

@@ -109,13 +109,13 @@ func (w *writer) serve() {
 	queue := w.s.queue
 	for {
 		for w.spare && queue.Idle() {
-			w.giveBack()
+			w.returnPages()
 		}
 		batch := queue.Next(maxBatch, func(*request) bool { return true })
 		switch {
 		case batch == nil:
 			return
-		case len(batch) == 0: // what waited was abandoned
+		case len(batch) == 0: // all waiting writes were abandoned
 			continue
 		}
 		w.commit(batch)

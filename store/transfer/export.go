@@ -137,31 +137,24 @@ func Export(ctx context.Context, from store.Movable, out io.Writer, org string, 
 	if err := w.line(line{Export: formatVersion}); err != nil {
 		return n, err
 	}
-	for after := ""; ; {
-		heads, err := from.Walk(ctx, after, 200)
+	for head, err := range store.Walk(ctx, from.Walk) {
 		if err != nil {
 			return n, err
 		}
-		for _, head := range heads {
-			after = head.ID
-			if org != "" && head.Org != org {
-				continue
-			}
-			done, running, err := w.export(ctx, from, head.ID)
-			if err != nil {
-				return n, err
-			}
-			if done {
-				n.Streams++
-			}
-			if running {
-				n.Running++
-			}
-			progress(n.Streams, w.bytes)
+		if org != "" && head.Org != org {
+			continue
 		}
-		if len(heads) == 0 {
-			break
+		done, running, err := w.export(ctx, from, head.ID)
+		if err != nil {
+			return n, err
 		}
+		if done {
+			n.Streams++
+		}
+		if running {
+			n.Running++
+		}
+		progress(n.Streams, w.bytes)
 	}
 	if err := w.line(line{Done: &closing{n.Streams, sum(w.all)}}); err != nil {
 		return n, err

@@ -13,8 +13,8 @@ import (
 	"github.com/footnotehq/footnote/store/transfer"
 )
 
-// withGaps is a store with a conversation of three events, which are numbered 1, 4 and a billion, and of which the head
-// says that there are three more.
+// withGaps returns a store with a conversation of three events, numbered 1, 4 and a billion, whose head counts three
+// more.
 func withGaps(t *testing.T) store.Movable {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "footnote.db")
@@ -48,10 +48,10 @@ func withGaps(t *testing.T) store.Movable {
 	return closing(t, s, err)
 }
 
-// An export names the events that are missing, in one line however many they are, and an import leaves them out again.
+// TestGaps checks that an export lists missing events, in one line per gap, and that an import restores the gaps.
 func TestGaps(t *testing.T) {
 	var out bytes.Buffer
-	n, err := transfer.Export(t.Context(), withGaps(t), &out, "", nobody)
+	n, err := transfer.Export(t.Context(), withGaps(t), &out, "", noProgress)
 	const missing = 2 + 999_999_995 + 3
 	if err != nil || n.Streams != 1 || n.Unreadable != 0 || n.Missing != missing {
 		t.Fatalf("export: %+v, %v; want 1 stream and %d missing events", n, err, missing)
@@ -64,14 +64,14 @@ func TestGaps(t *testing.T) {
 		}
 	}
 	for name, to := range map[string]store.Movable{"sqlite": file(t), "postgres": database(t)} {
-		n, err := transfer.Import(t.Context(), to, bytes.NewReader(out.Bytes()), nobody)
+		n, err := transfer.Import(t.Context(), to, bytes.NewReader(out.Bytes()), noProgress)
 		if err != nil || n.Streams != 1 {
 			t.Errorf("%s: import: %+v, %v", name, n, err)
 		}
 		if again := export(t, to); !bytes.Equal(again, out.Bytes()) {
 			t.Errorf("%s: exported again:\n%s\nwant\n%s", name, again, &out)
 		}
-		n, err = transfer.Import(t.Context(), to, bytes.NewReader(out.Bytes()), nobody)
+		n, err = transfer.Import(t.Context(), to, bytes.NewReader(out.Bytes()), noProgress)
 		if err != nil || n.There != 1 {
 			t.Errorf("%s: import again: %+v, %v", name, n, err)
 		}

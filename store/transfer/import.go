@@ -72,12 +72,12 @@ func Import(ctx context.Context, to store.Movable, in io.Reader, progress Progre
 		}
 		all.Write(raw)
 		all.Write([]byte{'\n'})
-		if err := r.take(ctx, at, l, raw); err != nil {
+		if err := r.readLine(ctx, at, l, raw); err != nil {
 			return r.n, err
 		}
 	}
 	return r.n, footnote.Errorf(footnote.InvalidRequest, "The file ends before its last line. "+
-		"What was whole is there; import the whole file to go on.")
+		"Its complete conversations were imported; import the whole file to add the rest.")
 }
 
 // reader processes one line after another.
@@ -93,7 +93,7 @@ type reader struct {
 	sum      hash.Hash
 }
 
-func (r *reader) take(ctx context.Context, at int, l line, raw []byte) error {
+func (r *reader) readLine(ctx context.Context, at int, l line, raw []byte) error {
 	r.bytes += int64(len(raw)) + 1
 	switch {
 	case l.Export != 0:
@@ -111,7 +111,7 @@ func (r *reader) take(ctx context.Context, at int, l line, raw []byte) error {
 		head := store.Stream(*l.Stream)
 		return r.begin(&head, raw)
 	case r.head == nil:
-		return errLine(at, "it belongs to no stream")
+		return errLine(at, "no stream begins before it")
 	case l.Event != nil, l.Gap != nil, l.Blob != nil:
 		return r.keep(raw)
 	case l.Gone != "":
@@ -120,7 +120,7 @@ func (r *reader) take(ctx context.Context, at int, l line, raw []byte) error {
 	case l.End != nil:
 		return r.end(ctx, at, *l.End)
 	}
-	return errLine(at, "it says nothing")
+	return errLine(at, "it has none of the known keys")
 }
 
 func (r *reader) begin(head *store.Stream, raw []byte) error {

@@ -44,7 +44,7 @@ func closing(t *testing.T, s store.Movable, err error) store.Movable {
 	return s
 }
 
-// fill writes conversations with all that may be in them.
+// fill writes conversations with every kind of content.
 func fill(t *testing.T, s store.Store, n int) {
 	t.Helper()
 	for i := range n {
@@ -88,44 +88,43 @@ func fill(t *testing.T, s store.Store, n int) {
 	}
 }
 
-func nobody(int, int64) {}
+func noProgress(int, int64) {}
 
 func export(t *testing.T, s store.Movable) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if _, err := transfer.Export(t.Context(), s, &out, "", nobody); err != nil {
+	if _, err := transfer.Export(t.Context(), s, &out, "", noProgress); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
 }
 
-// TestThereAndBack takes conversations from a file to a database and back: what comes out is, byte for byte, what went
-// in.
-func TestThereAndBack(t *testing.T) {
+// TestRoundTrip moves conversations from a file to a database and back. The two exports must have the same bytes.
+func TestRoundTrip(t *testing.T) {
 	one, two, three := file(t), database(t), file(t)
 	fill(t, one, 5)
 	first := export(t, one)
 	for i, s := range []store.Movable{two, three} {
-		n, err := transfer.Import(t.Context(), s, bytes.NewReader(first), nobody)
+		n, err := transfer.Import(t.Context(), s, bytes.NewReader(first), noProgress)
 		if err != nil || n.Streams != 6 || n.There != 0 {
 			t.Fatalf("%d: %+v, %v", i, n, err)
 		}
 		if again := export(t, s); !bytes.Equal(again, first) {
-			t.Errorf("%d: what comes out is another:\n%s\nwant\n%s", i, again, first)
+			t.Errorf("export %d differs:\n%s\nwant\n%s", i, again, first)
 		}
-		if n, err = transfer.Import(t.Context(), s, bytes.NewReader(first), nobody); err != nil || n.Streams != 0 ||
+		if n, err = transfer.Import(t.Context(), s, bytes.NewReader(first), noProgress); err != nil || n.Streams != 0 ||
 			n.There != 6 {
 			t.Errorf("%d: once more: %+v, %v", i, n, err)
 		}
 	}
-	if n, err := transfer.Export(t.Context(), one, new(bytes.Buffer), "p", nobody); err != nil || n.Streams != 1 {
+	if n, err := transfer.Export(t.Context(), one, new(bytes.Buffer), "p", noProgress); err != nil || n.Streams != 1 {
 		t.Errorf("of one org: %+v, %v", n, err)
 	}
 }
 
-// TestWhatBreaksOffGoesOn cuts a file after each of its lines. What is there afterwards is whole, and the whole file
-// brings the rest.
-func TestWhatBreaksOffGoesOn(t *testing.T) {
+// TestCutFileCanBeImportedAgain cuts a file after each of its lines. Only complete streams may be imported, and
+// importing the whole file must add the others.
+func TestCutFileCanBeImportedAgain(t *testing.T) {
 	from := file(t)
 	fill(t, from, 3)
 	whole := export(t, from)
@@ -135,7 +134,7 @@ func TestWhatBreaksOffGoesOn(t *testing.T) {
 			continue
 		}
 		if _, err := transfer.Import(t.Context(), to, bytes.NewReader(whole[:cut+1]),
-			nobody); footnote.CodeOf(err) != footnote.InvalidRequest {
+			noProgress); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Fatalf("after %d bytes: %v", cut, err)
 		}
 		heads, err := to.Walk(t.Context(), "", 10)
@@ -144,15 +143,15 @@ func TestWhatBreaksOffGoesOn(t *testing.T) {
 		}
 		for _, h := range heads {
 			if want := int64(8); h.Kind == store.Conversation && h.Last != want {
-				t.Fatalf("half of %s is there: %+v", h.ID, h)
+				t.Fatalf("%s was imported partly: %+v", h.ID, h)
 			}
 		}
 	}
-	if _, err := transfer.Import(t.Context(), to, bytes.NewReader(whole), nobody); err != nil {
+	if _, err := transfer.Import(t.Context(), to, bytes.NewReader(whole), noProgress); err != nil {
 		t.Error(err)
 	}
 	if got := export(t, to); !bytes.Equal(got, whole) {
-		t.Error("what comes out is another")
+		t.Error("the exports differ")
 	}
 }
 
@@ -167,23 +166,23 @@ func TestDamagedFiles(t *testing.T) {
 		"a stream less": withoutLine(whole, `"id":"acct"`),
 		"the last sum": strings.Replace(whole, `{"done":{"streams":3,"sha256":"`,
 			`{"done":{"streams":3,"sha256":"0`, 1),
-		"no export":          "{}\n",
-		"no JSON":            "x\n",
-		"another version":    strings.Replace(whole, `{"footnote_export":1}`, `{"footnote_export":2}`, 1),
-		"an unknown key":     strings.Replace(whole, `{"footnote_export":1}`, `{"footnote_export":1,"x":1}`, 1),
-		"an event of no one": "{\"footnote_export\":1}\n{\"event\":{\"seq\":1}}\n",
-		"nothing":            "",
+		"no export":                 "{}\n",
+		"no JSON":                   "x\n",
+		"another version":           strings.Replace(whole, `{"footnote_export":1}`, `{"footnote_export":2}`, 1),
+		"an unknown key":            strings.Replace(whole, `{"footnote_export":1}`, `{"footnote_export":1,"x":1}`, 1),
+		"an event without a stream": "{\"footnote_export\":1}\n{\"event\":{\"seq\":1}}\n",
+		"nothing":                   "",
 	} {
 		to := file(t)
 		if _, err := transfer.Import(t.Context(), to, strings.NewReader(text),
-			nobody); footnote.CodeOf(err) != footnote.InvalidRequest {
+			noProgress); footnote.CodeOf(err) != footnote.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	to := file(t)
 	fill(t, to, 1) // the same id, written at another time
 	if _, err := transfer.Import(t.Context(), to, strings.NewReader(whole),
-		nobody); footnote.CodeOf(err) != footnote.Conflict {
+		noProgress); footnote.CodeOf(err) != footnote.Conflict {
 		t.Errorf("over another: %v", err)
 	}
 }

@@ -129,7 +129,7 @@ func resolve(text, _ string, tables []agent.Table, _ []footnote.Cite) ([]footnot
 	}, nil
 }
 
-// tools returns one that reads, one that a person must approve, and the same two for the browser.
+// tools returns a tool that reads, one that needs a person's approval, and the same two for the browser.
 func tools() []tool.Tool {
 	count := func(context.Context, tool.Call) (tool.Output, error) {
 		rows := footnote.Result{

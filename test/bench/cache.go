@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -33,11 +32,10 @@ func (s statement) Call(ctx context.Context, call tool.Call) (tool.Output, error
 	}
 	defer rows.Close()
 	r := footnote.Result{Columns: []footnote.Column{
-		{
-			Name: "customer_id",
-			Kind: footnote.KindInteger,
-		}, {Name: "status", Kind: footnote.KindText}, {Name: "orders", Kind: footnote.KindInteger},
-		{Name: "first", Kind: footnote.KindText}, {Name: "last", Kind: footnote.KindText}}}
+		{Name: "customer_id", Kind: footnote.KindInteger}, {Name: "status", Kind: footnote.KindText},
+		{Name: "orders", Kind: footnote.KindInteger}, {Name: "first", Kind: footnote.KindText},
+		{Name: "last", Kind: footnote.KindText},
+	}}
 	for rows.Next() {
 		var customer, orders int64
 		var status, first, last string
@@ -69,29 +67,24 @@ func hits(ctx context.Context, r *rig) error {
 	defer c.Close()
 	bare := statement{db}
 	cached := c.Tool(bare, cache.Rule{TTL: time.Hour})
-	call := tool.Call{
-		Name: "run_query", Input: json.RawMessage(`{"sql":"grouped"}`), Sources: []string{"shop"}, ResultID: "r1",
+	call := func(t tool.Tool, hit bool) (float64, error) {
+		took, out, err := timeCall(ctx, t, map[string]string{"sql": "grouped"}, "shop")
+		if err == nil && out.CacheHit != hit {
+			err = fmt.Errorf("hit is %v", out.CacheHit)
+		}
+		return took, err
 	}
-	if _, err := cached.Call(ctx, call); err != nil {
+	if _, err := call(cached, false); err != nil {
 		return err
 	}
 	var f figures
 	for range 300 {
-		for _, t := range []struct {
-			tool tool.Tool
-			into *[]float64
-			hit  bool
-		}{{bare, &f.base, false}, {cached, &f.ours, true}} {
-			begun := time.Now()
-			out, err := t.tool.Call(ctx, call)
-			if err == nil && (out.CacheHit != t.hit || len(out.Rows.Rows) == 0) {
-				err = fmt.Errorf("hit is %v, with %d rows", out.CacheHit, len(out.Rows.Rows))
-			}
-			if err != nil {
-				return errors.Join(errors.New("cache"), err)
-			}
-			*t.into = append(*t.into, float64(time.Since(begun).Microseconds())/1000)
+		plain, err1 := call(bare, false)
+		hit, err2 := call(cached, true)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
 		}
+		f.base, f.ours = append(f.base, plain), append(f.ours, hit)
 	}
 	r.table.compare("a hit of the cache, 200 rows, over its query", "ms", f, 1, 0.25)
 	return nil

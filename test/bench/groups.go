@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the bare driver, as the baseline for queries and appends
@@ -35,11 +35,10 @@ func streams(ctx context.Context, r *rig) error {
 					continue
 				}
 				s, perDelta := r.load(ctx, t, n, 0)
-				put := func(f *figures, v float64) { *f.of(i) = append(*f.of(i), v) }
-				put(&first, median(s.first))
-				put(&late50, median(s.late))
-				put(&late99, quantile(s.late, 0.99))
-				put(&cost, perDelta)
+				first.add(i, median(s.first))
+				late50.add(i, median(s.late))
+				late99.add(i, quantile(s.late, 0.99))
+				cost.add(i, perDelta)
 			}
 		}
 		r.table.compare(fmt.Sprintf("time to first delta, p50, %d streams", n), "ms", first, 1.3, 1.0)
@@ -59,7 +58,7 @@ func longHistory(ctx context.Context, r *rig) error {
 	for range r.rounds {
 		for i, t := range []target{direct, r.footnote, r.floor} {
 			s, _ := r.load(ctx, t, 10, 200<<10)
-			*first.of(i) = append(*first.of(i), median(s.first))
+			first.add(i, median(s.first))
 		}
 	}
 	r.table.compare("time to first delta, 200 KB of history, over no proxy", "ms", first, 2.0, 1.4)
@@ -88,9 +87,9 @@ func runs(ctx context.Context, r *rig) error {
 		for i, t := range r.systems() {
 			before := cpu(t.pid)
 			s := load(ctx, t, 16, r.window/2, short, 0)
-			*each.of(i) = append(*each.of(i), (cpu(t.pid)-before)/float64(max(1, s.streams.Load())))
-			if n := s.broken.Load(); n > 0 {
-				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
+			each.add(i, (cpu(t.pid)-before)/float64(max(1, s.streams.Load())))
+			if err := s.err(t); err != nil {
+				return err
 			}
 		}
 	}
@@ -106,15 +105,11 @@ func saturated(ctx context.Context, r *rig) error {
 		for i, t := range r.systems() {
 			before := cpu(t.pid)
 			s := &sample{}
-			var wg sync.WaitGroup
-			for range 20 {
-				wg.Go(func() { s.stream(ctx, t, flood, 0) })
+			_ = parallel(20, func(int) error { s.stream(ctx, t, flood, 0); return nil })
+			if err := s.err(t); err != nil {
+				return err
 			}
-			wg.Wait()
-			if n := s.broken.Load(); n > 0 {
-				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
-			}
-			*rate.of(i) = append(*rate.of(i), float64(s.deltas.Load())/max(0.001, (cpu(t.pid)-before)/1000))
+			rate.add(i, float64(s.deltas.Load())/max(0.001, (cpu(t.pid)-before)/1000))
 		}
 	}
 	r.table.atLeast("deltas for each second of CPU, saturated", "1/s", rate, 0.6, 1.0)
@@ -142,7 +137,7 @@ func memory(ctx context.Context, r *rig) error {
 		if err != nil {
 			return err
 		}
-		*kb.of(i) = append(*kb.of(i), cost)
+		kb.add(i, cost)
 		p.stop()
 	}
 	r.table.compare(fmt.Sprintf("memory for each open stream, %d streams", r.idle), "KB", kb, 1.25, 0.5)
@@ -153,42 +148,24 @@ func idleStreams(ctx context.Context, t target, n int) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	before := resident(t.pid)
-	var wg sync.WaitGroup
-	failed := make(chan error, n)
-	slots := make(chan struct{}, 50)
-	for range n {
-		slots <- struct{}{}
-		opened := make(chan struct{})
-		wg.Go(func() {
-			res, err := post(ctx, t, t.body(order{Kind: "hold"}, 0))
-			if err != nil {
-				failed <- err
-				close(opened)
-				return
-			}
-			defer res.Body.Close()
-			buf := make([]byte, 4096)
-			_, err = res.Body.Read(buf)
-			close(opened)
-			if err == nil {
-				<-ctx.Done()
-			}
-		})
-		go func() { <-opened; <-slots }()
+	streams := make([]*http.Response, n)
+	open := func(i int) (err error) {
+		if streams[i], err = post(ctx, t, t.body(order{Kind: "hold"}, 0)); err == nil {
+			_, err = streams[i].Body.Read(make([]byte, 4096))
+		}
+		return err
 	}
-	for range cap(slots) {
-		slots <- struct{}{}
+	for at := 0; at < n; at += 50 {
+		if err := parallel(min(50, n-at), func(i int) error { return open(at + i) }); err != nil {
+			return 0, err
+		}
 	}
 	pause(ctx, 2*time.Second)
 	cost := (resident(t.pid) - before) / float64(n)
-	cancel()
-	wg.Wait()
-	select {
-	case err := <-failed:
-		return 0, err
-	default:
-		return cost, nil
+	for _, s := range streams {
+		s.Body.Close()
 	}
+	return cost, nil
 }
 
 // toolSteps measures the time from the end of a model's tool call to the next request.
@@ -202,7 +179,8 @@ func toolSteps(ctx context.Context, r *rig) error {
 			if err != nil {
 				return err
 			}
-			drain(res)
+			_, _ = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
 		}
 		res, err := http.Get(r.fake.url + "/steps")
 		if err != nil {
@@ -219,16 +197,6 @@ func toolSteps(ctx context.Context, r *rig) error {
 	}
 	r.table.compare("tool loop turnaround, a real query, all events stored", "ms", steps, 1.5, 1.1)
 	return nil
-}
-
-func drain(res *http.Response) {
-	buf := make([]byte, 4096)
-	for {
-		if _, err := res.Body.Read(buf); err != nil {
-			res.Body.Close()
-			return
-		}
-	}
 }
 
 // appends compares group-committed appends with raw inserts of the same durability on the same disk: one row and one
@@ -262,19 +230,9 @@ const conversations = 64
 // appendRate returns how many events per second the conversations make durable.
 func appendRate(ctx context.Context, log store.Store, name string, n int) (float64, error) {
 	begun := time.Now()
-	var wg sync.WaitGroup
-	failed := make(chan error, conversations)
 	each := n / conversations
-	for c := range conversations {
-		wg.Go(func() { failed <- appendMany(ctx, log, name+"_"+strconv.Itoa(c), each) })
-	}
-	wg.Wait()
-	for range conversations {
-		if err := <-failed; err != nil {
-			return 0, err
-		}
-	}
-	return float64(each*conversations) / time.Since(begun).Seconds(), nil
+	err := parallel(conversations, func(c int) error { return appendMany(ctx, log, name+"_"+strconv.Itoa(c), each) })
+	return float64(each*conversations) / time.Since(begun).Seconds(), err
 }
 
 // openRaw opens a file with a bare table that is as durable as the log.
@@ -310,11 +268,8 @@ func appendMany(ctx context.Context, log store.Store, id string, n int) error {
 	}
 	body := footnote.UserMessage{Text: strings.Repeat("x", 300)}
 	for i := range n {
-		if _, err := log.Append(ctx, store.Append{
-			Stream: id,
-			After:  int64(i),
-			Bodies: []footnote.Body{body},
-		}); err != nil {
+		a := store.Append{Stream: id, After: int64(i), Bodies: []footnote.Body{body}}
+		if _, err := log.Append(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -330,7 +285,7 @@ func starts(ctx context.Context, r *rig) error {
 		if err != nil {
 			return err
 		}
-		ms = append(ms, float64(time.Since(begun).Microseconds())/1000)
+		ms = append(ms, since(begun))
 		p.stop()
 	}
 	r.table.absolute("start of footnote serve to ready, new data folder", "ms", median(ms), 200, 50)
@@ -354,7 +309,7 @@ func queries(ctx context.Context, r *rig) error {
 		if err := db.QueryRowContext(ctx, statement).Scan(&count); err != nil {
 			return err
 		}
-		bare = append(bare, float64(time.Since(begun).Microseconds())/1000)
+		bare = append(bare, since(begun))
 	}
 	cmd := exec.CommandContext(ctx, r.plan.footnote, "query", "--batch", "--source", path, "--data",
 		filepath.Join(r.dir, "query"))
@@ -379,7 +334,7 @@ func queries(ctx context.Context, r *rig) error {
 		if err := answers.Decode(&out); err != nil || out.Outcome != "executed" {
 			return errors.Join(fmt.Errorf("query: %s %s", out.Outcome, out.Reason), err)
 		}
-		ours = append(ours, float64(time.Since(begun).Microseconds())/1000)
+		ours = append(ours, since(begun))
 	}
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,7 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // target is a system under load.
@@ -59,6 +63,14 @@ func load(ctx context.Context, t target, n int, window time.Duration, o order, h
 	return s
 }
 
+// err returns an error if streams of a system broke.
+func (s *sample) err(t target) error {
+	if n := s.broken.Load(); n > 0 {
+		return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
+	}
+	return nil
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -85,18 +97,37 @@ func (s *sample) follow(ctx context.Context, t target, o order, history int) err
 	}
 	defer res.Body.Close()
 	var late []float64
-	next := 0
+	err = pieces(res.Body, func(number int, ms float64) error {
+		if number != len(late) {
+			return fmt.Errorf("piece %d came where %d was due", number, len(late))
+		}
+		if number == 0 {
+			s.firstAfter(begun)
+		}
+		late = append(late, ms)
+		return nil
+	})
+	s.keep(late)
+	if err != nil {
+		return err
+	}
+	s.streams.Add(1)
+	if len(late) != o.Deltas {
+		return fmt.Errorf("the stream ended after %d of %d pieces", len(late), o.Deltas)
+	}
+	return nil
+}
+
+// pieces reads a stream to its end. It calls f for each piece, with how late it arrived, in milliseconds.
+func pieces(body io.Reader, f func(number int, late float64) error) error {
 	buf := make([]byte, 0, 64<<10)
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
 		}
-		n, err := res.Body.Read(buf[len(buf):cap(buf)])
+		n, err := body.Read(buf[len(buf):cap(buf)])
 		now := modeltest.Monotonic()
 		buf = buf[:len(buf)+n]
-		if next == 0 && n > 0 && bytes.Contains(buf, []byte("aaaaaa:")) {
-			s.firstAfter(time.Since(begun))
-		}
 		used := 0
 		for {
 			number, written, end := modeltest.NextTimed(buf[used:])
@@ -104,42 +135,42 @@ func (s *sample) follow(ctx context.Context, t target, o order, history int) err
 				break
 			}
 			used += end
-			if number != next {
-				return fmt.Errorf("piece %d came where %d was due", number, next)
+			if err := f(number, float64(now-written)/1e6); err != nil {
+				return err
 			}
-			next++
-			late = append(late, float64(now-written)/1e6)
 		}
 		buf = append(buf[:0], buf[max(used, len(buf)-256):]...)
-		if err != nil && !errors.Is(err, io.EOF) {
-			s.keep(late)
-			return err
+		if err == io.EOF {
+			return nil
 		}
 		if err != nil {
-			break
+			return err
 		}
 	}
-	s.keep(late)
-	s.streams.Add(1)
-	if next != o.Deltas {
-		return fmt.Errorf("the stream ended after %d of %d pieces", next, o.Deltas)
-	}
-	return nil
 }
 
+// post sends a request to a system.
 func post(ctx context.Context, t target, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url+t.path, bytes.NewReader(body))
+	return send(ctx, http.MethodPost, t.url+t.path, body)
+}
+
+// send sends a request. Any status but 200 and 202 is an error.
+func send(ctx context.Context, method, url string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer bench-key")
 	req.Header.Set("Anthropic-Version", "2026-10-21")
+	if method == http.MethodGet {
+		req.Header.Set("Accept", "text/event-stream")
+	}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusAccepted {
 		defer res.Body.Close()
 		words, _ := io.ReadAll(io.LimitReader(res.Body, 300))
 		return nil, fmt.Errorf("status %d: %s", res.StatusCode, words)
@@ -147,9 +178,40 @@ func post(ctx context.Context, t target, body []byte) (*http.Response, error) {
 	return res, nil
 }
 
-func (s *sample) firstAfter(d time.Duration) {
+// parallel calls f for 0 to n-1 at once and returns the first error.
+func parallel(n int, f func(i int) error) error {
+	var g errgroup.Group
+	for i := range n {
+		g.Go(func() error { return f(i) })
+	}
+	return g.Wait()
+}
+
+// since returns the time that has passed, in milliseconds.
+func since(begun time.Time) float64 { return float64(time.Since(begun).Microseconds()) / 1000 }
+
+// timeCall returns how long a call of a tool takes, in milliseconds, and its output.
+func timeCall(ctx context.Context, t tool.Tool, input any, sources ...string) (float64, tool.Output, error) {
+	data, err := json.Marshal(input)
+	if err != nil {
+		return 0, tool.Output{}, err
+	}
+	call := tool.Call{
+		Name: t.Spec().Name, Input: data, Sources: sources, ResultID: "r1",
+		Principal: footnote.Principal{Org: "bench", User: "bench"},
+	}
+	begun := time.Now()
+	out, err := t.Call(ctx, call)
+	took := since(begun)
+	if err == nil && (out.IsError || len(out.Rows.Rows) == 0) {
+		err = fmt.Errorf("%s gave no rows for %s: %.300s", call.Name, data, out.Content)
+	}
+	return took, out, err
+}
+
+func (s *sample) firstAfter(begun time.Time) {
 	s.mu.Lock()
-	s.first = append(s.first, float64(d.Microseconds())/1000)
+	s.first = append(s.first, since(begun))
 	s.mu.Unlock()
 }
 

@@ -99,16 +99,9 @@ func measure(ctx context.Context, p plan, only string) error {
 	}
 	defer r.close()
 	for _, g := range []group{
-		{
-			"stream", streams,
-		}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
-		{
-			"append", appends,
-		}, {
-			"start", starts,
-		}, {
-			"query", queries,
-		}, {"cache", hits}, {"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches},
+		{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory},
+		{"tools", toolSteps}, {"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits},
+		{"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches},
 	} {
 		if only != "" && g.name != only {
 			continue

@@ -19,7 +19,6 @@ import (
 	"github.com/footnotehq/footnote/market/tool/drawing"
 	tools "github.com/footnotehq/footnote/market/tool/market"
 	logs "github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/tool"
 )
 
 // candles measures get_candles on a SQLite file of minutes: 500 hourly bars, the newest and at random positions in
@@ -47,7 +46,10 @@ func candles(ctx context.Context, r *rig) (err error) {
 					minutes := r.plan.candles/4 + random.IntN(r.plan.candles/2)
 					in["to"] = begin.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 				}
-				ms, err := timed(ctx, tool, in)
+				ms, out, err := timeCall(ctx, tool, in)
+				if err == nil && len(out.Rows.Rows) != 500 {
+					err = fmt.Errorf("%d bars instead of 500", len(out.Rows.Rows))
+				}
 				if err != nil {
 					return err
 				}
@@ -86,7 +88,7 @@ func surroundings(ctx context.Context, r *rig, m market.Market) error {
 	for range 61 {
 		begun := time.Now()
 		words := chart.Describe(ctx, who, json.RawMessage(`{"symbol":"EURUSD","timeframe":"1h"}`))
-		took = append(took, float64(time.Since(begun).Microseconds())/1000)
+		took = append(took, since(begun))
 		if !strings.Contains(words, "bid ") || !strings.Contains(words, "d499") {
 			return fmt.Errorf("the context lacks what there is: %.600s", words)
 		}
@@ -101,21 +103,6 @@ type silent struct{ market.Market }
 func (silent) Headlines(ctx context.Context, _ market.HeadlineQuery) ([]market.Headline, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
-}
-
-// timed returns the duration of one call, in milliseconds.
-func timed(ctx context.Context, t tool.Tool, in map[string]any) (float64, error) {
-	input, err := json.Marshal(in)
-	if err != nil {
-		return 0, err
-	}
-	begun := time.Now()
-	out, err := t.Call(ctx, tool.Call{Name: "get_candles", Input: input, ResultID: "r1"})
-	took := float64(time.Since(begun).Microseconds()) / 1000
-	if err == nil && (out.IsError || len(out.Rows.Rows) != 500) {
-		err = fmt.Errorf("no 500 bars: %s", out.Content[:min(300, len(out.Content))])
-	}
-	return took, err
 }
 
 // fillMinutes loads minutes of one symbol, one million per load.
@@ -138,15 +125,11 @@ func fillMinutes(ctx context.Context, s market.Store, begin time.Time, n int) er
 		if err != nil {
 			return err
 		}
-		if err = l.Symbol(ctx, market.Symbol{
-			Symbol: "EURUSD", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true,
-		}); err == nil {
-			err = l.Candles(ctx, "EURUSD", market.M1, list)
-		}
-		if err == nil {
-			err = l.Commit(ctx)
-		}
-		if err != nil {
+		if err := errors.Join(
+			l.Symbol(ctx, market.Symbol{Symbol: "EURUSD", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true}),
+			l.Candles(ctx, "EURUSD", market.M1, list),
+			l.Commit(ctx),
+		); err != nil {
 			return errors.Join(err, l.Rollback())
 		}
 	}

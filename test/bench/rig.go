@@ -228,9 +228,10 @@ type figures struct {
 	ours, ai    []float64 // through the OpenAI endpoint and the AI SDK endpoint
 }
 
-// of returns the slice for the figures of a system, by its index in systems.
-func (f *figures) of(i int) *[]float64 {
-	return [...]*[]float64{&f.base, &f.ours, &f.floor, &f.ai}[i]
+// add adds a figure of a system, given by its index in systems.
+func (f *figures) add(i int, v float64) {
+	list := [...]*[]float64{&f.base, &f.ours, &f.floor, &f.ai}[i]
+	*list = append(*list, v)
 }
 
 // systems returns the streaming systems in the order of measurement within a round. Work that a server still does

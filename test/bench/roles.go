@@ -90,7 +90,8 @@ func readOrder(body []byte) (order, bool) {
 	rest := body[at+len(marker):]
 	rest = bytes.ReplaceAll(rest[:min(len(rest), 400)], []byte(`\"`), []byte(`"`))
 	var o order
-	return o, json.NewDecoder(bytes.NewReader(rest)).Decode(&o) == nil
+	err := json.NewDecoder(bytes.NewReader(rest)).Decode(&o)
+	return o, err == nil
 }
 
 // fake is the fake API with timing of tool steps.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,12 +13,10 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the bare driver, as the baseline for searches in Postgres
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
-	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/search"
 )
 
@@ -138,9 +135,8 @@ func (s oneSource) Source(string) (source.Source, error) { return s.src, nil }
 // and for words in most documents.
 func compareSearches(ctx context.Context, r *rig, engine string, db *sql.DB, plain string, src source.Source,
 	table search.Table) error {
-	table.Source, table.Table, table.Key, table.Title, table.Text = "docs", "documents", "id", []string{
-		"title",
-	}, []string{"title", "body"}
+	table.Source, table.Table, table.Key = "docs", "documents", "id"
+	table.Title, table.Text = []string{"title"}, []string{"title", "body"}
 	tool, _, err := search.New(ctx, search.Options{Tables: []search.Table{table}, Sources: oneSource{src}})
 	if err != nil {
 		return err
@@ -161,7 +157,9 @@ func compareSearches(ctx context.Context, r *rig, engine string, db *sql.DB, pla
 			if err != nil {
 				return err
 			}
-			ours, err := toolSearch(ctx, tool, asked)
+			ours, _, err := timeCall(ctx, tool, map[string]any{
+				"query": asked, "table": "documents", "thought": "A measurement.",
+			}, "docs")
 			if err != nil {
 				return err
 			}
@@ -192,24 +190,5 @@ func plainSearch(ctx context.Context, db *sql.DB, plain, asked string) (float64,
 	if n == 0 && rows.Err() == nil {
 		return 0, fmt.Errorf("nothing was found for %s", asked)
 	}
-	return float64(time.Since(begun).Microseconds()) / 1000, rows.Err()
-}
-
-// toolSearch returns the same for the tool.
-func toolSearch(ctx context.Context, t tool.Tool, asked string) (float64, error) {
-	input, err := json.Marshal(map[string]any{"query": asked, "table": "documents", "thought": "A measurement."})
-	if err != nil {
-		return 0, err
-	}
-	call := tool.Call{
-		Name: search.Name, Input: input, Sources: []string{"docs"}, ResultID: "r1",
-		Principal: footnote.Principal{Org: "bench", User: "bench"},
-	}
-	begun := time.Now()
-	out, err := t.Call(ctx, call)
-	took := float64(time.Since(begun).Microseconds()) / 1000
-	if err == nil && (out.IsError || len(out.Rows.Rows) == 0) {
-		err = fmt.Errorf("nothing was found for %s: %s", asked, out.Content)
-	}
-	return took, err
+	return since(begun), rows.Err()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,7 +17,6 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/internal/redistest"
-	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
@@ -99,29 +95,19 @@ func rawPostgres(ctx context.Context, url, table string, n, conns int) (one, man
 	}
 	body := strings.Repeat("x", 330)
 	insert := func(conns, n int, name string) (float64, error) {
-		var wg sync.WaitGroup
-		failed := make(chan error, conns)
 		begun := time.Now()
-		for c := range conns {
-			wg.Go(func() {
-				failed <- pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-					for i := range n / conns {
-						if _, err := conn.Exec(ctx, "INSERT INTO "+table+" VALUES ($1, $2, $3)", fmt.Sprint(name, c), i,
-							body); err != nil {
-							return err
-						}
+		err := parallel(conns, func(c int) error {
+			return pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+				for i := range n / conns {
+					if _, err := conn.Exec(ctx, "INSERT INTO "+table+" VALUES ($1, $2, $3)", fmt.Sprint(name, c), i,
+						body); err != nil {
+						return err
 					}
-					return nil
-				})
+				}
+				return nil
 			})
-		}
-		wg.Wait()
-		for range conns {
-			if err := <-failed; err != nil {
-				return 0, err
-			}
-		}
-		return float64(n/conns*conns) / time.Since(begun).Seconds(), nil
+		})
+		return float64(n/conns*conns) / time.Since(begun).Seconds(), err
 	}
 	if one, err = insert(1, n, "one"); err == nil {
 		many, err = insert(conns, n*4, "many")
@@ -130,8 +116,7 @@ func rawPostgres(ctx context.Context, url, table string, n, conns int) (one, man
 }
 
 // remoteReaders measures how late the pieces of an answer arrive at a reader on another server, compared with a reader
-// on
-// the server that drives the run.
+// on the server that drives the run.
 func remoteReaders(ctx context.Context, r *rig) error {
 	pg := r.postgresServer()
 	if pg == nil {
@@ -158,18 +143,8 @@ func remoteReaders(ctx context.Context, r *rig) error {
 	var late50, late99 figures
 	for range r.rounds {
 		near, away := &sample{}, &sample{}
-		var wg sync.WaitGroup
-		var failed atomic.Pointer[error]
-		for range 20 {
-			wg.Go(func() {
-				if err := both(ctx, servers, near, away); err != nil {
-					failed.CompareAndSwap(nil, &err)
-				}
-			})
-		}
-		wg.Wait()
-		if err := failed.Load(); err != nil {
-			return *err
+		if err := parallel(20, func(int) error { return both(ctx, servers, near, away) }); err != nil {
+			return err
 		}
 		late50.base, late50.ours = append(late50.base, median(near.late)), append(late50.ours, median(away.late))
 		late99.base, late99.ours = append(late99.base, quantile(near.late, 0.99)),
@@ -186,13 +161,10 @@ func both(ctx context.Context, servers [2]*process, near, away *sample) error {
 	if err != nil {
 		return err
 	}
-	var wg sync.WaitGroup
-	var errs [2]error
-	for i, s := range []*sample{near, away} {
-		wg.Go(func() { errs[i] = s.read(ctx, servers[i].url+"/api/conversations/"+id+"/events") })
-	}
-	wg.Wait()
-	return errors.Join(errs[:]...)
+	samples := []*sample{near, away}
+	return parallel(2, func(i int) error {
+		return samples[i].read(ctx, servers[i].url+"/api/conversations/"+id+"/events")
+	})
 }
 
 // ask asks in a new conversation without reading the answer.
@@ -201,13 +173,7 @@ func ask(ctx context.Context, url string, o order) (conversation string, err err
 	if err != nil {
 		return "", err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/conversations", bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer bench-key")
-	res, err := client.Do(req)
+	res, err := send(ctx, http.MethodPost, url+"/api/conversations", body)
 	if err != nil {
 		return "", err
 	}
@@ -221,49 +187,25 @@ func ask(ctx context.Context, url string, o order) (conversation string, err err
 
 // read reads the live pieces of an answer. Earlier pieces are in the log.
 func (s *sample) read(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("Authorization", "Bearer bench-key")
-	res, err := client.Do(req)
+	res, err := send(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	var late []float64
 	last := -1
-	buf := make([]byte, 0, 64<<10)
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+	err = pieces(res.Body, func(number int, ms float64) error {
+		if number > last { // the complete message at the end repeats all pieces
+			last, late = number, append(late, ms)
 		}
-		n, err := res.Body.Read(buf[len(buf):cap(buf)])
-		now := modeltest.Monotonic()
-		buf = buf[:len(buf)+n]
-		used := 0
-		for {
-			number, written, end := modeltest.NextTimed(buf[used:])
-			if end == 0 {
-				break
-			}
-			used += end
-			if number > last { // the complete message at the end repeats all pieces
-				last, late = number, append(late, float64(now-written)/1e6)
-			}
-		}
-		buf = append(buf[:0], buf[max(used, len(buf)-256):]...)
-		if err != nil {
-			break
-		}
-	}
+		return nil
+	})
 	if len(late) > 20 { // pieces from before the reader arrived came at once
 		late = late[20:]
 	}
 	s.keep(late)
 	if last != 199 {
-		return fmt.Errorf("%s ended after piece %d", url, last)
+		return errors.Join(fmt.Errorf("%s ended after piece %d", url, last), err)
 	}
 	return nil
 }
@@ -344,26 +286,14 @@ const eventsEach = 10
 
 // fill creates one person's conversations with the numbers from and up to to.
 func fill(ctx context.Context, log store.Store, from, to int) error {
-	var wg sync.WaitGroup
-	failed := make(chan error, conversations)
-	for w := range conversations {
-		wg.Go(func() {
-			for i := from + w; i < to; i += conversations {
-				if err := begin(ctx, log, "conv_"+strconv.Itoa(i)); err != nil {
-					failed <- err
-					return
-				}
+	return parallel(conversations, func(w int) error {
+		for i := from + w; i < to; i += conversations {
+			if err := begin(ctx, log, "conv_"+strconv.Itoa(i)); err != nil {
+				return err
 			}
-			failed <- nil
-		})
-	}
-	wg.Wait()
-	for range conversations {
-		if err := <-failed; err != nil {
-			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func begin(ctx context.Context, log store.Store, id string) error {
@@ -371,9 +301,8 @@ func begin(ctx context.Context, log store.Store, id string) error {
 	for i := range bodies {
 		bodies[i] = footnote.UserMessage{Text: strings.Repeat("x", 300)}
 	}
-	_, err := log.CreateAppend(ctx, store.Stream{
-		ID: id, Kind: store.Conversation, Org: "bench", User: "bench",
-	}, store.Append{Bodies: bodies})
+	_, err := log.CreateAppend(ctx, store.Stream{ID: id, Kind: store.Conversation, Org: "bench", User: "bench"},
+		store.Append{Bodies: bodies})
 	return err
 }
 
@@ -392,11 +321,8 @@ func costs(ctx context.Context, log store.Store, events int, insert func(n int) 
 			case "insert":
 				err = insert(events + n)
 			case "append":
-				_, err = log.Append(ctx, store.Append{
-					Stream: "conv_0",
-					After:  last,
-					Bodies: []footnote.Body{footnote.UserMessage{Text: strings.Repeat("x", 300)}},
-				})
+				body := footnote.UserMessage{Text: strings.Repeat("x", 300)}
+				_, err = log.Append(ctx, store.Append{Stream: "conv_0", After: last, Bodies: []footnote.Body{body}})
 				last++
 			case "open":
 				err = begin(ctx, log, fmt.Sprintf("new_%d_%d", events, n))
@@ -410,7 +336,7 @@ func costs(ctx context.Context, log store.Store, events int, insert func(n int) 
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", step, err)
 			}
-			cost[step] = append(cost[step], float64(time.Since(begun).Microseconds())/1000)
+			cost[step] = append(cost[step], since(begun))
 		}
 	}
 	sync := median(cost["insert"])

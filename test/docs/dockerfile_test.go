@@ -64,7 +64,7 @@ func TestDockerfile(t *testing.T) {
 		case "FROM":
 			clear(last)
 			if strings.Contains(words[1], "/") {
-				t.Errorf("%s is no official image", words[1])
+				t.Errorf("%s is not an official image", words[1])
 			}
 			if _, name, ok := strings.Cut(rest, " AS "); ok {
 				stages = append(stages, name)
@@ -74,7 +74,7 @@ func TestDockerfile(t *testing.T) {
 		case "ENV":
 			for _, pair := range words[1:] {
 				if name, _, _ := strings.Cut(pair, "="); !strings.Contains(string(settings), "`"+name+"`") {
-					t.Errorf("%s is no setting", name)
+					t.Errorf("%s is not a setting", name)
 				}
 			}
 		case "RUN":
@@ -85,7 +85,7 @@ func TestDockerfile(t *testing.T) {
 				}
 			}
 			if strings.Contains(rest, "go build") && !strings.HasSuffix(rest, " ./cmd/footnote") {
-				t.Errorf("%s builds something else", rest)
+				t.Errorf("%s does not build the program", rest)
 			}
 		}
 	}
@@ -104,13 +104,13 @@ func checkCopy(t *testing.T, words, stages []string) {
 	t.Helper()
 	if from, ok := strings.CutPrefix(words[0], "--from="); ok {
 		if !slices.Contains(stages, from) {
-			t.Errorf("COPY from %s, which is no stage before", from)
+			t.Errorf("COPY from %s, which is not an earlier stage", from)
 		}
 		return
 	}
 	for _, path := range words[:len(words)-1] {
 		if _, err := os.Stat(filepath.Join(root, path)); err != nil || ignored(t, filepath.Clean(path)) {
-			t.Errorf("COPY %s: not among what a build gets (%v)", path, err)
+			t.Errorf("COPY %s: not in the build context (%v)", path, err)
 		}
 	}
 }

@@ -31,7 +31,7 @@ import (
 
 const root = "../.."
 
-// patience is how long one command of a page may take.
+// patience limits the time of one command on a page.
 const patience = 2 * time.Minute
 
 var tools string // folder with bin/footnote and node_modules
@@ -136,7 +136,7 @@ func TestOtherBlocks(t *testing.T) {
 			case "sql": // the tests of source/postgres and cmd/footnote run it
 			case "", "console", "js", "go", "text", "nginx", "caddy":
 			default:
-				err = fmt.Errorf("nobody checks blocks of %q", b.lang)
+				err = fmt.Errorf("no check for blocks of %q", b.lang)
 			}
 			if err != nil {
 				t.Errorf("%s:%d: %v", name, b.line, err)
@@ -145,9 +145,9 @@ func TestOtherBlocks(t *testing.T) {
 	}
 }
 
-// TestEverythingIsShown checks that the pages show every command and every address at least once in a block
+// TestPagesShowEveryCommand checks that the pages show every command and every address at least once in a block
 // that is run.
-func TestEverythingIsShown(t *testing.T) {
+func TestPagesShowEveryCommand(t *testing.T) {
 	var all strings.Builder
 	for _, list := range pages(t) {
 		for _, b := range list {

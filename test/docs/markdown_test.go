@@ -35,7 +35,7 @@ func blocks(page string) ([]block, error) {
 				case isFile:
 					open.file = name
 				default:
-					return nil, fmt.Errorf("line %d: %q is not something a fence says", i+1, word)
+					return nil, fmt.Errorf("line %d: unknown word %q after the fence", i+1, word)
 				}
 			}
 		case isFence:

@@ -3,22 +3,26 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// TestAskAfterAKill kills the program while it answers a question. The next question continues the
+// TestAskContinuesAfterKill kills the program while it answers a question. The next question continues the
 // conversation, and the audit has a line for both, without any key.
-func TestAskAfterAKill(t *testing.T) {
+func TestAskContinuesAfterKill(t *testing.T) {
 	t.Parallel()
 	const ours = "a-key-of-this-very-server"
 	h := newHolding(t)
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
-		// Whatever the killed run had not written yet is lost: both questions may be in one message.
+		// An answer that the killed run had not stored yet is lost: both questions may be in one message.
 		if strings.Contains(r.LastUserText(), "What is") {
 			return modeltest.Say("At once.")
 		}
@@ -31,6 +35,7 @@ func TestAskAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wait(t)
+	waitForRun(t, filepath.Join(data, "terminal", "footnote.db")) // the model is asked while the question is stored
 	_ = killed.Process.Kill()
 	_ = killed.Wait()
 	h.release()
@@ -52,8 +57,37 @@ func TestAskAfterAKill(t *testing.T) {
 	}
 }
 
-// TestAskIntoHead checks that a reader that stops early, as head does, leaves no engine process behind.
-func TestAskIntoHead(t *testing.T) {
+// waitForRun waits until a run is stored in the store at path.
+func waitForRun(t *testing.T, path string) {
+	t.Helper()
+	s, err := sqlite.OpenReader(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		page := store.Page{Org: "local", User: username(t), Kind: "conversation", Limit: 1}
+		heads, _, err := s.List(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(heads) > 0 && heads[0].Run != "" {
+			return
+		}
+	}
+}
+
+func username(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
+// TestAskPipedIntoHead checks that a reader that stops early, as head does, leaves no engine process behind.
+func TestAskPipedIntoHead(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
 	cmd := prepared(t, []string{
@@ -76,8 +110,8 @@ func TestAskIntoHead(t *testing.T) {
 	}
 }
 
-// TestAsksAtOnce checks that questions in one data folder wait for each other.
-func TestAsksAtOnce(t *testing.T) {
+// TestConcurrentAsks checks that questions in one data folder wait for each other.
+func TestConcurrentAsks(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir())
@@ -94,9 +128,9 @@ func TestAsksAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestAskJSONThatCannotBegin checks that ask --json prints its object even if there is nothing to ask, or
-// nowhere to store the answer.
-func TestAskJSONThatCannotBegin(t *testing.T) {
+// TestAskJSONReportsSetupErrors checks that ask --json prints its object even if the source or the data folder cannot
+// be opened.
+func TestAskJSONReportsSetupErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		data, source, want string

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // does what sqlite3 does where it is not installed
+	_ "modernc.org/sqlite" // stands in for sqlite3 where that is not installed
 
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// asking represents users who ask until stop is called, which waits for them.
+// asking is a group of users who ask questions until stop is called. stop waits for them.
 type asking struct {
 	stop func()
 
@@ -72,14 +72,14 @@ func (a *asking) wait(t *testing.T, more int) {
 	eventually(t, "there are more answers", func() bool { return sum() >= before+more })
 }
 
-// checkRestored checks that a server over a checkRestored copy has everything that was acknowledged before the copy
-// began, and can continue.
+// checkRestored checks that a server over a restored copy has everything that was acknowledged before the copy began,
+// and can continue.
 func checkRestored(t *testing.T, known map[string]int, settings []string) {
 	t.Helper()
-	sound(t, settings...)
+	checkSound(t, settings...)
 	p := serve(t, settings...)
 	for id, want := range known {
-		eventually(t, "what was running goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+		eventually(t, "unfinished runs end", func() bool { return !running(p.log(t, id, "")) })
 		events := p.log(t, id, "")
 		checkLog(t, events)
 		got := 0
@@ -94,7 +94,7 @@ func checkRestored(t *testing.T, known map[string]int, settings []string) {
 	}
 	p.answered(t, question{text: "fake: say Hello.", conversation: "asker-0-0"})
 	p.kill()
-	sound(t, settings...)
+	checkSound(t, settings...)
 }
 
 // TestBackup checks that a copy made while users ask, in each of the documented ways, is complete, contains
@@ -127,8 +127,8 @@ func TestBackup(t *testing.T) {
 			a.wait(t, 8)
 			known, to := a.answers(), pg.Database(t)
 			dump := filepath.Join(t.TempDir(), "dump")
-			pg.Program(t, dump, "pg_dump", "-Fc", "-n", "footnote", "-d", from)
-			pg.Program(t, "", "pg_restore", "-d", to, dump)
+			pg.Program(t, "pg_dump", "-Fc", "-n", "footnote", "-d", from, "-f", dump)
+			pg.Program(t, "pg_restore", "-d", to, dump)
 			checkRestored(t, known,
 				append(settings[:len(settings):len(settings)], "FOOTNOTE_STORE="+to, "FOOTNOTE_DATA="+t.TempDir()))
 		}

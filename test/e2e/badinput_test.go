@@ -133,7 +133,7 @@ func (p *process) flood(t *testing.T, size int64) {
 		res.Body.Close()
 	}
 	if n := sent.Load(); n > 16<<20 {
-		t.Errorf("%d MB were taken in", n>>20)
+		t.Errorf("the server read %d MB", n>>20)
 	}
 }
 

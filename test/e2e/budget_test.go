@@ -8,9 +8,9 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestStatementsCount checks that the cost of a statement counts like that of an answer, survives a kill -9,
-// and that once the daily limit is reached every protocol rejects requests before the model is called.
-func TestStatementsCount(t *testing.T) {
+// TestStatementsCountTowardsLimits checks that the cost of a statement counts like that of an answer, survives a kill
+// -9, and that once the daily limit is reached every protocol rejects requests before the model is called.
+func TestStatementsCountTowardsLimits(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply {
 		return modeltest.Say("SELECT count(*) AS orders FROM orders")

@@ -14,8 +14,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestReplicaDraws checks that one server's stream goes on when the drawing it requested is reported to
-// another server, and that all servers have the drawing, even after a kill.
+// TestReplicaDraws checks that a stream continues when the drawing it asked for is reported to another server, and that
+// all servers have the drawing, even after a kill.
 func TestReplicaDraws(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {

@@ -117,7 +117,7 @@ func TestChartDemo(t *testing.T) {
 			t.Errorf("%s: drew %v: %s", q.said, drawn, text)
 		}
 		if open, cited := p.openNumerals(t, id); len(open) > 0 || q.drawn != "" && cited == 0 {
-			t.Errorf("%s: %q rest on nothing, %d on something: %s", q.said, open, cited, text)
+			t.Errorf("%s: %q have no source, %d have one: %s", q.said, open, cited, text)
 		}
 	}
 	p.checkTrail(t, id)

@@ -171,8 +171,8 @@ func TestGoClientErrors(t *testing.T) {
 	})
 }
 
-// TestLeavingEndsTheRun checks that when a client leaves, its model call ends.
-func TestLeavingEndsTheRun(t *testing.T) {
+// TestDisconnectEndsRun checks that when a client leaves, its model call ends.
+func TestDisconnectEndsRun(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, scripted(t, forClients()))
 	p := serve(t, append(settings, keys)...)
@@ -215,9 +215,9 @@ func TestLeavingEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestStayingWithoutClient checks that with on_disconnect=continue the run goes on, and its answer can be
+// TestRunContinuesAfterDisconnect checks that with on_disconnect=continue the run goes on, and its answer can be
 // read later.
-func TestStayingWithoutClient(t *testing.T) {
+func TestRunContinuesAfterDisconnect(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	p := serve(t, append(settings, "FOOTNOTE_ON_DISCONNECT=continue")...)
@@ -234,7 +234,7 @@ func TestStayingWithoutClient(t *testing.T) {
 	}
 	if r := p.ask(t, question{text: "fake: say No.", conversation: first.conversation}); r.status !=
 		http.StatusConflict {
-		t.Errorf("a question while the run goes on got %d; want 409", r.status)
+		t.Errorf("a question during the run got %d; want 409", r.status)
 	}
 	eventually(t, "the run ends", func() bool { return !running(p.log(t, first.conversation, "")) })
 	events := p.log(t, first.conversation, "")

@@ -60,7 +60,7 @@ func skew(by time.Duration, program string, args []string) error {
 	if err := withoutVDSO(pid); err != nil {
 		return err
 	}
-	ws, err := ptrace.Follow(pid, asked{seconds: int64(by / time.Second), at: map[int]uintptr{}}.stop)
+	ws, err := ptrace.Follow(pid, clockReads{seconds: int64(by / time.Second), at: map[int]uintptr{}}.stop)
 	switch {
 	case err != nil:
 		return err
@@ -71,14 +71,14 @@ func skew(by time.Duration, program string, args []string) error {
 	return nil
 }
 
-// asked maps each thread that is reading the clock to the address of the result, and has the offset to add.
-type asked struct {
+// clockReads maps each thread that is reading the clock to the address of the result, and holds the offset to add.
+type clockReads struct {
 	seconds int64
 	at      map[int]uintptr
 }
 
 // stop adds the offset to the time that a thread has read.
-func (a asked) stop(thread int, s ptrace.Syscall) error {
+func (a clockReads) stop(thread int, s ptrace.Syscall) error {
 	switch at, ok := a.at[thread]; {
 	case s.Op == ptrace.Entry && s.Body[0] == unix.SYS_CLOCK_GETTIME && s.Body[1] == unix.CLOCK_REALTIME:
 		a.at[thread] = uintptr(s.Body[2])
@@ -168,7 +168,7 @@ func TestClocksDisagree(t *testing.T) {
 		return over
 	})
 	if events := s[1].log(t, id, ""); has(events, "run_resumed", "") || !running(events) {
-		t.Fatalf("the run of a server that lives was taken: %s", events[len(events)-1].line)
+		t.Fatalf("the run of a live server was taken over: %s", events[len(events)-1].line)
 	}
 	s[0].kill()
 	eventually(t, "another server takes over", func() bool {
@@ -184,5 +184,5 @@ func TestClocksDisagree(t *testing.T) {
 			t.Errorf("at %v, by the database's clock, the log has %s", time.Now(), e.line)
 		}
 	}
-	sound(t, settings...)
+	checkSound(t, settings...)
 }

@@ -25,8 +25,9 @@ func coder(t *testing.T, settings ...string) (*process, string) {
 	return launch(t, append(base, settings...), "demo"), filepath.Join(data, "workspaces")
 }
 
-// hand sends a request to the coder, in a new conversation if id is empty.
-func (p *process) hand(t *testing.T, id, text string) string {
+// instruct sends a request to the coder and waits until its run has begun. It returns the conversation, a new one if id
+// is empty.
+func (p *process) instruct(t *testing.T, id, text string) string {
 	t.Helper()
 	path, body, begun := "/api/conversations", map[string]any{"assistant": "coder", "text": text}, 0
 	started := func(id string) (n int) {
@@ -50,8 +51,8 @@ func (p *process) hand(t *testing.T, id, text string) string {
 	return taken.Conversation
 }
 
-// pending waits until the newest run needs an approval, and returns its call.
-func (p *process) pending(t *testing.T, id string) (call string) {
+// waitForApproval waits until the newest run needs an approval, and returns its call.
+func (p *process) waitForApproval(t *testing.T, id string) (call string) {
 	t.Helper()
 	eventually(t, "the run waits for an approval", func() bool {
 		events := p.log(t, id, "")
@@ -81,8 +82,8 @@ func (p *process) decide(t *testing.T, id, call string, approved, always bool) {
 	}
 }
 
-// said waits for the end of the newest run, and returns its answer and the newest result of a tool.
-func (p *process) said(t *testing.T, id string) (answer string, result struct {
+// lastAnswer waits until the newest run has ended, and returns its answer and its newest tool result.
+func (p *process) lastAnswer(t *testing.T, id string) (answer string, result struct {
 	Name, Content string
 	IsError       bool `json:"is_error"`
 	Detail        struct {
@@ -121,8 +122,8 @@ func (p *process) said(t *testing.T, id string) (answer string, result struct {
 func TestCoder(t *testing.T) {
 	t.Parallel()
 	p, folder := coder(t)
-	id := p.hand(t, "", "What files are here?")
-	if answer, _ := p.said(t, id); !strings.Contains(answer, "- README.md (") ||
+	id := p.instruct(t, "", "What files are here?")
+	if answer, _ := p.lastAnswer(t, id); !strings.Contains(answer, "- README.md (") ||
 		!strings.Contains(answer, "sales.csv") || !strings.Contains(answer, "Offline planner") {
 		t.Fatalf("list: %s", answer)
 	}
@@ -136,21 +137,21 @@ func TestCoder(t *testing.T) {
 	}
 	before := content()
 
-	p.hand(t, id, "replace draft by final in README.md")
-	call := p.pending(t, id)
+	p.instruct(t, id, "replace draft by final in README.md")
+	call := p.waitForApproval(t, id)
 	if content() != before {
 		t.Fatal("the file changed before the approval")
 	}
 	p.decide(t, id, call, false, false)
-	if answer, res := p.said(t, id); !strings.Contains(answer, "nothing was changed") || res.Name != "Edit" ||
+	if answer, res := p.lastAnswer(t, id); !strings.Contains(answer, "nothing was changed") || res.Name != "Edit" ||
 		!res.IsError || content() != before {
 		t.Fatalf("not approved: %s, %+v", answer, res)
 	}
 
-	p.hand(t, id, "replace draft by final in README.md")
-	call = p.pending(t, id)
+	p.instruct(t, id, "replace draft by final in README.md")
+	call = p.waitForApproval(t, id)
 	p.decide(t, id, call, true, true)
-	answer, res := p.said(t, id)
+	answer, res := p.lastAnswer(t, id)
 	if want := strings.ReplaceAll(before, "draft", "final"); content() != want {
 		t.Errorf("the file is %q, want %q", content(), want)
 	}
@@ -164,17 +165,17 @@ func TestCoder(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 
-	// Permanently approved in this conversation: it is not asked again here, but in others.
-	p.hand(t, id, "replace final by done in README.md")
-	if answer, _ := p.said(t, id); !strings.Contains(answer, "+Status: done") {
-		t.Errorf("approved for good: %s", answer)
+	// The approval holds for this conversation only.
+	p.instruct(t, id, "replace final by done in README.md")
+	if answer, _ := p.lastAnswer(t, id); !strings.Contains(answer, "+Status: done") {
+		t.Errorf("approved permanently: %s", answer)
 	}
-	other := p.hand(t, "", "replace draft by final in README.md")
-	p.pending(t, other)
+	other := p.instruct(t, "", "replace draft by final in README.md")
+	p.waitForApproval(t, other)
 
-	p.hand(t, id, "run sh report.sh >sums.txt; cat sums.txt")
-	p.decide(t, id, p.pending(t, id), true, false)
-	if answer, res := p.said(t, id); !strings.Contains(answer, "north 3815\nsouth 2765") ||
+	p.instruct(t, id, "run sh report.sh >sums.txt; cat sums.txt")
+	p.decide(t, id, p.waitForApproval(t, id), true, false)
+	if answer, res := p.lastAnswer(t, id); !strings.Contains(answer, "north 3815\nsouth 2765") ||
 		len(res.Detail.Changes) != 1 || res.Detail.Changes[0].Path != "sums.txt" {
 		t.Errorf("run: %s, %+v", answer, res)
 	}
@@ -234,26 +235,26 @@ func TestCoder(t *testing.T) {
 	}
 }
 
-// TestCoderApprovedAfterACrash checks that an approval may be given to a later process.
-func TestCoderApprovedAfterACrash(t *testing.T) {
+// TestCoderApprovedAfterCrash checks that an approval may be given to a later process.
+func TestCoderApprovedAfterCrash(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	settings := []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data}
 	p := launch(t, settings, "demo")
-	id := p.hand(t, "", "replace draft by final in README.md")
-	call := p.pending(t, id)
+	id := p.instruct(t, "", "replace draft by final in README.md")
+	call := p.waitForApproval(t, id)
 	p.kill()
 	p = launch(t, settings, "demo")
 	p.decide(t, id, call, true, false)
-	if answer, _ := p.said(t, id); !strings.Contains(answer, "+Status: final") {
+	if answer, _ := p.lastAnswer(t, id); !strings.Contains(answer, "+Status: final") {
 		t.Errorf("answer = %s", answer)
 	}
 }
 
-// TestKilledDuringATool checks that a command that was running when the server was killed is not run again:
+// TestKilledDuringCommand checks that a command that was running when the server was killed is not run again:
 // the model is told, once, that it may have run. Its changes are lost with the copy it worked on, so the test
-// detects it by its process.
-func TestKilledDuringATool(t *testing.T) {
+// detects the command by its process.
+func TestKilledDuringCommand(t *testing.T) {
 	t.Parallel()
 	seconds := fmt.Sprintf("600.%d%d", os.Getpid(), time.Now().UnixNano())
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
@@ -275,19 +276,19 @@ func TestKilledDuringATool(t *testing.T) {
 	}
 	p := launch(t, settings, "demo")
 	for range number(t, "FOOTNOTE_TOOL_KILLS", 2) {
-		id := p.hand(t, "", "Run it.")
+		id := p.instruct(t, "", "Run it.")
 		eventually(t, "the command runs", running)
 		p.kill()
 		eventually(t, "the command ends with its server", func() bool { return !running() })
 		p = launch(t, settings, "demo")
-		answer, result := p.said(t, id)
+		answer, result := p.lastAnswer(t, id)
 		if answer != "So it may have run." || !result.IsError || !strings.Contains(result.Content, "may have run") {
 			t.Errorf("%q after %+v", answer, result)
 		}
 		if running() {
 			t.Error("the command runs again")
 		}
-		sound(t, settings...)
+		checkSound(t, settings...)
 	}
 }
 
@@ -328,8 +329,8 @@ func TestCoderIsConfined(t *testing.T) {
 	})
 	p, _ := coder(t, append(settings, "FOOTNOTE_CODER_ALLOW=*", "CANARY="+canary)...)
 	port = p.url[strings.LastIndex(p.url, ":")+1:]
-	id := p.hand(t, "", "Break out.")
-	if answer, _ := p.said(t, id); answer != "I tried." {
+	id := p.instruct(t, "", "Break out.")
+	if answer, _ := p.lastAnswer(t, id); answer != "I tried." {
 		t.Errorf("answer = %s", answer)
 	}
 	results := 0
@@ -351,11 +352,11 @@ func TestCoderIsConfined(t *testing.T) {
 	}
 }
 
-// TestCoderThatCannotWork checks that without a folder there is no coder, and that where commands cannot be
+// TestCoderUnavailable checks that without a folder there is no coder, and that where commands cannot be
 // confined there is no Bash; the server says so at the start.
 //
-// It does not run in parallel, because its data is where the commands of all tests can see it.
-func TestCoderThatCannotWork(t *testing.T) {
+// It does not run in parallel: its data folder is readable by the commands of every test.
+func TestCoderUnavailable(t *testing.T) {
 	p := serve(t)
 	if _, list := p.get(t, "/api/assistants", ""); !strings.Contains(list, `"name":"coder"`) ||
 		!strings.Contains(list, "set FOOTNOTE_WORKSPACE") {
@@ -383,8 +384,9 @@ func TestCoderThatCannotWork(t *testing.T) {
 		!strings.Contains(list, "Commands are not run here") {
 		t.Errorf("assistants = %s", list)
 	}
-	id := p.hand(t, "", "run true")
-	if answer, _ := p.said(t, id); !strings.Contains(answer, "the tool Bash for that, which is not available here") {
+	id := p.instruct(t, "", "run true")
+	answer, _ := p.lastAnswer(t, id)
+	if !strings.Contains(answer, "the tool Bash for that, which is not available here") {
 		t.Errorf("answer = %s", answer)
 	}
 	if res := command(t, []string{

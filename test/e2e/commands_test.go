@@ -468,7 +468,7 @@ func TestDoctor(t *testing.T) {
 	}
 	o = command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_RETENTION=acme=90d",
 		"FOOTNOTE_REDIS=unix:///nowhere.sock"), "", "doctor")
-	for _, part := range []string{"acme 90 days, all others for ever", "Redis does not answer"} {
+	for _, part := range []string{"acme 90 days, all others forever", "Redis does not answer"} {
 		if o.code != 0 || !strings.Contains(o.stdout, part) {
 			t.Errorf("exit code %d; the table lacks %q:\n%s", o.code, part, o.stdout)
 		}

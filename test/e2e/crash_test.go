@@ -129,7 +129,7 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 	t.Logf("round %d: killed after %v, %d events shown", round, after, len(frames))
 
 	p = c.start(t)
-	eventually(t, "the run is closed, or goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the run ends", func() bool { return !running(p.log(t, id, "")) })
 	p.answered(t, question{text: "Hello again?", conversation: thread, stream: round%2 == 1})
 	events := p.log(t, id, "")
 	checkLog(t, events)

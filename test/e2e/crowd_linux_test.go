@@ -108,7 +108,7 @@ func TestIdleStreams(t *testing.T) {
 	if each > 80 {
 		t.Errorf("a stream takes %.1f KB", each)
 	}
-	r := p.answered(t, question{text: "fake: say Hear ye.", conversation: "watched"})
+	r := p.answered(t, question{text: "fake: say Are you there?", conversation: "watched"})
 	for i, c := range streams {
 		if i%(n/10) > 0 {
 			continue
@@ -116,23 +116,23 @@ func TestIdleStreams(t *testing.T) {
 		_ = c.SetReadDeadline(time.Now().Add(patience)) // sockets support deadlines
 		found := false
 		for lines := bufio.NewScanner(c); !found && lines.Scan(); {
-			found = strings.Contains(lines.Text(), "Hear ye.")
+			found = strings.Contains(lines.Text(), "Are you there?")
 		}
 		if !found {
-			t.Errorf("stream %d was not told", i)
+			t.Errorf("stream %d did not receive the answer", i)
 		}
 	}
 	for _, c := range streams {
 		c.Close()
 	}
-	eventually(t, "the streams are given back", func() bool { return p.gauge(t, "footnote_live_readers") == 0 })
+	eventually(t, "the readers are released", func() bool { return p.gauge(t, "footnote_live_readers") == 0 })
 	checkLog(t, p.log(t, r.conversation, ""))
-	sound(t, append(settings, "FOOTNOTE_DATA="+dataOf(p.cmd.Env))...)
+	checkSound(t, append(settings, "FOOTNOTE_DATA="+dataOf(p.cmd.Env))...)
 }
 
-// TestManyLeave checks that when hundreds of clients leave in the middle of their answers, everything they
+// TestManyClientsDisconnect checks that when hundreds of clients leave in the middle of their answers, everything they
 // held is released, and every run ends.
-func TestManyLeave(t *testing.T) {
+func TestManyClientsDisconnect(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
 		if strings.Contains(r.LastUserText(), "quickly") {
@@ -151,22 +151,22 @@ func TestManyLeave(t *testing.T) {
 		for range n {
 			asked.Go(func() { p.try(ctx, question{text: "Go slowly.", stream: true}) })
 		}
-		eventually(t, "the model speaks to all", func() bool { return fake.Metrics().Open == int64(n) })
+		eventually(t, "the model is answering all", func() bool { return fake.Metrics().Open == int64(n) })
 		leave()
 		asked.Wait()
-		eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+		eventually(t, "the model call has ended", func() bool { return fake.Metrics().Open == 0 })
 		http.DefaultClient.CloseIdleConnections()
-		eventually(t, fmt.Sprint("what clients held is given back, round ", round), func() bool {
+		eventually(t, fmt.Sprint("the goroutines have ended, round ", round), func() bool {
 			return p.gauge(t, "go_goroutines") <= base+20
 		})
 	}
 	p.answered(t, question{text: "Go quickly."})
-	sound(t, settings...)
+	checkSound(t, settings...)
 }
 
-// TestFewFiles checks that a server without free file descriptors makes new connections wait, says so, and
-// recovers without a restart. It also has little memory.
-func TestFewFiles(t *testing.T) {
+// TestNoFreeFileDescriptors checks that a server without free file descriptors makes new connections wait, logs this,
+// and recovers without a restart. The server also has little memory.
+func TestNoFreeFileDescriptors(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "GOMEMLIMIT=40MiB")
@@ -207,5 +207,5 @@ func TestFewFiles(t *testing.T) {
 		return r.err == nil && r.status == http.StatusOK
 	})
 	checkLog(t, p.log(t, id, ""))
-	sound(t, settings...)
+	checkSound(t, settings...)
 }

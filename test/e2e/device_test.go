@@ -45,7 +45,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 		settings []string
 		busy     string // last event before the stop
 	}{
-		"the model speaks": {
+		"the model is answering": {
 			reply: modeltest.Blocks(modeltest.Block{
 				Type: "text", Text: "Word. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond,
 			}),
@@ -78,7 +78,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 				map[string]any{}); status != http.StatusNoContent {
 				t.Fatalf("%d %s", status, body)
 			}
-			eventually(t, "the run has ended, and the model is left alone", func() bool {
+			eventually(t, "the run and its model call have ended", func() bool {
 				return !running(p.log(t, id, "")) && fake.Metrics().Open == 0
 			})
 			t.Logf("stopped after %v", time.Since(begun))
@@ -93,8 +93,9 @@ func TestStopFromAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestWhoLeaves checks that an app's run goes on without a reader, unless the server is configured otherwise.
-func TestWhoLeaves(t *testing.T) {
+// TestAppRunContinuesAfterDisconnect checks that an app's run goes on without a reader, unless the server is configured
+// otherwise.
+func TestAppRunContinuesAfterDisconnect(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
 		return modeltest.Blocks(modeltest.Block{
@@ -109,7 +110,7 @@ func TestWhoLeaves(t *testing.T) {
 	shown := watch(ctx, t, p, id)
 	cancel()
 	<-shown
-	eventually(t, "the run goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the run ends", func() bool { return !running(p.log(t, id, "")) })
 	events := p.log(t, id, "")
 	checkLog(t, events)
 	for _, e := range events {

@@ -107,7 +107,7 @@ func TestDiskFullWhileServing(t *testing.T) {
 	}
 }
 
-func TestDiskFullAtTheStart(t *testing.T) {
+func TestDiskFullAtStart(t *testing.T) {
 	t.Parallel()
 	disk := newSmallDisk(t)
 	if !disk.mounted {

@@ -164,7 +164,7 @@ func newestQuestion(r modeltest.Request) string {
 	return ""
 }
 
-func TestFaultsOfTheUpstream(t *testing.T) {
+func TestUpstreamFaults(t *testing.T) {
 	t.Parallel()
 	all := faults()
 	_, settings := imitate(t, scripted(t, all))
@@ -214,7 +214,7 @@ func (f fault) check(t *testing.T, p *process, name string, stream bool) {
 	checkLog(t, p.log(t, r.conversation, ""))
 }
 
-func TestRetryAfterIsHandedOn(t *testing.T) {
+func TestRetryAfterIsForwarded(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, scripted(t, faults()))
 	p := serve(t, settings...)
@@ -224,7 +224,7 @@ func TestRetryAfterIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestUpstreamIsNotThere(t *testing.T) {
+func TestUpstreamUnreachable(t *testing.T) {
 	t.Parallel()
 	p := serve(t, upstream("http://127.0.0.1:1")...)
 	for _, stream := range []bool{false, true} {

@@ -16,41 +16,42 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// A spoken answer of the outage tests: long enough that the store goes away within it.
+// The answer of the outage tests is outageText, repeated once per delta. It takes five seconds, so that the store fails
+// while the model is still writing.
 const (
-	outageWords = "Word. "
-	outageWord  = 100 // deltas
-	outageGap   = 50 * time.Millisecond
+	outageText   = "Word. "
+	outageDeltas = 100
+	outageGap    = 50 * time.Millisecond // between two deltas
 )
 
-// speaker is a model that asks for a query and then speaks for some seconds.
-type speaker struct{ asked atomic.Int64 }
+// slowModel is a model that calls a query and then takes some seconds to write its answer.
+type slowModel struct{ requests atomic.Int64 }
 
-func (s *speaker) rule(r modeltest.Request) modeltest.Reply {
+func (s *slowModel) rule(r modeltest.Request) modeltest.Reply {
 	if !r.HasTool("run_query") {
 		return modeltest.Say("A title")
 	}
-	s.asked.Add(1)
+	s.requests.Add(1)
 	if len(r.Results()) == 0 {
 		return modeltest.Blocks(modeltest.TextBlock("Let me see."), modeltest.CallBlock("run_query", callAll))
 	}
 	return modeltest.Blocks(modeltest.Block{
-		Type: "text", Text: outageWords, Repeat: true, Deltas: outageWord, Gap: outageGap,
+		Type: "text", Text: outageText, Repeat: true, Deltas: outageDeltas, Gap: outageGap,
 	})
 }
 
-// inFlight are questions that are being answered while the store goes away.
+// inFlight holds the questions that are being answered when the fault happens.
 type inFlight struct {
 	t       *testing.T
-	model   *speaker
+	model   *slowModel
 	fake    *modeltest.Server
 	servers []*process
 	ids     []string
 	readers []<-chan followed
 }
 
-// begin asks FOOTNOTE_OUTAGE_RUNS questions and waits until the model speaks to all.
-func begin(t *testing.T, model *speaker, fake *modeltest.Server, servers ...*process) *inFlight {
+// startRuns asks FOOTNOTE_OUTAGE_RUNS questions and waits until the model is writing the answers to all of them.
+func startRuns(t *testing.T, model *slowModel, fake *modeltest.Server, servers ...*process) *inFlight {
 	t.Helper()
 	ids := make([]string, number(t, "FOOTNOTE_OUTAGE_RUNS", 6))
 	f := &inFlight{t: t, model: model, fake: fake, servers: servers, ids: ids}
@@ -62,22 +63,21 @@ func begin(t *testing.T, model *speaker, fake *modeltest.Server, servers ...*pro
 	for i, id := range f.ids {
 		f.readers = append(f.readers, servers[i%len(servers)].follow(t.Context(), t, id))
 	}
-	eventually(t, "the model speaks to all", func() bool {
-		return model.asked.Load() >= int64(2*len(f.ids)) && fake.Metrics().Deltas > int64(10*len(f.ids))
+	eventually(t, "the model is answering every question", func() bool {
+		return model.requests.Load() >= int64(2*len(f.ids)) && fake.Metrics().Deltas > int64(10*len(f.ids))
 	})
 	return f
 }
 
-// judge waits until all runs are over: each of them must have been completed, and its
-// readers have seen each event once; the model was asked no more often than without the
-// outage.
-func (f *inFlight) judge() {
+// check waits until all runs have ended. Each run must be complete, each reader must have received every event once,
+// and the model must have been called exactly as often as without the outage.
+func (f *inFlight) check() {
 	f.t.Helper()
-	complete, whole := 0, 0
+	complete, unbroken := 0, 0
 	p := f.servers[len(f.servers)-1]
 	for i, id := range f.ids {
 		events := p.ended(f.t, id)
-		answer := strings.Repeat(outageWords, outageWord)
+		answer := strings.Repeat(outageText, outageDeltas)
 		answered := has(events, "run_finished", "") && has(events, "answered", strings.TrimSpace(answer))
 		if answered && !has(events, "run_stopped", "") {
 			complete++
@@ -87,78 +87,77 @@ func (f *inFlight) judge() {
 		got := <-f.readers[i]
 		for n, seq := range got.seqs {
 			if seq != int64(n+1) {
-				f.t.Errorf("a reader got the events %v", got.seqs)
+				f.t.Errorf("a reader received the events %v", got.seqs)
 				break
 			}
 		}
 		if len(got.seqs) > slices.IndexFunc(events, terminal) {
-			whole++
+			unbroken++
 		}
 	}
-	asked, need := f.model.asked.Load(), int64(2*len(f.ids))
-	f.t.Logf("%d of %d complete; %d readers saw all of it without a break; the model was asked %d times for %d steps",
-		complete, len(f.ids), whole, asked, need)
-	if asked != need {
-		f.t.Errorf("the model was asked %d times for %d steps", asked, need)
+	requests, steps := f.model.requests.Load(), int64(2*len(f.ids))
+	f.t.Logf("%d of %d runs complete; %d readers saw the whole run over one stream; %d model calls for %d steps",
+		complete, len(f.ids), unbroken, requests, steps)
+	if requests != steps {
+		f.t.Errorf("%d model calls for %d steps", requests, steps)
 	}
 }
 
-// TestOutageOfPostgres: whatever happens to the database for some seconds while answers
-// are made, all of them are completed, and no call of the model is made twice.
-// FOOTNOTE_OUTAGE is how many seconds it lasts.
+// TestOutageOfPostgres checks that every answer is completed, and no model call repeated, if the database fails for
+// some seconds while the answers are being written. FOOTNOTE_OUTAGE is the length of the outage in seconds.
 func TestOutageOfPostgres(t *testing.T) {
 	t.Parallel()
-	lasts := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
-	away := func(gone func(testing.TB)) func(*testing.T, *pgtest.Server) {
+	length := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
+	outage := func(end func(testing.TB)) func(*testing.T, *pgtest.Server) {
 		return func(t *testing.T, pg *pgtest.Server) {
-			gone(t)
-			pause(t.Context(), lasts)
+			end(t)
+			pause(t.Context(), length)
 			pg.Start(t)
 		}
 	}
 	for name, fault := range map[string]func(*testing.T, *pgtest.Server){
 		"restart fast":      func(t *testing.T, pg *pgtest.Server) { pg.Stop(t); pg.Start(t) },
 		"restart immediate": func(t *testing.T, pg *pgtest.Server) { pg.Crash(t); pg.Start(t) },
-		"killed":            func(t *testing.T, pg *pgtest.Server) { away(pg.Kill)(t, pg) },
+		"killed":            func(t *testing.T, pg *pgtest.Server) { outage(pg.Kill)(t, pg) },
 		"twice": func(t *testing.T, pg *pgtest.Server) {
-			away(pg.Kill)(t, pg)
+			outage(pg.Kill)(t, pg)
 			pause(t.Context(), time.Second)
-			away(pg.Crash)(t, pg)
+			outage(pg.Crash)(t, pg)
 		},
 		"read-only": func(t *testing.T, pg *pgtest.Server) {
 			pg.ReadOnly(t, true)
-			pause(t.Context(), max(lasts, 8*time.Second)) // longer than a lease lasts
+			pause(t.Context(), max(length, 8*time.Second)) // longer than a lease
 			pg.ReadOnly(t, false)
 		},
 		"frozen": func(t *testing.T, pg *pgtest.Server) {
 			pg.Freeze(t)
 			defer pg.Thaw(t)
-			pause(t.Context(), max(lasts, 12*time.Second))
+			pause(t.Context(), max(length, 12*time.Second))
 		},
 	} {
 		for servers := 1; servers <= 2; servers++ {
 			t.Run(fmt.Sprintf("%s, servers %d", name, servers), func(t *testing.T) {
 				pg := pgtest.New(t)
-				var model speaker
+				var model slowModel
 				fake, settings := imitate(t, model.rule)
 				settings = append(settings, "FOOTNOTE_STORE="+pg.Database(t))
 				all := make([]*process, servers)
 				for i := range all {
 					all[i] = serve(t, settings...)
 				}
-				f := begin(t, &model, fake, all...)
+				f := startRuns(t, &model, fake, all...)
 				fault(t, pg)
-				f.judge()
-				sound(t, append(settings, "FOOTNOTE_DATA="+t.TempDir())...)
+				f.check()
+				checkSound(t, append(settings, "FOOTNOTE_DATA="+t.TempDir())...)
 			})
 		}
 	}
 }
 
-// TestOutageByReadOnly: while the database is read-only conversations can be read, also by a
-// server that starts then and by the commands that read; writing is refused in words, and
-// goes on by itself afterwards.
-func TestOutageByReadOnly(t *testing.T) {
+// TestReadOnlyPostgres checks that while the database is read-only, running servers, a server that starts then, and the
+// commands that only read can still read conversations. A write is refused with a clear message. Writes work again,
+// without a restart, once the database is writable.
+func TestReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	const words = "The store is read-only"
 	pg := pgtest.New(t)
@@ -182,7 +181,7 @@ func TestOutageByReadOnly(t *testing.T) {
 		if r.status != 503 || r.code != "storage_unavailable" || r.header.Get("Retry-After") == "" {
 			t.Errorf("a question gets %d %q, Retry-After %q", r.status, r.code, r.header.Get("Retry-After"))
 		}
-		eventually(t, "readyz says it", func() bool {
+		eventually(t, "readyz reports it", func() bool {
 			status, body := p.get(t, "/readyz", "")
 			return status == 503 && strings.Contains(body, words)
 		})
@@ -198,7 +197,7 @@ func TestOutageByReadOnly(t *testing.T) {
 	if o := command(t, outside, "", "migrate"); o.code != 0 {
 		t.Errorf("migrate: %d %s", o.code, o.stderr)
 	}
-	sound(t, outside...)
+	checkSound(t, outside...)
 	select {
 	case <-ended:
 		t.Errorf("the stream has ended: %s", got())
@@ -215,25 +214,25 @@ func TestOutageByReadOnly(t *testing.T) {
 			return strings.Contains(got(), fmt.Sprint("Welcome back ", i))
 		})
 	}
-	sound(t, outside...)
+	checkSound(t, outside...)
 }
 
-// TestOutageOfRedis: Redis takes part in nothing that must be kept.
+// TestOutageOfRedis checks that runs complete if Redis is killed and restarted meanwhile.
 func TestOutageOfRedis(t *testing.T) {
 	t.Parallel()
 	redis := redistest.New(t)
-	var model speaker
+	var model slowModel
 	fake, settings := imitate(t, model.rule)
 	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_REDIS="+redis.URL())
-	f := begin(t, &model, fake, serve(t, settings...), serve(t, settings...))
+	f := startRuns(t, &model, fake, serve(t, settings...), serve(t, settings...))
 	redis.Kill(t)
 	pause(t.Context(), time.Second)
 	redis.Start(t)
-	f.judge()
+	f.check()
 }
 
-// TestOutageWhileParked: a run that waits outlasts the database, and an answer that comes
-// while it is away is refused and taken later.
+// TestOutageWhileParked checks that a parked run survives an outage of the database. An answer to its call is refused
+// during the outage, and accepted when it is sent again afterwards.
 func TestOutageWhileParked(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.New(t)
@@ -254,7 +253,7 @@ func TestOutageWhileParked(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	pg.Start(t)
-	eventually(t, "the answer is taken", func() bool {
+	eventually(t, "the answer is accepted", func() bool {
 		status, _ := p.sendJSON(t, "/api/conversations/"+id+"/turns", answer)
 		return status == 202
 	})
@@ -263,34 +262,34 @@ func TestOutageWhileParked(t *testing.T) {
 	}
 }
 
-// TestOutageOfTheDisk: a disk that is full for some seconds ends no answer.
-func TestOutageOfTheDisk(t *testing.T) {
+// TestOutageOfDisk checks that every answer is completed if the disk is full for some seconds.
+func TestOutageOfDisk(t *testing.T) {
 	t.Parallel()
-	lasts := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
+	length := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
 	disk := newSmallDisk(t)
-	var model speaker
+	var model slowModel
 	fake, settings := imitate(t, model.rule)
 	settings = append(settings, "FOOTNOTE_DATA="+filepath.Join(disk.dir, "data"))
 	p := serve(t, settings...)
-	f := begin(t, &model, fake, p)
+	f := startRuns(t, &model, fake, p)
 	for range 2 {
 		disk.fill(t, p)
-		pause(t.Context(), lasts)
+		pause(t.Context(), length)
 		disk.free(t, p)
 		pause(t.Context(), time.Second)
 	}
-	f.judge()
+	f.check()
 }
 
-// TestOutageAtTheStart: whatever moment of its beginning or end the database goes away
-// at, a question that was taken is answered, and one that was not is refused.
-func TestOutageAtTheStart(t *testing.T) {
+// TestOutageAtAnyMoment restarts the database at random moments of many short runs. Every accepted question must be
+// answered, and every other one refused with status 503.
+func TestOutageAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.New(t)
 	_, settings := imitate(t, func(modeltest.Request) modeltest.Reply { return modeltest.Say("At once.") })
 	p := serve(t, append(settings, "FOOTNOTE_STORE="+pg.Database(t))...)
-	var taken []string
-	var mu sync.Mutex // guards taken
+	var accepted []string
+	var mu sync.Mutex // guards accepted
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asking sync.WaitGroup
@@ -302,7 +301,7 @@ func TestOutageAtTheStart(t *testing.T) {
 				case err != nil: // the end of the test
 				case status == 202:
 					mu.Lock()
-					taken = append(taken, conversationOf(body))
+					accepted = append(accepted, conversationOf(body))
 					mu.Unlock()
 				case status != 503:
 					t.Errorf("%d %s", status, body)
@@ -319,12 +318,12 @@ func TestOutageAtTheStart(t *testing.T) {
 	cancel()
 	asking.Wait()
 	complete := 0
-	for _, id := range taken {
+	for _, id := range accepted {
 		if events := p.ended(t, id); has(events, "run_finished", "") {
 			complete++
 		} else {
 			t.Errorf("a run ended with %.300s", events[len(events)-1].line)
 		}
 	}
-	t.Logf("%d of %d that were taken are complete", complete, len(taken))
+	t.Logf("%d of %d accepted questions are complete", complete, len(accepted))
 }

@@ -66,7 +66,7 @@ type parkedCrash struct {
 	noOpPosts int            // posts in this round to the AI SDK's protocol with nothing new
 }
 
-// maxNoOpPosts is fewer such posts than that protocol accepts for a chat within a minute.
+// maxNoOpPosts bounds noOpPosts. The protocol accepts more than that for a chat within a minute.
 const maxNoOpPosts = 5
 
 // rule asks for queries a few times, and then says some text slowly.
@@ -127,7 +127,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 		server := p
 		asked.Go(func() { server.tryJSON(path, opening) }) // a stream ends with the run
 		defer asked.Wait()
-		eventually(t, "the question is taken", func() bool { id = p.conversation(t, text); return id != "" })
+		eventually(t, "the question is accepted", func() bool { id = p.conversation(t, text); return id != "" })
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -276,7 +276,7 @@ func (c *parkedCrash) again() int {
 
 // refusals maps the codes of the other protocols to the AI SDK protocol's texts.
 var refusals = map[string][]string{
-	"call_answered": {"call_answered", "already, differently"},
+	"call_answered": {"call_answered", "already has a different"},
 	"call_unknown":  {"call_unknown", "in this conversation"},
 }
 
@@ -295,7 +295,7 @@ func (c *parkedCrash) deliver(t *testing.T, p *process, id, assistant, call stri
 	case path == "/api/ai":
 		checkChunks(t, got)
 	case !strings.Contains(got, `"duplicate":true`):
-		t.Errorf("the same answer to %s at %s is taken for a new one: %s", call, path, got)
+		t.Errorf("the repeated answer to %s at %s was accepted as new: %s", call, path, got)
 	}
 	for words, want := range map[string]string{call: "call_answered", "zzz": "call_unknown"} {
 		path, body := c.answer(c.again(), id, assistant, words, "no")
@@ -366,7 +366,7 @@ func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, protocol, path st
 		}
 	}
 	if runs != 1 {
-		t.Errorf("one question has begun %d runs", runs)
+		t.Errorf("one question started %d runs", runs)
 	}
 	_, body := p.get(t, "/api/ai/"+id, "")
 	var messages []struct {
@@ -437,7 +437,7 @@ func (a *analyzeReader) checkWhole(t *testing.T, p *process, path string, body a
 		return
 	}
 	if status := a.read(t.Context(), p, path, body); status != http.StatusNoContent {
-		t.Errorf("a reader that has all gets %d", status)
+		t.Errorf("a reader that has everything gets %d", status)
 	}
 	whole := &analyzeReader{}
 	whole.read(t.Context(), p, path, body)
@@ -531,10 +531,10 @@ func (p *process) exchange(ctx context.Context, path string, body any) (status i
 	return res.StatusCode, string(read), err
 }
 
-// TestNobodyAnswersTheBrowsersCall checks that a page that never returns the result of a query delays its run
+// TestBrowserCallTimesOut checks that a page that never returns the result of a query delays its run
 // by park_timeout at most: the model then reads an error, the open stream continues to the answer, and the
 // page is told that its result is too late.
-func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
+func TestBrowserCallTimesOut(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
 		if !r.HasTool("run_query") {
@@ -574,7 +574,7 @@ func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "session tool_call answer done" ||
 		!strings.Contains(strings.Join(reader.frames, "\n"), "gave no answer") {
-		t.Fatalf("the stream tells %s:\n%s", got, strings.Join(reader.frames, "\n"))
+		t.Fatalf("the stream has %s:\n%s", got, strings.Join(reader.frames, "\n"))
 	}
 	events := p.log(t, session, "")
 	checkLog(t, events)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestNothingIsLeftBehind checks that a server that exits or is killed leaves no engine process running.
-func TestNothingIsLeftBehind(t *testing.T) {
+// TestNoProcessesRemain checks that a server that exits or is killed leaves no engine process running.
+func TestNoProcessesRemain(t *testing.T) {
 	t.Parallel()
 	own := filepath.Join(t.TempDir(), "footnote-own") // tells its processes from those of other tests
 	data, err := os.ReadFile(binary)

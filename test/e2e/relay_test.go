@@ -16,14 +16,14 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// seen is what a reader of a conversation's events has received so far.
-type seen struct {
+// received is what a reader of a conversation's events has received so far.
+type received struct {
 	deltas atomic.Int64
-	end    chan []string // everything received, in order; the pieces of a block are joined
+	end    chan []string // all frames in order, with the deltas of a block joined; sent when the stream ends
 }
 
-// see reads the events of a conversation until the stream ends.
-func (p *process) see(ctx context.Context, t *testing.T, id string) *seen {
+// watchAll reads the events and deltas of a conversation until the stream ends.
+func (p *process) watchAll(ctx context.Context, t *testing.T, id string) *received {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events", nil)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *process) see(ctx context.Context, t *testing.T, id string) *seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &seen{end: make(chan []string, 1)}
+	s := &received{end: make(chan []string, 1)}
 	go func() { // ends with the connection
 		defer res.Body.Close()
 		var all []string
@@ -69,9 +69,9 @@ func (p *process) see(ctx context.Context, t *testing.T, id string) *seen {
 	return s
 }
 
-// TestReplicaShowsGrowth checks that a reader at a server that does not drive a run sees its message grow, as
-// a reader at the owner does. The first step may be over before that server knows of the run.
-func TestReplicaShowsGrowth(t *testing.T) {
+// TestReplicaStreamsDeltas checks that a reader on another server receives the same deltas as a reader on the server
+// that drives the run. The first step is not compared: it may have ended before the other server learns of the run.
+func TestReplicaStreamsDeltas(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
 		if len(r.Results()) == 0 {
@@ -85,8 +85,8 @@ func TestReplicaShowsGrowth(t *testing.T) {
 	})
 	s := replicas(t, append(settings, "FOOTNOTE_REDIS="+redistest.New(t).URL())...)
 	id := s[0].opened(t, "Go slowly.")
-	near, far := s[0].see(t.Context(), t, id), s[1].see(t.Context(), t, id)
-	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 20 })
+	near, far := s[0].watchAll(t.Context(), t, id), s[1].watchAll(t.Context(), t, id)
+	eventually(t, "the other server shows deltas", func() bool { return far.deltas.Load() > 20 })
 	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
 		map[string]any{}); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
@@ -99,11 +99,12 @@ func TestReplicaShowsGrowth(t *testing.T) {
 	a, b := later(<-near.end), later(<-far.end)
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			t.Fatalf("thing %d is near …%s\nand far …%s", i, a[i][max(0, len(a[i])-200):], b[i][max(0, len(b[i])-200):])
+			t.Fatalf("frame %d: the owner ends …%s\nthe other server …%s", i,
+				a[i][max(0, len(a[i])-200):], b[i][max(0, len(b[i])-200):])
 		}
 	}
 	if len(a) != len(b) {
-		t.Errorf("near came %d things and far %d", len(a), len(b))
+		t.Errorf("%d frames from the owner and %d from the other server", len(a), len(b))
 	}
 }
 
@@ -115,12 +116,12 @@ func TestReplicaWithoutRedis(t *testing.T) {
 	redis := redistest.New(t)
 	s := replicas(t, append(settings, "FOOTNOTE_REDIS="+redis.URL())...)
 	id := s[0].speaking(t, fake)
-	far := s[1].see(t.Context(), t, id)
-	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 10 })
+	far := s[1].watchAll(t.Context(), t, id)
+	eventually(t, "the other server shows deltas", func() bool { return far.deltas.Load() > 10 })
 	redis.Kill(t)
-	eventually(t, "the operator is told", func() bool {
-		return strings.Contains(s[0].stderr.String(), "live text does not reach") &&
-			strings.Contains(s[1].stderr.String(), "live text does not reach")
+	eventually(t, "the failure is logged", func() bool {
+		return strings.Contains(s[0].stderr.String(), "cannot send live text to other servers") &&
+			strings.Contains(s[1].stderr.String(), "cannot send live text to other servers")
 	})
 	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop",
 		map[string]any{}); status != http.StatusNoContent {
@@ -135,14 +136,14 @@ func TestReplicaWithoutRedis(t *testing.T) {
 		}
 	}
 	if n != len(events) {
-		t.Errorf("far away came %d events of %d", n, len(events))
+		t.Errorf("the other server sent %d events of %d", n, len(events))
 	}
 	if broke := strings.Join(got, "\n"); !strings.Contains(broke, " broke ") {
-		t.Errorf("far away the message was not said to be broken off")
+		t.Errorf("the other server did not report that the message broke off")
 	}
 	for _, p := range s {
 		if strings.Contains(p.stderr.String(), "pool.go") {
-			t.Errorf("the Redis client writes into the log")
+			t.Errorf("the Redis client writes to the log")
 		}
 	}
 	if r := s[2].ask(t, question{text: "Hello?", conversation: id}); r.status != http.StatusOK {

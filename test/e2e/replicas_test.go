@@ -52,7 +52,7 @@ func endless(modeltest.Request) modeltest.Reply {
 func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
 	t.Helper()
 	id = p.opened(t, "Go slowly.")
-	eventually(t, "the model speaks", func() bool { return fake.Metrics().Deltas > 50 })
+	eventually(t, "the model is answering", func() bool { return fake.Metrics().Deltas > 50 })
 	return id
 }
 
@@ -92,8 +92,8 @@ type followed struct {
 	last string // name of the last frame
 }
 
-// whole checks that a reader got each event of a run once, to its end.
-func (f followed) whole(t *testing.T, events []event) {
+// checkWhole checks that a reader received each event of a run exactly once, up to its end.
+func (f followed) checkWhole(t *testing.T, events []event) {
 	t.Helper()
 	end := int64(slices.IndexFunc(events, terminal)) + 1
 	for i, seq := range f.seqs {
@@ -138,7 +138,7 @@ func TestReplicaTakesOver(t *testing.T) {
 		t.Errorf("the run ended with %s", last.line)
 	}
 	for _, r := range readers {
-		(<-r).whole(t, events)
+		(<-r).checkWhole(t, events)
 	}
 	s[1].answered(t, question{text: "Hello again?", conversation: id})
 }
@@ -158,14 +158,14 @@ func TestReplicaStops(t *testing.T) {
 	events := s[1].ended(t, id)
 	t.Logf("stopped after %v", time.Since(begun))
 	if !has(events, "run_stopped", `"by":"user"`) || !has(events, "step_failed", "Word.") {
-		t.Errorf("the run was not stopped by its user, with what was said until then: %s", events[len(events)-1].line)
+		t.Errorf("the run was not stopped by its user with the text so far: %s", events[len(events)-1].line)
 	}
-	(<-reader).whole(t, events)
-	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+	(<-reader).checkWhole(t, events)
+	eventually(t, "the model call has ended", func() bool { return fake.Metrics().Open == 0 })
 }
 
-// TestReplicaAnswers posts the result of a call to two servers at once, neither of which asked for it. The
-// server that asked is dead, or shows the continuation.
+// TestReplicaAnswers posts the result of a call to two servers at once, neither of which drove the run. The
+// server that did is dead, or shows how the run continues.
 func TestReplicaAnswers(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]bool{"killed": true, "alive": false} {
@@ -210,13 +210,13 @@ func TestReplicaAnswers(t *testing.T) {
 			}
 			posts.Wait()
 			if n := fresh.Load(); n != 1 {
-				t.Errorf("%d servers took the result for new", n)
+				t.Errorf("%d servers accepted the result as new", n)
 			}
 			events := s[2].ended(t, id)
 			if !has(events, "run_finished", "") {
 				t.Errorf("the run ended with %s", events[len(events)-1].line)
 			}
-			(<-reader).whole(t, events)
+			(<-reader).checkWhole(t, events)
 		})
 	}
 }
@@ -236,9 +236,9 @@ func TestReplicaPaused(t *testing.T) {
 	}
 	s[0].signal(t, syscall.SIGCONT)
 	if f := <-reader; f.last != "error" {
-		t.Errorf("the reader of the server that stood still ends with %+v", f)
+		t.Errorf("the reader of the paused server ends with %+v", f)
 	}
-	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+	eventually(t, "the model call has ended", func() bool { return fake.Metrics().Open == 0 })
 	s[0].answered(t, question{text: "Hello again?", conversation: id}) // it keeps serving
 	after := s[1].ended(t, id)
 	for i, e := range events {
@@ -270,7 +270,7 @@ func TestReplicaHandsOver(t *testing.T) {
 		t.Errorf("the run was not handed over: %s", events[len(events)-1].line)
 	}
 	again := <-s[2].follow(t.Context(), t, id)
-	again.whole(t, events)
+	again.checkWhole(t, events)
 	for i, seq := range first.seqs {
 		if seq != int64(i+1) {
 			t.Errorf("the reader of the server that stopped got the events %v", first.seqs)
@@ -278,9 +278,9 @@ func TestReplicaHandsOver(t *testing.T) {
 	}
 }
 
-// TestReplicasTakeOneTurn checks that of concurrent questions at all servers, one at a time is accepted; the
+// TestReplicasAcceptOneTurn checks that of concurrent questions at all servers, one at a time is accepted; the
 // others are rejected, and nothing of them is stored.
-func TestReplicasTakeOneTurn(t *testing.T) {
+func TestReplicasAcceptOneTurn(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	store := "FOOTNOTE_STORE=" + pgtest.Database(t)
@@ -315,7 +315,7 @@ func TestReplicasTakeOneTurn(t *testing.T) {
 		}
 	}
 	if n := taken.Load(); n < 1 || questions != n+1 {
-		t.Errorf("%d of %d questions were taken, and %d are stored beside the first", n, posts, questions-1)
+		t.Errorf("%d of %d questions were accepted, and %d are stored besides the first", n, posts, questions-1)
 	}
 	if o := command(t, []string{store, "FOOTNOTE_DATA=" + t.TempDir()}, "", "doctor", "--log"); o.code != 0 {
 		t.Errorf("the log is not sound:\n%s", o.stdout)

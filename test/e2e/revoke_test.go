@@ -27,8 +27,8 @@ func manageKeys(t *testing.T, settings []string, args ...string) string {
 	return strings.TrimSpace(o.stdout)
 }
 
-// begin asks in a new conversation with a key, and leaves.
-func (p *process) begin(t *testing.T, key, body string) (id string) {
+// startRun asks a question in a new conversation with a key, and disconnects.
+func (p *process) startRun(t *testing.T, key, body string) (id string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/conversations",
 		strings.NewReader(body))
@@ -58,8 +58,8 @@ func TestRevocationEndsRuns(t *testing.T) {
 	anns, bobs := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"),
 		manageKeys(t, settings, "create", "--org", "acme", "--user", "bob")
 	const ask = `{"text":"Go slowly."}`
-	hers, his := s[0].begin(t, anns, ask), s[0].begin(t, bobs, ask)
-	eventually(t, "the model speaks to both", func() bool { return fake.Metrics().Open == 2 })
+	hers, his := s[0].startRun(t, anns, ask), s[0].startRun(t, bobs, ask)
+	eventually(t, "the model is answering both", func() bool { return fake.Metrics().Open == 2 })
 	s[0].kill()
 	eventually(t, "the other server takes over", func() bool {
 		return has(s[1].log(t, hers, anns), "run_resumed", "recovered") &&
@@ -90,7 +90,7 @@ func TestRevocationEndsWaitingRuns(t *testing.T) {
 	first, second := manageKeys(t, settings, "create", "--org", "acme", "--user", "ann"),
 		manageKeys(t, settings, "create", "--org", "acme", "--user", "ann")
 	const ask = `{"text":"How many?","assistant":"explore"}`
-	lost, kept := s[0].begin(t, first, ask), s[0].begin(t, second, ask)
+	lost, kept := s[0].startRun(t, first, ask), s[0].startRun(t, second, ask)
 	waits := func(id string) bool { return len(waiting(t, s[1].log(t, id, second))) == 1 }
 	eventually(t, "the calls wait", func() bool { return waits(lost) && waits(kept) })
 	s[0].kill()
@@ -99,6 +99,6 @@ func TestRevocationEndsWaitingRuns(t *testing.T) {
 		return has(s[1].log(t, lost, second), "run_stopped", `"by":"revoked"`)
 	})
 	if !waits(kept) {
-		t.Error("the run of the other key does not wait any more")
+		t.Error("the run of the other key no longer waits")
 	}
 }

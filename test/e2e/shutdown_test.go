@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// holding is a rule that answers "hold" only when it is released.
+// holding is a model that holds the answers to questions that contain "hold" until release is called.
 type holding struct {
 	asked    chan struct{} // one for each question that is held
 	released chan struct{} // closed on release
@@ -35,7 +35,7 @@ func (h *holding) wait(t *testing.T) {
 	select {
 	case <-h.asked:
 	case <-time.After(time.Minute):
-		t.Fatal("no question came to the model")
+		t.Fatal("the model was not called")
 	}
 }
 
@@ -53,9 +53,9 @@ func (h *holding) rule(r modeltest.Request) modeltest.Reply {
 	return modeltest.Say("There are 846 orders, and all of this was said after the signal.")
 }
 
-// TestShutdownLetsAnswersEnd holds answers past SIGTERM, four in each round: they complete, while new work is
+// TestShutdownWaitsForAnswers holds answers past SIGTERM, four in each round: they complete, while new work is
 // rejected. FOOTNOTE_DRAIN_ROUNDS is the number of rounds.
-func TestShutdownLetsAnswersEnd(t *testing.T) {
+func TestShutdownWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	for round := range number(t, "FOOTNOTE_DRAIN_ROUNDS", 5) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
@@ -106,9 +106,9 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestShutdownEndsWhatTakesTooLong checks that after drain_timeout the runs are stopped, and recorded as
+// TestShutdownStopsSlowRuns checks that after drain_timeout the runs are stopped, and recorded as
 // stopped.
-func TestShutdownEndsWhatTakesTooLong(t *testing.T) {
+func TestShutdownStopsSlowRuns(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	_, settings := imitate(t, h.rule)
@@ -135,7 +135,7 @@ func TestShutdownEndsWhatTakesTooLong(t *testing.T) {
 	p.answered(t, question{text: "Hello?", conversation: "long"})
 }
 
-func TestSecondSignalEndsAtOnce(t *testing.T) {
+func TestSecondSignalExitsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
 	_, settings := imitate(t, h.rule)
@@ -151,9 +151,8 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p.wait(t, 5*time.Second) // it would drain for a minute
 }
 
-// TestShutdownWithConnections checks that a server that is told to shut down does so cleanly, whatever clients do with
-// their connections. It waits for a request that is still arriving until it must cut the client off, and for nothing
-// else: then there is nobody left to cut off.
+// TestShutdownWithConnections checks that a server shuts down cleanly, whatever clients do with their connections. It
+// waits only for a request that is still arriving, and in the end disconnects its client.
 func TestShutdownWithConnections(t *testing.T) {
 	t.Parallel()
 	const upload = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n" +
@@ -162,7 +161,7 @@ func TestShutdownWithConnections(t *testing.T) {
 		"Accept: text/event-stream\r\n\r\n"
 	for name, c := range map[string]struct {
 		sends  string
-		hears  bool // the client waits for a response before the signal
+		reads  bool // the client waits for a response before the signal
 		signal syscall.Signal
 		waits  bool // the server waits for the client until it cuts it off
 	}{
@@ -193,7 +192,7 @@ func TestShutdownWithConnections(t *testing.T) {
 				if _, err := io.WriteString(conn, sends); err != nil {
 					t.Fatal(err)
 				}
-				if c.hears {
+				if c.reads {
 					if _, err := conn.Read(make([]byte, 1)); err != nil {
 						t.Fatal(err)
 					}

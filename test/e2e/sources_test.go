@@ -19,9 +19,9 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// TestSourcesThatCannotBeOpened checks that the server does not start, and says which source is wrong and
+// TestUnopenableSources checks that the server does not start, and says which source is wrong and
 // why.
-func TestSourcesThatCannotBeOpened(t *testing.T) {
+func TestUnopenableSources(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -54,7 +54,7 @@ func TestSourcesThatCannotBeOpened(t *testing.T) {
 		"encrypted":            {write("encrypted.db", noise), ""},
 		"empty database":       {write("empty.db", nil), "empty"},
 		"a device":             {"/dev/null", ""},
-		"no address":           {"sqlite::memory:", "does not name a database file"},
+		"no address":           {"sqlite::memory:", "does not name a file"},
 		"a parameter":          {"sqlite:" + shopDB + "?mode=rwc", "not allowed"},
 		"locked":               {lockedDatabase(t, dir), "locked"},
 		"a folder as database": {"sqlite:" + dir, "directory"},
@@ -161,7 +161,7 @@ func TestSourceVanishes(t *testing.T) {
 					t.Errorf("%+v: status %d, code %q, %q %q", q, r.status, r.code, r.text, r.message)
 				}
 				if strings.Contains(r.message, filepath.Dir(path)) {
-					t.Errorf("the message tells a path: %s", r.message)
+					t.Errorf("the message reveals a path: %s", r.message)
 				}
 			}
 			if err := os.Rename(path+".away", path); err != nil {
@@ -221,12 +221,12 @@ func TestOneOfTwoSourcesVanishes(t *testing.T) {
 				t.Errorf("the other source: %q; the prompt:\n%s", r.text, system())
 			}
 			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, words) {
-				t.Errorf("the source that is away: %q", r.text)
+				t.Errorf("the unavailable source: %q", r.text)
 			}
 			replace(good)
 			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") ||
 				strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached") {
-				t.Errorf("the source that is back: %q", r.text)
+				t.Errorf("the source that is available again: %q", r.text)
 			}
 		})
 	}

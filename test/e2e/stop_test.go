@@ -11,9 +11,9 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestStopStringEndsTheRun checks that after a stop string the model call ends, and the text before it is an
+// TestStopStringEndsRun checks that after a stop string the model call ends, and the text before it is an
 // answer with footnotes.
-func TestStopStringEndsTheRun(t *testing.T) {
+func TestStopStringEndsRun(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{true, false} {
 		endless := modeltest.Block{
@@ -55,7 +55,7 @@ func TestStopStringEndsTheRun(t *testing.T) {
 			t.Errorf("stream %v: status %d, %q, finish reason %q\n%s", stream, res.StatusCode, r.text, r.finish,
 				raw.String())
 		}
-		eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+		eventually(t, "the model call has ended", func() bool { return fake.Metrics().Open == 0 })
 		if n := fake.Metrics().Deltas; n > 5000 {
 			t.Errorf("stream %v: the model went on for %d pieces", stream, n)
 		}

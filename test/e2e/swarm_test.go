@@ -86,7 +86,7 @@ func TestSwarm(t *testing.T) {
 		w.disturb(n)
 	}
 	<-done
-	w.judge(store)
+	w.check(store)
 }
 
 // open starts the servers, and returns the setting that names their database.
@@ -132,12 +132,12 @@ func TestRollingRestart(t *testing.T) {
 		p := w.server(n % 3)
 		p.signal(t, syscall.SIGTERM)
 		if code := p.wait(t, patience); code != 0 {
-			t.Errorf("a server that was told to stop ended with %d", code)
+			t.Errorf("a server that was asked to stop exited with %d", code)
 		}
 		w.start(n % 3)
 	}
 	<-done
-	w.judge(store)
+	w.check(store)
 	for id := range w.shown {
 		for _, e := range w.server(0).log(t, id, "") {
 			if e.Kind == "run_failed" || e.Kind == "run_stopped" {
@@ -164,7 +164,7 @@ func (w *swarm) disturb(n int) {
 		w.redis.Kill(w.t)
 		w.redis.Start(w.t)
 	case 4:
-		w.t.Log("Redis stands still")
+		w.t.Log("Redis is paused")
 		w.redis.Freeze(w.t)
 		time.Sleep(time.Duration(w.random(2000)) * time.Millisecond)
 		w.redis.Thaw(w.t)
@@ -266,13 +266,13 @@ func (w *swarm) frames(res *http.Response, id string, last int64) int64 {
 			if seq != last+1 {
 				w.t.Errorf("after event %d of %s comes %d", last, id, seq)
 			}
-			w.saw(id, seq, data)
+			w.recordShown(id, seq, data)
 			last, seq = seq, 0
 		}
 	}
 }
 
-func (w *swarm) saw(id string, seq int64, data string) {
+func (w *swarm) recordShown(id string, seq int64, data string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.shown[id] == nil {
@@ -284,9 +284,9 @@ func (w *swarm) saw(id string, seq int64, data string) {
 	w.shown[id][seq] = data
 }
 
-// judge checks that everything acknowledged or shown is stored, identically at each server, and that the log
+// check checks that everything acknowledged or shown is stored, identically at each server, and that the log
 // is consistent.
-func (w *swarm) judge(store string) {
+func (w *swarm) check(store string) {
 	for id, seen := range w.shown {
 		var first []event
 		for i := range w.servers {

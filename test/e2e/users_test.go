@@ -20,15 +20,15 @@ const (
 
 var requestID = regexp.MustCompile(`req_[A-Z0-9]+`)
 
-// TestUsersAreApart checks that another user's data looks as if it did not exist.
-func TestUsersAreApart(t *testing.T) {
+// TestUsersAreIsolated checks that another user's data looks as if it did not exist.
+func TestUsersAreIsolated(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	p := serve(t, append(settings, keys)...)
 	hers := p.answered(t, question{text: "fake: say Hello, Ada.", key: adasKey, conversation: "mine"}).conversation
 	his := p.answered(t, question{text: "fake: say Hello, Bob.", key: bobsKey, conversation: "mine"}).conversation
 	if hers == his {
-		t.Fatal("one name is one conversation for two users")
+		t.Fatal("two users share the conversation of one name")
 	}
 	var answers []string
 	for _, id := range []string{hers, "conv_NEVERTHERE"} {
@@ -135,11 +135,11 @@ func TestHealthAndMetrics(t *testing.T) {
 		"footnote_audit_lag_events", "footnote_live_readers", "run", "token", "tool", "request",
 	} {
 		if !strings.Contains(body, name) {
-			t.Errorf("the metrics do not speak of %s:\n%s", name, body)
+			t.Errorf("the metrics lack %s:\n%s", name, body)
 		}
 	}
 	if strings.Contains(body, "conv_") || strings.Contains(body, modelKey) {
-		t.Error("the metrics tell of single conversations, or the key")
+		t.Error("the metrics name a conversation or contain the key")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestWrongSettings(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want 2 and words about %s", c.setting, o.code, o.stderr, c.want)
 		}
 		if strings.Contains(o.stderr, "long-enough-key") {
-			t.Errorf("it tells the key: %s", o.stderr)
+			t.Errorf("it reveals the key: %s", o.stderr)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Install puts the program at path: a copy of the one that TEST_PROGRAM names, which
-// make test builds once for all tests, or one built from the checkout at root.
+// Install puts the program at path. It copies the file that the variable TEST_PROGRAM names, which `make test` builds
+// once for all tests, or else builds the program from the checkout at root.
 func Install(root, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

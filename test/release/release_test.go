@@ -41,7 +41,7 @@ func run(t *testing.T, env []string, name string, args ...string) (output string
 	return string(out), err == nil
 }
 
-// must is run for a command that must end with 0.
+// must runs a command like run does, and fails the test unless the command exits with 0.
 func must(t *testing.T, env []string, name string, args ...string) string {
 	t.Helper()
 	out, ok := run(t, env, name, args...)
@@ -73,7 +73,7 @@ func licences() string { return filepath.Join(root, "LICENSE") }
 func release(t *testing.T, version, script string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("pack.sh needs GNU tar")
+		t.Skip("pack.sh needs GNU tar, which only Linux has by default; releases are made there")
 	}
 	out := t.TempDir()
 	pack(t, "archive", out, version, runtime.GOOS, runtime.GOARCH, program(t, script), licences())
@@ -164,7 +164,7 @@ func TestInstallRefuses(t *testing.T) {
 		{name: "a program that does not run here", want: "does not run here", script: "exit 1", change: none},
 		{name: "an address without encryption", want: "only https:// addresses", change: none,
 			args: []string{"--from", "http://127.0.0.1:1/release"}},
-		{name: "a folder that is none", want: "is /nowhere a release folder?", change: none,
+		{name: "a folder without a release", want: "is /nowhere a release folder?", change: none,
 			args: []string{"--from", "/nowhere"}},
 		{name: "an unknown argument", want: "unknown argument --force", change: none, args: []string{"--force"}},
 		{name: "an argument without value", want: "--from needs a value", change: none, args: []string{"--from"}},
@@ -175,7 +175,7 @@ func TestInstallRefuses(t *testing.T) {
 			args := append([]string{filepath.Join(folder, "install.sh"), "--prefix", prefix}, test.args...)
 			out, ok := run(t, nil, "sh", args...)
 			if ok || !strings.Contains(out, test.want) {
-				t.Errorf("it ended well: %v, and says\n%s\nwithout %q", ok, out, test.want)
+				t.Errorf("it succeeded: %v, and printed\n%s\nwithout %q", ok, out, test.want)
 			}
 			if left, _ := filepath.Glob(filepath.Join(prefix, "*")); len(left) > 0 {
 				t.Errorf("it left %q", left)
@@ -187,7 +187,7 @@ func TestInstallRefuses(t *testing.T) {
 // TestInstallFromAddress installs from a web server, whose certificate must be valid.
 func TestInstallFromAddress(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip(err)
+		t.Fatalf("run scripts/setup.sh test: %v", err)
 	}
 	folder, prefix := release(t, "v1.2.0", "echo footnote v1.2.0"), t.TempDir()
 	server := httptest.NewUnstartedServer(http.StripPrefix("/v1.2.0/", http.FileServer(http.Dir(folder))))
@@ -201,7 +201,7 @@ func TestInstallFromAddress(t *testing.T) {
 	}
 	args := []string{filepath.Join(folder, "install.sh"), "--prefix", prefix, "--from", server.URL + "/v1.2.0/"}
 	if out, ok := run(t, nil, "sh", args...); ok || !strings.Contains(out, "cannot fetch "+server.URL) {
-		t.Errorf("with a certificate nobody knows it says\n%s", out)
+		t.Errorf("with an unknown certificate it printed\n%s", out)
 	}
 	out := must(t, []string{"CURL_CA_BUNDLE=" + authority}, "sh", args...)
 	if !strings.Contains(out, "installed "+prefix+"/bin/footnote") {
@@ -209,8 +209,9 @@ func TestInstallFromAddress(t *testing.T) {
 	}
 }
 
-// TestPackedTwice checks that the same program makes the same bytes, whatever the time and the modes of the files.
-func TestPackedTwice(t *testing.T) {
+// TestPackIsReproducible checks that packing the same program twice gives the same bytes, whatever the time and the
+// file modes.
+func TestPackIsReproducible(t *testing.T) {
 	release(t, "v1.2.0", "exit 0") // skips where it cannot be packed
 	var packed [2]map[string]string
 	for i := range packed {
@@ -247,7 +248,7 @@ func TestPackedTwice(t *testing.T) {
 	}
 	for name, data := range packed[0] {
 		if packed[1][name] != data {
-			t.Errorf("%s is not the same twice", name)
+			t.Errorf("%s differs between two runs", name)
 		}
 	}
 	for _, name := range []string{"footnote_1.2.0_linux_amd64.tar.gz", "footnote_1.2.0_darwin_arm64_untested.tar.gz",
@@ -303,7 +304,7 @@ func unpack(t *testing.T, data, file string) (names []string, content string) {
 // TestPackage checks the Debian package: its fields, owners and modes, and how its versions follow each other.
 func TestPackage(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip(err)
+		t.Skip("only Debian and systems based on it make and install the package: ", err)
 	}
 	var versions []string // the oldest first
 	var path string
@@ -324,20 +325,21 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	if out := must(t, nil, "dpkg-deb", "--info", path, "conffiles"); out != "/etc/footnote/footnote.yaml\n" {
-		t.Errorf("settings that stay: %q", out)
+		t.Errorf("settings that an upgrade keeps: %q", out)
 	}
 	contents := must(t, nil, "dpkg-deb", "--contents", path)
 	for _, want := range []string{`-rwxr-xr-x root/root .* ./usr/bin/footnote`,
 		`-rw-r--r-- root/root .* ./usr/lib/systemd/system/footnote.service`,
-		`-rw-r--r-- root/root .* ./etc/footnote/footnote.yaml`, `-rw-r--r-- root/root .* ./usr/share/doc/footnote/copyright`} {
+		`-rw-r--r-- root/root .* ./etc/footnote/footnote.yaml`,
+		`-rw-r--r-- root/root .* ./usr/share/doc/footnote/copyright`} {
 		if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(contents) {
 			t.Errorf("the package has no %s:\n%s", want, contents)
 		}
 	}
 }
 
-// TestUnit checks the systemd unit: that systemd understands it, that it leaves answers the time to end, and that it
-// takes nothing away that the coder's sandbox needs.
+// TestUnit checks the systemd unit: systemd accepts it, it leaves running answers enough time to finish, and it allows
+// what the coder's sandbox needs.
 func TestUnit(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "scripts/release/footnote.service"))
 	if err != nil {
@@ -349,7 +351,7 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if drain := config.Default().DrainTimeout; stop < drain+10*time.Second {
-		t.Errorf("systemd kills after %v, and answers have %v", stop, drain)
+		t.Errorf("systemd kills the server after %v, but answers may take %v", stop, drain)
 	}
 	taken := regexp.MustCompile(`(?m)^(RestrictNamespaces|ProtectHostname|ProtectProc|ProcSubset|ProtectKernelTunables|` +
 		`ProtectKernelLogs|MemoryDenyWriteExecute|SystemCallFilter|PrivateUsers)=`)
@@ -357,7 +359,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("%s stops the coder's sandbox or the SQL parser", found)
 	}
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip(err)
+		t.Skip("only a machine that runs systemd can have its verifier: ", err)
 	}
 	// The program is not installed here.
 	copied := filepath.Join(t.TempDir(), "footnote.service")
@@ -373,7 +375,7 @@ func TestUnit(t *testing.T) {
 // TestScripts has shellcheck read the scripts.
 func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Skip(err)
+		t.Fatalf("run scripts/setup.sh test: %v", err)
 	}
 	var scripts []string
 	for _, pattern := range []string{"scripts/*.sh", "scripts/release/*.sh", "scripts/release/debian/*"} {
@@ -388,7 +390,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestExampleSettings checks that the settings of the package are ones.
+// TestExampleSettings checks that the program accepts the settings file of the package.
 func TestExampleSettings(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "scripts/release/footnote.yaml"))
 	if err != nil {

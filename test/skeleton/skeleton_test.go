@@ -365,7 +365,7 @@ func checkLog(t *testing.T, events []footnote.Event) {
 	}
 }
 
-// encoder is what the three protocols have in common.
+// encoder is the interface that all three protocols' encoders have.
 type encoder interface {
 	Event(dst []byte, ev footnote.Event) []byte
 }

@@ -53,7 +53,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-func TestFinalAnswerPicksTheResultThatHasTheAxes(t *testing.T) {
+func TestFinalAnswerUsesResultWithAxes(t *testing.T) {
 	columns := func(names ...string) (cs []footnote.Column) {
 		for _, n := range names {
 			cs = append(cs, footnote.Column{Name: n, Kind: footnote.KindNumber})

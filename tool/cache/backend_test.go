@@ -57,9 +57,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRedisGoes kills the server between calls and during one, makes it hang, and restarts it: every call is
+// TestRedisOutage kills the server between calls and during one, makes it hang, and restarts it: every call is
 // answered.
-func TestRedisGoes(t *testing.T) {
+func TestRedisOutage(t *testing.T) {
 	server := redistest.New(t)
 	var now atomic.Int64
 	later := func() { now.Add(int64(time.Minute)) } // after the pause
@@ -67,7 +67,7 @@ func TestRedisGoes(t *testing.T) {
 		Time: 2 * time.Second,
 		Now:  func() time.Time { return time.Unix(0, now.Load()) },
 	})
-	w, f := newWorld(t, r), &fake{name: "run_query"}
+	w, f := newRig(t, r), &fake{name: "run_query"}
 	tool := w.Tool(f, rule)
 	want := func(what string, hit bool) {
 		t.Helper()
@@ -129,10 +129,10 @@ func TestRedisPauses(t *testing.T) {
 	}
 }
 
-// TestPoisoned writes hostile entries into Redis under the key of a call.
-func TestPoisoned(t *testing.T) {
+// TestHostileEntries writes hostile entries into Redis under the key of a call.
+func TestHostileEntries(t *testing.T) {
 	server := redistest.New(t)
-	w, f := newWorld(t, inRedis(t, server, cache.RedisOptions{})), &fake{name: "run_query"}
+	w, f := newRig(t, inRedis(t, server, cache.RedisOptions{})), &fake{name: "run_query"}
 	tool, client := w.Tool(f, rule), server.Client(t)
 	mustCall(t, tool, ask(`{}`))
 	mustCall(t, tool, ask(`{"n":2}`))
@@ -243,7 +243,7 @@ func TestRedisExpires(t *testing.T) {
 	}
 }
 
-func TestOpenRedisHidesItsAddress(t *testing.T) {
+func TestOpenRedisHidesAddress(t *testing.T) {
 	if _, err := cache.OpenRedis("redis://:secret@host:port:1/x", cache.RedisOptions{}); err == nil ||
 		strings.Contains(err.Error(), "secret") {
 		t.Fatalf("%v", err)

@@ -50,23 +50,23 @@ func rows(call tool.Call, text string) tool.Output {
 	}
 }
 
-// world is a cache under test with its dependencies.
-type world struct {
+// rig is a cache under test with its dependencies.
+type rig struct {
 	*cache.Cache
 	now      atomic.Int64
 	versions sync.Map // of sources, by name
 	counted  sync.Map // outcome → *atomic.Int64
 }
 
-func (w *world) CacheLooked(_, outcome string) { w.count(outcome) }
-func (w *world) CacheFailed(what string)       { w.count("failed " + what) }
+func (w *rig) CacheLooked(_, outcome string) { w.count(outcome) }
+func (w *rig) CacheFailed(what string)       { w.count("failed " + what) }
 
-func (w *world) count(what string) {
+func (w *rig) count(what string) {
 	n, _ := w.counted.LoadOrStore(what, new(atomic.Int64))
 	n.(*atomic.Int64).Add(1)
 }
 
-func (w *world) counts(what string) int64 {
+func (w *rig) counts(what string) int64 {
 	n, ok := w.counted.Load(what)
 	if !ok {
 		return 0
@@ -74,7 +74,7 @@ func (w *world) counts(what string) int64 {
 	return n.(*atomic.Int64).Load()
 }
 
-func (w *world) source(_ context.Context, name string) (cache.Source, error) {
+func (w *rig) source(_ context.Context, name string) (cache.Source, error) {
 	v, ok := w.versions.Load(name)
 	if !ok {
 		return cache.Source{}, errors.New("away")
@@ -82,8 +82,8 @@ func (w *world) source(_ context.Context, name string) (cache.Source, error) {
 	return cache.Source{Name: name, Address: "sqlite:" + name, Version: v.(string)}, nil
 }
 
-func newWorld(t testing.TB, b cache.Backend) *world {
-	w := &world{}
+func newRig(t testing.TB, b cache.Backend) *rig {
+	w := &rig{}
 	w.now.Store(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixNano())
 	w.versions.Store("shop", "1")
 	w.versions.Store("other", "1")
@@ -143,7 +143,7 @@ func mustCall(t testing.TB, tool tool.Tool, call tool.Call) tool.Output {
 
 func TestHit(t *testing.T) {
 	backends(t, func(t *testing.T, b cache.Backend) {
-		w, f := newWorld(t, b), &fake{name: "run_query"}
+		w, f := newRig(t, b), &fake{name: "run_query"}
 		tool := w.Tool(f, rule)
 		began := time.Unix(0, w.now.Load()).UTC()
 		first := mustCall(t, tool, ask(`{"sql":"x","thought":"one"}`))
@@ -180,7 +180,7 @@ func TestHit(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	f := &fake{name: "run_query"}
-	if tl := newWorld(t, memory(t)).Tool(f, cache.Rule{}); tl != tool.Tool(f) {
+	if tl := newRig(t, memory(t)).Tool(f, cache.Rule{}); tl != tool.Tool(f) {
 		t.Fatal("a time to live of 0 is not off")
 	}
 }
@@ -249,7 +249,7 @@ func TestKeys(t *testing.T) {
 		}),
 	}
 	backends(t, func(t *testing.T, b cache.Backend) {
-		w, f := newWorld(t, b), &fake{name: "run_query"}
+		w, f := newRig(t, b), &fake{name: "run_query"}
 		tools := map[string]tool.Tool{"": w.Tool(f, rule)}
 		for round, want := range []bool{false, true} {
 			for _, s := range steps {
@@ -272,7 +272,7 @@ func TestKeys(t *testing.T) {
 
 // TestNoKey uses inputs that JSON readers interpret differently, and calls whose source is unavailable.
 func TestNoKey(t *testing.T) {
-	w, f := newWorld(t, memory(t)), &fake{name: "run_query"}
+	w, f := newRig(t, memory(t)), &fake{name: "run_query"}
 	tl := w.Tool(f, rule)
 	away := ask(`{"sql":"x"}`)
 	away.Sources = []string{"shop", "gone"}
@@ -299,7 +299,7 @@ func TestNoKey(t *testing.T) {
 
 // TestWholePrincipal checks that without a scope, users never share results.
 func TestWholePrincipal(t *testing.T) {
-	c := cache.New(cache.Options{Backend: memory(t), Sources: newWorld(t, memory(t)).source})
+	c := cache.New(cache.Options{Backend: memory(t), Sources: newRig(t, memory(t)).source})
 	defer c.Close()
 	tool := c.Tool(&fake{name: "run_query"}, rule)
 	mustCall(t, tool, ask(`{}`))
@@ -335,7 +335,7 @@ func TestNotCached(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, f := newWorld(t, memory(t)), &fake{name: "run_query", answer: answer}
+			w, f := newRig(t, memory(t)), &fake{name: "run_query", answer: answer}
 			tool := w.Tool(f, rule)
 			for range 2 {
 				if out, _ := tool.Call(t.Context(), ask(`{}`)); out.CacheHit || strings.Contains(out.Content, `"rA`) {
@@ -352,7 +352,7 @@ func TestNotCached(t *testing.T) {
 // TestStale changes the data between calls, and during one.
 func TestStale(t *testing.T) {
 	backends(t, func(t *testing.T, b cache.Backend) {
-		w, f := newWorld(t, b), &fake{name: "run_query"}
+		w, f := newRig(t, b), &fake{name: "run_query"}
 		tl := w.Tool(f, rule)
 		mustCall(t, tl, ask(`{}`))
 		w.versions.Store("shop", "2")
@@ -373,7 +373,7 @@ func TestStale(t *testing.T) {
 
 // TestSingleFlight checks that calls waiting for a running one share its rows.
 func TestSingleFlight(t *testing.T) {
-	w := newWorld(t, memory(t))
+	w := newRig(t, memory(t))
 	running, release := make(chan struct{}), make(chan struct{})
 	f := &fake{name: "run_query", answer: func(_ context.Context, call tool.Call, _ int64) (tool.Output, error) {
 		close(running) // a second call would panic here
@@ -410,14 +410,14 @@ func TestSingleFlight(t *testing.T) {
 	}
 }
 
-// TestLeaderBreaks checks that callers waiting for a failed call make their own.
-func TestLeaderBreaks(t *testing.T) {
+// TestFailedLeader checks that callers waiting for a failed call make their own.
+func TestFailedLeader(t *testing.T) {
 	for name, broken := range map[string]func() (tool.Output, error){
 		"error": func() (tool.Output, error) { return tool.Output{}, errors.New("canceled") },
 		"panic": func() (tool.Output, error) { panic("bug") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, memory(t))
+			w := newRig(t, memory(t))
 			running, release := make(chan struct{}), make(chan struct{})
 			f := &fake{name: "run_query",
 				answer: func(_ context.Context, call tool.Call, n int64) (tool.Output, error) {
@@ -450,7 +450,7 @@ func TestLeaderBreaks(t *testing.T) {
 // TestForget checks that a conversation's entries are deleted with it.
 func TestForget(t *testing.T) {
 	backends(t, func(t *testing.T, b cache.Backend) {
-		w, f := newWorld(t, b), &fake{name: "run_query"}
+		w, f := newRig(t, b), &fake{name: "run_query"}
 		tool := w.Tool(f, rule)
 		other := ask(`{"n":2}`)
 		other.Conversation = "c2"

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,12 +47,8 @@ func OpenRedis(url string, o RedisOptions) (*Redis, error) {
 	if err != nil {
 		return nil, errors.New("the address of Redis cannot be read") // it may hold a password
 	}
-	if o.Time <= 0 {
-		o.Time = 250 * time.Millisecond
-	}
-	if o.Pause <= 0 {
-		o.Pause = 2 * time.Second
-	}
+	o.Time = cmp.Or(max(o.Time, 0), 250*time.Millisecond)
+	o.Pause = cmp.Or(max(o.Pause, 0), 2*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

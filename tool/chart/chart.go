@@ -162,15 +162,13 @@ func find(results []footnote.StoredResult, id string) (footnote.StoredResult, er
 		ids[i] = r.ID
 	}
 	if len(ids) == 0 {
-		//nolint:staticcheck // a sentence for the model
 		return footnote.StoredResult{},
-			errors.New("There is no result to draw yet. Call run_query first, then show_chart with the result's id.")
+			tool.Refusef("There is no result to draw yet. Call run_query first, then show_chart with the result's id.")
 	}
 	shown, _ := reply.Clip(id, 64)
 	recent := ids[max(0, len(ids)-20):]
-	//nolint:staticcheck // a sentence for the model
 	return footnote.StoredResult{},
-		fmt.Errorf("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", "))
+		tool.Refusef("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", "))
 }
 
 // check reports whether s can be drawn from a result with these columns, and spells column names as in the result.
@@ -186,17 +184,14 @@ func (s *Spec) check(columns []footnote.Column, rows int) error {
 		return err
 	}
 	if rows == 0 {
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("Result %s has no rows; there is nothing to draw.", s.Result)
+		return tool.Refusef("Result %s has no rows; there is nothing to draw.", s.Result)
 	}
 	if marks := rows * max(1, len(s.Y)); marks > MaxMarks && s.Type != Table {
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks,
+		return tool.Refusef("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks,
 			MaxMarks)
 	}
 	if s.Type == Pie && rows > maxSlices {
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar "+
+		return tool.Refusef("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar "+
 			"chart.", rows, maxSlices)
 	}
 	return nil
@@ -207,30 +202,27 @@ func (s *Spec) checkShape() error {
 	switch s.Type {
 	case Bar, Line, Area, Scatter:
 		if s.X == "" || len(s.Y) == 0 {
-			return fmt.Errorf("A %s chart needs x and y.", s.Type) //nolint:staticcheck // a sentence for the model
+			return tool.Refusef("A %s chart needs x and y.", s.Type)
 		}
 	case Pie:
 		if s.X == "" || len(s.Y) != 1 || s.Series != "" {
-			//nolint:staticcheck // a sentence for the model
-			return errors.New("A pie needs x, the slices, and one y, their size, and has no series.")
+			return tool.Refusef("A pie needs x, the slices, and one y, their size, and has no series.")
 		}
 	case Histogram:
 		if s.X == "" || len(s.Y) != 0 {
-			//nolint:staticcheck // a sentence for the model
-			return errors.New("A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a " +
-				"bar chart.")
+			return tool.Refusef(
+				"A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a " +
+					"bar chart.")
 		}
 	case Table:
 	default:
-		return fmt.Errorf("There is no chart type %q.", s.Type) //nolint:staticcheck // a sentence for the model
+		return tool.Refusef("There is no chart type %q.", s.Type)
 	}
 	if s.Series != "" && len(s.Y) > 1 {
-		//nolint:staticcheck // a sentence for the model
-		return errors.New("Give either several y columns or a series, not both.")
+		return tool.Refusef("Give either several y columns or a series, not both.")
 	}
 	if len(s.Y) > maxSeries {
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("At most %d y columns can be told apart.", maxSeries)
+		return tool.Refusef("At most %d y columns can be told apart.", maxSeries)
 	}
 	return nil
 }
@@ -247,7 +239,7 @@ func (s *Spec) resolve(columns []footnote.Column) error {
 	}
 	for _, f := range fields {
 		if *f == "" && f != &s.X && f != &s.Series {
-			return errors.New("A y column has no name.") //nolint:staticcheck // a sentence for the model
+			return tool.Refusef("A y column has no name.")
 		}
 		if *f == "" {
 			continue
@@ -261,7 +253,7 @@ func (s *Spec) resolve(columns []footnote.Column) error {
 	for i, y := range s.Y {
 		for _, other := range s.Y[:i] {
 			if y == other {
-				return fmt.Errorf("Column %q is in y twice.", y) //nolint:staticcheck // a sentence for the model
+				return tool.Refusef("Column %q is in y twice.", y)
 			}
 		}
 	}
@@ -271,12 +263,10 @@ func (s *Spec) resolve(columns []footnote.Column) error {
 func (s *Spec) noColumn(name string, columns []string) error {
 	shown, _ := reply.Clip(name, 80)
 	if near := spelling.Nearest(name, columns, 2); len(near) > 0 {
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or "))
+		return tool.Refusef("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or "))
 	}
 	list, _ := reply.Clip(strings.Join(columns, ", "), 1000)
-	//nolint:staticcheck // a sentence for the model
-	return fmt.Errorf("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list)
+	return tool.Refusef("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list)
 }
 
 // checkKinds checks that measured columns contain numbers. A column of unknown kind passes: its cells decide later.
@@ -302,8 +292,7 @@ func (s *Spec) checkKinds(columns []footnote.Column) error {
 			if list == "" {
 				list = "none"
 			}
-			//nolint:staticcheck // a sentence for the model
-			return fmt.Errorf("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.",
+			return tool.Refusef("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.",
 				name, c.Kind, s.Type, s.Result, list)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
-	"github.com/footnotehq/footnote/tool/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -47,7 +46,7 @@ func call(t *testing.T, input string, results []footnote.StoredResult) tool.Outp
 	tl := chart.New()
 	c := tooltest.Call(t, tl, input)
 	c.Results = results
-	if err := schema.Validate(tl.Spec().InputSchema, c.Input); err != nil {
+	if err := tooltest.CheckInput(tl, c.Input); err != nil {
 		return tool.Fail("schema: " + err.Error())
 	}
 	out, err := tl.Call(t.Context(), c)
@@ -97,7 +96,7 @@ func unescaped(data []byte) []byte {
 	return bytes.ReplaceAll(data, []byte(`\u003e`), []byte(">"))
 }
 
-func TestCallThatCannotBeDrawn(t *testing.T) {
+func TestInvalidCharts(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{`{"result":"r9","type":"table"}`, `There is no result "r9". The latest results are: r1, r2, r3, r4, r5.`},
 		{`{"result":"r1","type":"donut","x":"month","y":"orders"}`, `"type" must be one of "bar", "line"`},
@@ -151,9 +150,8 @@ func drawings() map[string]struct {
 		})
 	}
 	status := footnote.Result{Columns: columns("status", "text", "n", "integer"), Rows: [][]any{
-		{
-			"delivered", int64(744),
-		}, {"returned", int64(38)}, {"cancelled", int64(38)}, {nil, int64(1)}, {"shipped", nil}}}
+		{"delivered", int64(744)},
+		{"returned", int64(38)}, {"cancelled", int64(38)}, {nil, int64(1)}, {"shipped", nil}}}
 	days := footnote.Result{Columns: columns("day", "date", "kind", "text", "n", "number")}
 	for i := range 6 {
 		days.Rows = append(days.Rows, []any{
@@ -165,9 +163,8 @@ func drawings() map[string]struct {
 		points.Rows = append(points.Rows, []any{float64(i) + 0.5, int64(100 - 2*i + i*7%11)})
 	}
 	hostile := footnote.Result{Columns: columns("a.b[0]", "text", "__proto__", "number"), Rows: [][]any{
-		{
-			"\x1b[2J\u202e</script> 日本語 and a long name", 1.0,
-		}, {strings.Repeat("é", 500), -2.5}, {"datum.x; alert(1)", 0.00001}}}
+		{"\x1b[2J\u202e</script> 日本語 and a long name", 1.0},
+		{strings.Repeat("é", 500), -2.5}, {"datum.x; alert(1)", 0.00001}}}
 	years := footnote.Result{
 		Columns: columns("year", "integer", "n", ""),
 		Rows:    [][]any{{int64(2024), int64(10)}, {int64(2025), int64(30)}, {int64(2026), int64(20)}},
@@ -177,9 +174,8 @@ func drawings() map[string]struct {
 		data footnote.Result
 	}{
 		"line": {
-			chart.Spec{
-				Result: "r1", Type: chart.Line, X: "month", Y: []string{"revenue"}, Title: "Revenue by month",
-			}, months,
+			chart.Spec{Result: "r1", Type: chart.Line, X: "month", Y: []string{"revenue"}, Title: "Revenue by month"},
+			months,
 		},
 		"bars": {chart.Spec{Result: "r1", Type: chart.Bar, X: "month", Y: []string{"revenue", "orders"}}, months},
 		"ranking": {
@@ -187,17 +183,15 @@ func drawings() map[string]struct {
 		},
 		"pie": {chart.Spec{Result: "r1", Type: chart.Pie, X: "status", Y: []string{"n"}}, status},
 		"series": {
-			chart.Spec{
-				Result: "r1", Type: chart.Area, X: "day", Y: []string{"n"}, Series: "kind", Sort: chart.ByXDesc,
-			}, days,
+			chart.Spec{Result: "r1", Type: chart.Area, X: "day", Y: []string{"n"}, Series: "kind", Sort: chart.ByXDesc},
+			days,
 		},
 		"scatter":   {chart.Spec{Result: "r1", Type: chart.Scatter, X: "price", Y: []string{"sold"}}, points},
 		"histogram": {chart.Spec{Result: "r1", Type: chart.Histogram, X: "sold"}, points},
 		"table":     {chart.Spec{Result: "r1", Type: chart.Table}, months},
 		"hostile": {
-			chart.Spec{
-				Result: "r1", Type: chart.Bar, X: "a.b[0]", Y: []string{"__proto__"}, Title: "\x1b]0;x\a",
-			}, hostile,
+			chart.Spec{Result: "r1", Type: chart.Bar, X: "a.b[0]", Y: []string{"__proto__"}, Title: "\x1b]0;x\a"},
+			hostile,
 		},
 		"years": {chart.Spec{Result: "r1", Type: chart.Line, X: "year", Y: []string{"n"}}, years},
 	}

@@ -64,23 +64,20 @@ const (
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-type statement struct {
-	Options
-	spec tool.Spec
-}
+type statement struct{ Options }
 
 // New returns a tool, or an error that says which option is invalid.
 func New(o Options) (tool.Tool, error) {
 	if err := check(o); err != nil {
 		return nil, err
 	}
-	return statement{o, tool.Spec{
+	return lookup.Tool(tool.Spec{
 		Name: o.Name,
 		Description: o.Description + " The rows come from a statement that the operator wrote, on the source " +
 			o.Source +
 			". They are stored under an id such as \"r3\", to which footnotes and charts refer.",
 		InputSchema: inputSchema(o.Parameters), Side: tool.Server, ReadOnly: true, Cacheable: true,
-	}}, nil
+	}, statement{o}.run), nil
 }
 
 func check(o Options) error {
@@ -156,7 +153,7 @@ func inputSchema(parameters []Parameter) json.RawMessage {
 		s := property{Type: p.Type, Description: p.Description}
 		switch p.Type {
 		case Text:
-			s.Type, s.Enum, s.MaxLength = "string", p.Values, typed.Longest
+			s.Type, s.Enum, s.MaxLength = "string", p.Values, typed.MaxText
 		case Date:
 			s.Type, s.Pattern = "string", `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 		}
@@ -172,14 +169,6 @@ func inputSchema(parameters []Parameter) json.RawMessage {
 	})
 }
 
-// Spec implements tool.Tool.
-func (t statement) Spec() tool.Spec { return t.spec }
-
-// Call implements tool.Tool.
-func (t statement) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
-}
-
 func (t statement) run(ctx context.Context, call tool.Call, in map[string]json.RawMessage) (tool.Output, error) {
 	name, src, err := lookup.Source(t.Sources, call, t.Source)
 	if err != nil {
@@ -188,7 +177,7 @@ func (t statement) run(ctx context.Context, call tool.Call, in map[string]json.R
 	ctx = footnote.WithSource(ctx, name)
 	args, boundComment, err := t.bind(in)
 	if err != nil {
-		return tool.Fail(err.Error()), nil
+		return tool.Output{}, err
 	}
 	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits})
 	if err != nil {
@@ -212,18 +201,16 @@ func (t statement) bind(in map[string]json.RawMessage) (args []any, boundComment
 		raw, given := in[p.Name]
 		if !given || bytes.Equal(raw, []byte("null")) {
 			if !p.Optional {
-				//nolint:staticcheck // a sentence for the model
-				return nil, "", fmt.Errorf("The parameter %s is missing.", p.Name)
+				return nil, "", tool.Refusef("The parameter %s is missing.", p.Name)
 			}
 			raw = json.RawMessage("null")
 		}
 		arg, err := typed.Value(p.Type, p.Values, raw)
 		if err != nil {
-			//nolint:staticcheck // a sentence for the model
-			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err)
+			return nil, "", tool.Refusef("The parameter %s %v.", p.Name, err)
 		}
 		args = append(args, arg)
-		boundComment += typed.Said(i+1, p.Name, arg)
+		boundComment += typed.BoundComment(i+1, p.Name, arg)
 	}
 	return args, boundComment, nil
 }

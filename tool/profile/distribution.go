@@ -48,12 +48,6 @@ const (
 	manyDays = 5 * 366
 )
 
-func (t distribution) Spec() tool.Spec { return distributionSpec }
-
-func (t distribution) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
-}
-
 func (t distribution) run(ctx context.Context, call tool.Call, in distributionInput) (tool.Output, error) {
 	limit := defaultLimit
 	if in.Limit != 0 {

@@ -24,7 +24,9 @@ type Options struct {
 }
 
 // New returns get_column_stats and get_value_distribution.
-func New(o Options) []tool.Tool { return []tool.Tool{stats{o}, distribution{o}} }
+func New(o Options) []tool.Tool {
+	return []tool.Tool{lookup.Tool(statsSpec, stats{o}.run), lookup.Tool(distributionSpec, distribution{o}.run)}
+}
 
 // cellShown limits the bytes of a text value that the model reads.
 const cellShown = 500
@@ -50,12 +52,6 @@ var statsSpec = tool.Spec{
 	InputSchema: schema.For[statsInput](),
 	Side:        tool.Server,
 	ReadOnly:    true,
-}
-
-func (t stats) Spec() tool.Spec { return statsSpec }
-
-func (t stats) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
 }
 
 func (t stats) run(ctx context.Context, call tool.Call, in statsInput) (tool.Output, error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/profile"
-	"github.com/footnotehq/footnote/tool/schema"
 )
 
 const hostile = `x"]; DROP TABLE t; -- ` + "`" + `'`
@@ -43,7 +42,7 @@ func call(t *testing.T, src *tooltest.Source, name string, input map[string]any)
 	t.Helper()
 	tool := tooltest.Named(t, profile.New(profile.Options{Sources: tooltest.Sources{"db": src}}), name)
 	c := tooltest.Call(t, tool, input, "db")
-	if err := schema.Validate(tool.Spec().InputSchema, c.Input); err != nil {
+	if err := tooltest.CheckInput(tool, c.Input); err != nil {
 		t.Fatalf("%s does not accept %s: %v", name, c.Input, err)
 	}
 	out, err := tool.Call(t.Context(), c)
@@ -214,7 +213,7 @@ func TestSQLiteTextInANumericColumn(t *testing.T) {
 	}
 }
 
-func TestFewValuesAndNone(t *testing.T) {
+func TestFewOrNoValues(t *testing.T) {
 	src := tooltest.SQLite(t, `CREATE TABLE none (x INTEGER, y TEXT)`, `CREATE TABLE one (x REAL)`,
 		`INSERT INTO one VALUES (7.5)`)
 	out := call(t, src, "get_column_stats", map[string]any{"table": "none", "column": "x"})

@@ -3,6 +3,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,13 +29,13 @@ type Options struct {
 
 // New returns list_tables, describe_table and run_query.
 func New(o Options) []tool.Tool {
-	if o.ModelRows == 0 {
-		o.ModelRows = reply.TableRows
+	o.ModelRows = cmp.Or(o.ModelRows, reply.TableRows)
+	o.ModelBytes = cmp.Or(o.ModelBytes, reply.TableBytes)
+	return []tool.Tool{
+		lookup.Tool(listSpec, listTables{o}.run),
+		lookup.Tool(describeSpec, describeTable{o}.run),
+		lookup.Tool(runSpec, runQuery{o}.run),
 	}
-	if o.ModelBytes == 0 {
-		o.ModelBytes = reply.TableBytes
-	}
-	return []tool.Tool{listTables{o}, describeTable{o}, runQuery{o}}
 }
 
 type runInput struct {
@@ -57,12 +58,6 @@ var runSpec = tool.Spec{
 	Side:        tool.Server,
 	ReadOnly:    true,
 	Aliases:     map[string]map[string]string{"read_query": {"query": "sql"}},
-}
-
-func (t runQuery) Spec() tool.Spec { return runSpec }
-
-func (t runQuery) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
 }
 
 func (t runQuery) run(ctx context.Context, call tool.Call, in runInput) (tool.Output, error) {

@@ -45,7 +45,7 @@ func call(t *testing.T, sources tooltest.Sources, name string, input any, names 
 	}
 	tool := tooltest.Named(t, query.New(query.Options{Sources: sources}), name)
 	c := tooltest.Call(t, tool, input, names...)
-	if err := schema.Validate(tool.Spec().InputSchema, c.Input); err != nil {
+	if err := tooltest.CheckInput(tool, c.Input); err != nil {
 		t.Fatalf("%s does not accept %s: %v", name, c.Input, err)
 	}
 	return tool.Call(t.Context(), c)
@@ -177,9 +177,8 @@ func TestRunQueryWithThousandsOfColumns(t *testing.T) {
 	for i := range 1900 {
 		cols = append(cols, fmt.Sprintf("1 AS a_rather_long_name_of_a_column_%d", i))
 	}
-	out := run(t, tooltest.Sources{
-		"shop": tooltest.Shop(t),
-	}, "run_query", map[string]any{"sql": "SELECT " + strings.Join(cols, ", ")})
+	out := run(t, tooltest.Sources{"shop": tooltest.Shop(t)},
+		"run_query", map[string]any{"sql": "SELECT " + strings.Join(cols, ", ")})
 	a := parse(t, out)
 	if len(out.Content) > 51_000 || len(a.Rows) != 1 || len(a.Rows[0]) != len(a.Columns) ||
 		!strings.Contains(a.Note, "of 1900 columns") {
@@ -190,7 +189,7 @@ func TestRunQueryWithThousandsOfColumns(t *testing.T) {
 	}
 }
 
-func TestFailuresAreWordsForTheModel(t *testing.T) {
+func TestFailuresHelpTheModel(t *testing.T) {
 	shop := tooltest.Sources{"shop": tooltest.Shop(t), "other": tooltest.SQLite(t, "CREATE TABLE x (y INTEGER)")}
 	for _, c := range []struct {
 		tool  string
@@ -200,20 +199,17 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 		{"run_query", map[string]any{"sql": "SELECT * FROM order"}, "The statement failed: "},
 		{"run_query", map[string]any{"sql": "SELECT * FROM ordesr"}, "Did you mean orders?"},
 		{
-			"run_query", map[string]any{
-				"sql": "SELECT * FROM zebras",
-			}, "The tables are: customers, order_items, orders, products.",
+			"run_query", map[string]any{"sql": "SELECT * FROM zebras"},
+			"The tables are: customers, order_items, orders, products.",
 		},
 		{"run_query", map[string]any{"sql": "SELECT ordered_on FROM orders"}, "Did you mean orders.ordered_at?"},
 		{
-			"run_query", map[string]any{
-				"sql": "SELECT o.costumer_id FROM orders o JOIN products p",
-			}, "Did you mean orders.customer_id?",
+			"run_query", map[string]any{"sql": "SELECT o.costumer_id FROM orders o JOIN products p"},
+			"Did you mean orders.customer_id?",
 		},
 		{
-			"run_query", map[string]any{
-				"sql": "SELECT zebra FROM products",
-			}, "The columns are: products.id, products.sku",
+			"run_query", map[string]any{"sql": "SELECT zebra FROM products"},
+			"The columns are: products.id, products.sku",
 		},
 		{"run_query", map[string]any{"sql": " \n"}, "The SQL is empty."},
 		{
@@ -234,7 +230,7 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelCannotRepairIsAnError(t *testing.T) {
+func TestUnrepairableFailuresAreErrors(t *testing.T) {
 	away := tooltest.Shop(t)
 	away.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
 	for name, sources := range map[string]tooltest.Sources{"broken": {"shop": away}, "missing": {}} {
@@ -264,8 +260,8 @@ func TestWhatTheModelCannotRepairIsAnError(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralSourcesIsAway checks that if one of several sources is unavailable, the model gets a failure.
-func TestOneOfSeveralSourcesIsAway(t *testing.T) {
+// TestOneSourceUnavailable checks that if one of several sources is unavailable, the model gets a failure.
+func TestOneSourceUnavailable(t *testing.T) {
 	broken := tooltest.Shop(t)
 	broken.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The file is not there.")
 	sources := tooltest.Sources{"shop": tooltest.Shop(t), "broken": broken}
@@ -295,8 +291,8 @@ func TestOneOfSeveralSourcesIsAway(t *testing.T) {
 	}
 }
 
-// TestNoSourceIsChosenSilently checks that a call that could mean several sources is an error that names them.
-func TestNoSourceIsChosenSilently(t *testing.T) {
+// TestAmbiguousSourceIsRefused checks that a call that could mean several sources is an error that names them.
+func TestAmbiguousSourceIsRefused(t *testing.T) {
 	sources := tooltest.Sources{"shop": tooltest.Shop(t), "sales": tooltest.Shop(t)}
 	const want = "This conversation has several sources: say in source which one is meant. The sources are: shop, " +
 		"sales."
@@ -318,7 +314,7 @@ func TestNoSourceIsChosenSilently(t *testing.T) {
 	}
 }
 
-func TestRefusalsAndLimitsAreSaidAsSuch(t *testing.T) {
+func TestRefusalAndLimitMessages(t *testing.T) {
 	src := tooltest.Shop(t)
 	for kind, want := range map[string]string{
 		source.Refused: "The statement was refused: DELETE is not allowed",
@@ -400,7 +396,7 @@ func TestDescribeTableWithAHostileName(t *testing.T) {
 	}
 }
 
-func TestDescribeTableThatIsWide(t *testing.T) {
+func TestDescribeWideTable(t *testing.T) {
 	src := tooltest.SQLite(t, `CREATE TABLE w (a INTEGER)`)
 	for i := range 2000 {
 		src.Tables[0].Columns = append(src.Tables[0].Columns, source.Column{

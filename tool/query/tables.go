@@ -36,8 +36,6 @@ var listSpec = tool.Spec{
 	ReadOnly:    true,
 }
 
-func (t listTables) Spec() tool.Spec { return listSpec }
-
 type listedTable struct {
 	Name    string `json:"name"`
 	View    bool   `json:"view,omitempty"`
@@ -51,10 +49,6 @@ type listedSource struct {
 	Dialect string        `json:"dialect,omitempty"`
 	Tables  []listedTable `json:"tables"`
 	Error   string        `json:"error,omitempty"`
-}
-
-func (t listTables) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
 }
 
 func (t listTables) run(ctx context.Context, call tool.Call, in listInput) (tool.Output, error) {
@@ -184,8 +178,6 @@ var describeSpec = tool.Spec{
 	Aliases:     map[string]map[string]string{"describe-table": {"table_name": "table"}},
 }
 
-func (t describeTable) Spec() tool.Spec { return describeSpec }
-
 // A description must be cheap, so these limits are low.
 const (
 	countTime  = 5 * time.Second
@@ -219,10 +211,6 @@ type description struct {
 	RowCount    *int64            `json:"row_count,omitempty"`
 	Sample      json.RawMessage   `json:"sample_rows,omitempty"`
 	Note        string            `json:"note,omitempty"`
-}
-
-func (t describeTable) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
 }
 
 func (t describeTable) run(ctx context.Context, call tool.Call, in describeInput) (tool.Output, error) {

@@ -38,15 +38,6 @@ func Compile(data json.RawMessage) (*Schema, error) {
 	return &Schema{&root, resolved}, nil
 }
 
-// Validate compiles schema and checks input against it. For many checks, use a Validator.
-func Validate(schema, input json.RawMessage) error {
-	s, err := Compile(schema)
-	if err != nil {
-		return err
-	}
-	return s.Validate(input)
-}
-
 // Validate returns nil for a valid input, and otherwise an error that tells the model what to change. A null for an
 // optional property counts as omitted. Duplicate keys, invalid UTF-8 and trailing data are refused.
 func (s *Schema) Validate(input json.RawMessage) error {
@@ -63,8 +54,7 @@ func (s *Schema) Validate(input json.RawMessage) error {
 		return errors.New(strings.Join(wrong[:min(len(wrong), 5)], " "))
 	}
 	text, _ := reply.Clip(err.Error(), 500)
-	//nolint:staticcheck // a sentence for the model
-	return fmt.Errorf("The input does not fit the tool's schema: %s", text)
+	return tool.Refusef("The input does not fit the tool's schema: %s", text)
 }
 
 // Validator returns a function that checks a call's input by the tool's name. It resolves names and arguments in
@@ -135,32 +125,27 @@ func renamed(input json.RawMessage, rename map[string]string) json.RawMessage {
 // decode decodes one JSON object, more strictly than encoding/json.
 func decode(input json.RawMessage) (map[string]any, error) {
 	if !utf8.Valid(input) {
-		return nil, errors.New("The input is not valid UTF-8.") //nolint:staticcheck // a sentence for the model
+		return nil, tool.Refusef("The input is not valid UTF-8.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if key, err := duplicate(dec, 0); err != nil {
-		//nolint:staticcheck // a sentence for the model
-		return nil, errors.New("The input is not valid JSON. Send one JSON object.")
+		return nil, tool.Refusef("The input is not valid JSON. Send one JSON object.")
 	} else if key != "" {
-		return nil, fmt.Errorf("The input has the key %q twice.", key) //nolint:staticcheck // a sentence for the model
+		return nil, tool.Refusef("The input has the key %q twice.", key)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		//nolint:staticcheck // a sentence for the model
-		return nil, errors.New("The input has something after its end. Send one JSON object.")
+		return nil, tool.Refusef("The input has something after its end. Send one JSON object.")
 	}
 	var value any
 	if err := json.Unmarshal(input, &value); err != nil {
-		//nolint:staticcheck // a sentence for the model
-		return nil, errors.New("The input is not valid JSON. Send one JSON object.")
+		return nil, tool.Refusef("The input is not valid JSON. Send one JSON object.")
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		//nolint:staticcheck // a sentence for the model
-		return nil, fmt.Errorf("The input must be a JSON object, not %s.", kindOf(value))
+		return nil, tool.Refusef("The input must be a JSON object, not %s.", kindOf(value))
 	}
 	if _, ok := object[tool.InvalidInput]; ok {
-		//nolint:staticcheck // a sentence for the model
-		return nil, errors.New(
+		return nil, tool.Refusef(
 			"The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.")
 	}
 	return object, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
@@ -23,23 +24,21 @@ func (at target) filterOf(column string) (filter, error) {
 	}
 	column, _ = reply.Clip(column, 80)
 	if len(names) == 0 {
-		return filter{}, fmt.Errorf("%s has no filters.", at.Name) //nolint:staticcheck // a sentence for the model
+		return filter{}, tool.Refusef("%s has no filters.", at.Name)
 	}
-	//nolint:staticcheck // a sentence for the model
-	return filter{}, fmt.Errorf("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"),
+	return filter{}, tool.Refusef("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"),
 		strings.Join(names, ", "))
 }
 
 // isGiven reports whether a value is present.
 func isGiven(raw json.RawMessage) bool { return len(raw) > 0 }
 
-// condition returns a filter as SQL. Its error continues a sentence that begins with the filter's name.
-func (f filter) condition(w *writer, prefix string, in filterInput) (string, error) {
+// condition returns a filter of a column as SQL. Its error continues a sentence that begins with the filter's name.
+func (f filter) condition(w *writer, column string, in filterInput) (string, error) {
 	ways := btoi(isGiven(in.Equals)) + btoi(in.In != nil) + btoi(isGiven(in.From) || isGiven(in.To))
 	if ways != 1 {
 		return "", errors.New("needs one of: equals, in, or from and to")
 	}
-	column := prefix + w.name(f.column.Name)
 	if f.Type == typed.Text {
 		column = w.text(column)
 	}

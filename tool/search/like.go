@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // maxPattern is SQLite's limit for a LIKE pattern, in bytes.
@@ -14,51 +17,41 @@ const maxCompared = 80
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// like writes the search without an index. It compares each column separately, as concatenated columns could be too
+// like returns the parts of a search by LIKE. It compares each column separately, as concatenated columns could be too
 // long.
-func (at target) like(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
+func (at target) like(w *writer, q words) (parts, error) {
 	terms := len(q.wanted())
-	for _, way := range q.ways {
-		terms += len(way.not)
+	for _, a := range q.alternatives {
+		terms += len(a.Not)
 	}
 	if terms*len(at.text) > maxCompared {
-		//nolint:staticcheck // a sentence for the model
-		return statement{}, fmt.Errorf("The query has too many words for %s. Search for the few that matter.", at.Name)
+		return parts{}, tool.Refusef(
+			"The query has too many words for %s. Search for the few that matter.", at.Name)
 	}
-	conds, err := at.conditions(w, "", filters, org)
-	if err != nil {
-		return statement{}, err
-	}
-	var ways []string
-	for _, way := range q.ways {
-		cond, err := at.matches(w, way)
+	var alternatives []string
+	for _, a := range q.alternatives {
+		cond, err := at.matches(w, a)
 		if err != nil {
-			return statement{}, err
+			return parts{}, err
 		}
-		ways = append(ways, cond)
+		alternatives = append(alternatives, cond)
 	}
-	conds = append(conds, "("+strings.Join(ways, " OR ")+")")
-	var cols []string
-	for _, c := range at.shown() {
-		cols = append(cols, w.name(c.Name))
-	}
-	score := w.name(at.free("score"))
-	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score,
-		"count(*) OVER () AS "+w.name(at.free("matches")))
-	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s%s",
-		strings.Join(cols, ",\n  "), at.dialect.Table(at.table), strings.Join(conds, "\n  AND "), score,
-		w.name(at.key.Name), w.dialect.First(limit))), nil
+	return parts{
+		match:   "(" + strings.Join(alternatives, " OR ") + ")",
+		score:   at.occurrences(w, q),
+		snippet: at.excerpt(w, q),
+	}, nil
 }
 
 // matches returns the condition that a row matches one of the alternatives.
-func (at target) matches(w *writer, way way) (string, error) {
+func (at target) matches(w *writer, a source.Terms) (string, error) {
 	var conds []string
-	for i, t := range slices.Concat(way.all, way.not) {
+	for i, t := range slices.Concat(a.All, a.Not) {
 		cond, err := at.has(w, t)
 		if err != nil {
 			return "", err
 		}
-		if i >= len(way.all) {
+		if i >= len(a.All) {
 			cond = "NOT " + cond
 		}
 		conds = append(conds, cond)
@@ -67,13 +60,12 @@ func (at target) matches(w *writer, way way) (string, error) {
 }
 
 // has returns the condition that one of the columns contains a term.
-func (at target) has(w *writer, t term) (string, error) {
+func (at target) has(w *writer, t source.Term) (string, error) {
 	var conds []string
-	for _, spelling := range w.spellings(t.whole) {
+	for _, spelling := range w.spellings(t.Whole) {
 		pattern := "%" + likeEscapes.Replace(spelling) + "%"
 		if len(pattern) > maxPattern {
-			//nolint:staticcheck // a sentence for the model
-			return "", fmt.Errorf("The word or phrase %.40q… is too long to be found here.", t.whole)
+			return "", tool.Refusef("The word or phrase %.40q… is too long to be found here.", t.Whole)
 		}
 		mark := w.bind("query", pattern)
 		for _, c := range at.text {
@@ -110,7 +102,7 @@ func (w *writer) spellings(t string) []string {
 func (at target) occurrences(w *writer, q words) string {
 	var sums []string
 	for _, t := range q.wanted() {
-		mark := w.dialect.Fold.Of(w.bind("word", t.whole))
+		mark := w.dialect.Fold.Of(w.bind("word", t.Whole))
 		for _, c := range at.text {
 			column := w.dialect.Fold.Of(w.name(c.Name))
 			removed := fmt.Sprintf("(length(%[1]s) - length(replace(%[1]s, %[2]s, '')))", column, mark)
@@ -134,8 +126,8 @@ func (at target) excerpt(w *writer, q words) string {
 	}
 	columns := append(first, last...)
 	s := "CASE"
-	for _, way := range q.ways {
-		mark := w.dialect.Fold.Of(w.bind("word", way.all[0].whole))
+	for _, a := range q.alternatives {
+		mark := w.dialect.Fold.Of(w.bind("word", a.All[0].Whole))
 		for _, c := range columns {
 			place := w.dialect.Position.Of(w.dialect.Fold.Of(c), mark)
 			begin := w.dialect.Greatest.Of("1", fmt.Sprintf("%s - %d", place, before))

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +37,17 @@ type target struct {
 	key     source.Column
 	title   []source.Column
 	text    []source.Column
-	vector  source.Column // a tsvector; nameless: none
-	fts     source.Table  // an FTS5 table; nameless: none
-	ftsOrg  string        // the org column in fts, if it has one
 	org     source.Column // nameless: none
 	filters []filter
 	advice  string // for the model
 	remark  string // for the operator
+
+	// These are SQL, except for index.
+	index    string // the name of the configured index; empty: none
+	entryOrg string // the org column in an index that is a table; empty: none
+	from     string // the table, joined with an index that is a table
+	prefix   string // precedes the columns of the table
+	document string // a row in the form in which the engine searches it; empty: by LIKE
 }
 
 type filter struct {
@@ -58,9 +63,7 @@ func invalidSetting(key, value, words string, args ...any) error {
 // resolve looks up a table in its source and tests the search there.
 func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, error) {
 	at := target{Table: t}
-	if at.Name == "" {
-		at.Name = t.Table
-	}
+	at.Name = cmp.Or(at.Name, t.Table)
 	if err := at.check(); err != nil {
 		return at, err
 	}
@@ -79,7 +82,7 @@ func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, erro
 	if err := at.columns(); err != nil {
 		return at, err
 	}
-	if err := at.engine(ctx, src, schema); err != nil {
+	if err := at.method(ctx, src, schema); err != nil {
 		return at, err
 	}
 	return at, at.try(ctx, src)
@@ -111,9 +114,7 @@ func (at *target) check() error {
 	case len(at.Filters) > maxColumns:
 		return invalidSetting("filters", fmt.Sprint(len(at.Filters)), "there may be at most %d", maxColumns)
 	}
-	if at.Limit == 0 {
-		at.Limit = defaultLimit
-	}
+	at.Limit = cmp.Or(at.Limit, defaultLimit)
 	return nil
 }
 
@@ -130,11 +131,10 @@ func tableOf(key string, s source.Schema, name string) (source.Table, error) {
 	return source.Table{}, invalidSetting(key, name, "%s", lookup.MissingTable(s, name))
 }
 
-// columnOf returns a table's column with the given name and one of the given kinds. The kinds also appear in
-// messages.
-func columnOf(key string, t source.Table, name string, kinds ...string) (source.Column, error) {
-	c, err := lookup.Column(t, name)
-	for _, exact := range t.Columns {
+// columnOf returns the column with the given name and one of the given kinds. The kinds also appear in messages.
+func (at *target) columnOf(key, name string, kinds ...string) (source.Column, error) {
+	c, err := lookup.Column(at.table, name)
+	for _, exact := range at.table.Columns {
 		if exact.Name == name {
 			c, err = exact, nil
 		}
@@ -142,38 +142,42 @@ func columnOf(key string, t source.Table, name string, kinds ...string) (source.
 	if err != nil {
 		return c, invalidSetting(key, name, "%v", err)
 	}
-	if len(kinds) > 0 && !slices.Contains(kinds, c.Kind) || isVector(c) {
+	if len(kinds) > 0 && !slices.Contains(kinds, c.Kind) || at.isVector(c) {
 		return c, invalidSetting(key, name, "the column has the type %s", c.Type)
 	}
 	return c, nil
 }
 
-func isVector(c source.Column) bool { return strings.EqualFold(c.Type, "tsvector") }
+// isVector reports whether a column can be the engine's index.
+func (at *target) isVector(c source.Column) bool {
+	ts := at.dialect.TextSearch
+	return ts.Index == source.IndexColumn && strings.EqualFold(c.Type, ts.IndexType)
+}
 
 // columns looks up the columns that every engine needs.
 func (at *target) columns() (err error) {
 	scalars := []string{footnote.KindText, footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal,
 		footnote.KindBoolean,
 		footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindUnknown}
-	if at.key, err = columnOf("key", at.table, at.Key, scalars...); err != nil {
+	if at.key, err = at.columnOf("key", at.Key, scalars...); err != nil {
 		return err
 	}
 	for _, name := range at.Title {
-		c, err := columnOf("title", at.table, name, scalars...)
+		c, err := at.columnOf("title", name, scalars...)
 		if err != nil {
 			return err
 		}
 		at.title = append(at.title, c)
 	}
 	for _, name := range at.Text {
-		c, err := columnOf("text", at.table, name, footnote.KindText, footnote.KindUnknown)
+		c, err := at.columnOf("text", name, footnote.KindText, footnote.KindUnknown)
 		if err != nil {
 			return err
 		}
 		at.text = append(at.text, c)
 	}
 	if at.OrgColumn != "" {
-		if at.org, err = columnOf("org_column", at.table, at.OrgColumn, footnote.KindText, footnote.KindInteger,
+		if at.org, err = at.columnOf("org_column", at.OrgColumn, footnote.KindText, footnote.KindInteger,
 			footnote.KindUnknown); err != nil {
 			return err
 		}
@@ -208,7 +212,7 @@ func (at *target) filter(f Filter) error {
 			kinds = append(kinds, footnote.KindInteger)
 		}
 	}
-	c, err := columnOf("filters.column", at.table, f.Column)
+	c, err := at.columnOf("filters.column", f.Column)
 	if err != nil {
 		return err
 	}
@@ -229,107 +233,111 @@ func (at *target) filter(f Filter) error {
 	return nil
 }
 
-// engine looks up what the source's way to search needs, and refuses settings for other ways.
-func (at *target) engine(ctx context.Context, src source.Source, s source.Schema) error {
-	way := at.dialect.TextSearch
-	switch {
-	case at.Language != "" && way != source.SearchTSVector:
-		return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source,
-			at.dialect.Name)
-	case at.Vector != "" && way != source.SearchTSVector:
-		return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source,
-			at.dialect.Name)
-	case at.FTS != "" && way != source.SearchFTS5:
-		return invalidSetting("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect.Name)
-	case at.OrgColumn != "" && at.dialect.SameBytes == "":
+// method looks up how the source's engine searches the table, and refuses settings that it does not have.
+func (at *target) method(ctx context.Context, src source.Source, s source.Schema) error {
+	ts := at.dialect.TextSearch
+	for _, setting := range []struct {
+		key, value string
+		known      bool
+	}{
+		{"language", at.Language, ts.Language != ""},
+		{"vector", at.Vector, ts.Index == source.IndexColumn},
+		{"fts", at.FTS, ts.Index == source.IndexTable},
+	} {
+		if setting.value != "" && !setting.known {
+			return invalidSetting(setting.key, setting.value, "the source %s is %s, which has no such setting",
+				at.Source, at.dialect.Name)
+		}
+	}
+	if at.OrgColumn != "" && at.dialect.SameBytes == "" {
 		return invalidSetting("org_column", at.OrgColumn, "%s cannot compare texts byte by byte", at.dialect.Name)
-	case way == source.SearchTSVector:
-		return at.withTSVector(ctx, src)
-	case at.FTS != "":
-		return at.withFTS5(ctx, src, s)
-	case at.dialect.FoldsAccents:
-		at.remark = "ILIKE, without an index; neither case nor accents matter"
-		at.advice = "Words are found as they are written, also inside longer ones; accents do not matter."
-		return nil
 	}
-	at.remark = "LIKE, without an index; accents matter"
-	if at.dialect.LikeFolds {
-		at.remark += ", and case does where words mix it beyond ASCII"
+	at.Language = cmp.Or(at.Language, ts.Language)
+	if err := at.findIndex(ctx, src, s); err != nil {
+		return err
 	}
-	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with " +
-		"theirs."
+	remark, advice, err := at.accents(ctx, src)
+	if err != nil {
+		return invalidSetting("language", at.Language, "%s", operatorText(err))
+	}
+	about := ts.Scanned
+	if at.index != "" {
+		about = ts.Indexed
+	}
+	at.remark = about.Remark.With("{index}", at.index, "{language}", at.Language, "{accents}", remark)
+	at.advice = about.Advice.With("{language}", at.Language, "{accents}", advice)
 	return nil
 }
 
-// withTSVector checks that the language exists, and whether it treats é like e.
-func (at *target) withTSVector(ctx context.Context, src source.Source) error {
-	if at.Language == "" {
-		at.Language = "simple"
-	}
+// findIndex looks up the configured index, and tests one that is a table.
+func (at *target) findIndex(ctx context.Context, src source.Source, s source.Schema) error {
+	d, ts := at.dialect, at.dialect.TextSearch
+	at.from = d.Table(at.table)
+	at.document = ts.Document.With("{text}", at.fullText(), "{language}", at.Language)
 	if at.Vector != "" {
 		c, err := lookup.Column(at.table, at.Vector)
 		if err != nil {
 			return invalidSetting("vector", at.Vector, "%v", err)
 		}
-		if !isVector(c) {
-			return invalidSetting("vector", at.Vector, "the column has the type %s, not tsvector", c.Type)
+		if !at.isVector(c) {
+			return invalidSetting("vector", at.Vector, "the column has the type %s, not %s", c.Type, ts.IndexType)
 		}
-		at.vector = c
+		at.index, at.document = c.Name, d.Quote(c.Name)
 	}
-	one := func(sql string) (any, error) {
-		r, _, err := source.Collect(ctx, src, source.Query{SQL: sql})
-		if err != nil || len(r.Rows) != 1 || len(r.Rows[0]) != 1 {
-			return nil, err
-		}
-		return r.Rows[0][0], nil
+	if at.FTS == "" {
+		return nil
 	}
-	folds, err := one(fmt.Sprintf("SELECT to_tsvector('%[1]s', 'manutenção') = to_tsvector('%[1]s', 'manutencao')",
-		at.Language))
+	entries, err := tableOf("fts", s, at.FTS)
 	if err != nil {
-		return invalidSetting("language", at.Language, "%s", operatorText(err))
+		return err
 	}
-	how := "a tsvector made for each row of each search (an index on the same expression is used)"
-	if at.vector.Name != "" {
-		how = "the column " + at.vector.Name
+	name := d.Quote(entries.Name)
+	at.index, at.document, at.prefix = entries.Name, "f."+name, "t."
+	if c, ok := entries.Column(at.org.Name); ok {
+		at.entryOrg = "f." + d.Quote(c.Name)
 	}
-	at.advice = "Words are found in most of their forms (configuration " + at.Language +
-		"; join forms that differ more by or); "
-	switch _, err := one("SELECT unaccent('é')"); {
-	case folds == true:
-		at.advice += "accents do not matter."
-		at.remark = fmt.Sprintf("%s, language %s, in which accents do not matter", how, at.Language)
-	case err == nil:
-		at.advice += "accents matter, so write words with theirs."
-		at.remark = fmt.Sprintf(
-			"%s, language %s, in which accents matter: unaccent is installed, but no dictionary of this configuration",
-			how, at.Language)
-	default:
-		at.advice += "accents matter, so write words with theirs."
-		at.remark = fmt.Sprintf(
-			"%s, language %s, in which accents matter: the extension unaccent is not installed, or not for this role",
-			how, at.Language)
+	w := &writer{dialect: d}
+	p := at.textSearch(w, words{alternatives: []source.Terms{{All: []source.Term{newTerm([]rune("footnote"))}}}})
+	probe := w.finish("SELECT " + p.score + " FROM " + name + " AS f WHERE " + p.match + d.First(0))
+	if _, err := value(ctx, src, probe); err != nil {
+		return invalidSetting("fts", at.FTS, "it is not of the type %s: %s", ts.IndexType, operatorText(err))
+	}
+	at.from = fmt.Sprintf("%s AS f JOIN %s AS t ON %s", name, at.from, ts.Join.With("{entry}", "f", "{row}", "t"))
+	if _, err := value(ctx, src, statement{sql: "SELECT 1 FROM " + at.from + d.First(0)}); err != nil {
+		return invalidSetting("fts", at.FTS, "the rows of %s %s", at.Table.Table, ts.JoinFault)
 	}
 	return nil
 }
 
-// withFTS5 looks up the index.
-func (at *target) withFTS5(ctx context.Context, src source.Source, s source.Schema) (err error) {
-	if at.fts, err = tableOf("fts", s, at.FTS); err != nil {
-		return err
+// accents says for the remark and for the advice whether the engine treats é like e in the configured language. It
+// fails if there is no such language.
+func (at *target) accents(ctx context.Context, src source.Source) (remark, advice string, err error) {
+	ts := at.dialect.TextSearch
+	if at.Language == "" {
+		return "", "", nil
 	}
-	if at.org.Name != "" {
-		if c, ok := at.fts.Column(at.org.Name); ok {
-			at.ftsOrg = c.Name
-		}
+	of := func(text string) string { return ts.Document.With("{text}", text, "{language}", at.Language) }
+	same, err := value(ctx, src, statement{sql: "SELECT " + of("'manutenção'") + " = " + of("'manutencao'")})
+	if err != nil {
+		return "", "", err
 	}
-	name := at.dialect.Quote(at.fts.Name)
-	probe := fmt.Sprintf(`SELECT bm25(f.%[1]s) FROM %[1]s AS f WHERE f.%[1]s MATCH '"footnote"' LIMIT 0`, name)
-	if _, _, err := source.Collect(ctx, src, source.Query{SQL: probe}); err != nil {
-		return invalidSetting("fts", at.FTS, "it is no FTS5 table: %s", operatorText(err))
+	if same == true {
+		return "accents do not matter", "accents do not matter", nil
 	}
-	at.remark = "the FTS5 table " + at.fts.Name + ", whose tokenizer decides on accents and forms"
-	at.advice = "Whole words are found."
-	return nil
+	hint := ts.AccentHint(func(sql string) bool {
+		_, err := value(ctx, src, statement{sql: sql})
+		return err == nil
+	})
+	return "accents matter: " + hint, "accents matter, so write words with theirs", nil
+}
+
+// value runs a statement and returns the only cell of its result, or nil if there are no rows.
+func value(ctx context.Context, src source.Source, st statement) (any, error) {
+	r, _, err := source.Collect(ctx, src, source.Query{SQL: st.sql, Args: st.args})
+	if err != nil || len(r.Rows) == 0 {
+		return nil, err
+	}
+	return r.Rows[0][0], nil
 }
 
 // try has the engine compile the search with every filter, without reading rows.
@@ -346,12 +354,7 @@ func (at *target) try(ctx context.Context, src source.Source) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := source.Collect(ctx, src, source.Query{SQL: st.sql, Args: st.args}); err != nil {
-		if at.fts.Name != "" && strings.Contains(operatorText(err), "rowid") {
-			return invalidSetting("fts", at.FTS,
-				"the rows of %s have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the "+
-					"source has filters", at.Table.Table)
-		}
+	if _, err := value(ctx, src, st); err != nil {
 		return invalidSetting("table", at.Table.Table, "the source refuses the search as it is configured: %s",
 			operatorText(err))
 	}

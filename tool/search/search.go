@@ -3,8 +3,8 @@
 // The statement passes through its source's gate, limits and session like any other, and its rows (with a snippet,
 // a score and the total number of matches) are stored as a result like any other.
 //
-// The engine determines how a table is searched: Postgres by tsvector and websearch_to_tsquery, SQLite by an FTS5
-// table if one is configured, DuckDB and SQLite without one by (I)LIKE.
+// The TextSearch of the source's dialect determines how a table is searched. Engines without one, and tables without
+// an index that it needs, are searched by LIKE.
 //
 // In a table with an org column, only the rows of the caller's organization are searched. A call cannot influence
 // that condition, and messages from the database never reach the model, because an error could quote another org's
@@ -79,15 +79,12 @@ type Filter struct {
 type finder struct {
 	Options
 	targets []target
-	spec    tool.Spec
 }
 
 // New returns the tool. It asks each source whether the table can be searched as configured; if not, the error
 // names the setting and its value. Remarks are notes about the tables for the operator.
 func New(ctx context.Context, o Options) (_ tool.Tool, remarks []string, err error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if len(o.Tables) == 0 || len(o.Tables) > maxTables {
 		return nil, nil, fmt.Errorf("tools.search has %d tables; it must be 1 to %d", len(o.Tables), maxTables)
 	}
@@ -106,16 +103,7 @@ func New(ctx context.Context, o Options) (_ tool.Tool, remarks []string, err err
 		t.targets = append(t.targets, found)
 		remarks = append(remarks, found.Name+": "+found.remark)
 	}
-	t.spec = t.describe()
-	return t, remarks, nil
-}
-
-// Spec implements tool.Tool.
-func (t *finder) Spec() tool.Spec { return t.spec }
-
-// Call implements tool.Tool.
-func (t *finder) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return lookup.Run(ctx, call, t.run)
+	return lookup.Tool(t.describe(), t.run), remarks, nil
 }
 
 type input struct {
@@ -137,14 +125,14 @@ type filterInput struct {
 func (t *finder) run(ctx context.Context, call tool.Call, in input) (tool.Output, error) {
 	at, err := t.target(call, in.Table)
 	if err != nil {
-		return tool.Fail(err.Error()), nil
+		return tool.Output{}, err
 	}
 	w, err := parseWords(in.Query)
 	if err != nil {
-		return tool.Fail(err.Error()), nil
+		return tool.Output{}, err
 	}
 	if at.org.Name != "" && call.Principal.Org == "" {
-		return tool.Fail("Rows of this table belong to organisations, and it is not known which one asks."), nil
+		return tool.Fail("Rows of this table belong to organisations, and that of this user is not known."), nil
 	}
 	limit := at.Limit
 	if in.Limit >= 1 {
@@ -152,7 +140,7 @@ func (t *finder) run(ctx context.Context, call tool.Call, in input) (tool.Output
 	}
 	st, err := at.statement(w, in.Filters, call.Principal.Org, limit)
 	if err != nil {
-		return tool.Fail(err.Error()), nil
+		return tool.Output{}, err
 	}
 	name, src, err := lookup.Source(t.Sources, call, at.Source)
 	if err != nil {
@@ -186,7 +174,7 @@ func (t *finder) failure(ctx context.Context, call tool.Call, at target, err err
 	if bad.Kind == source.Limited {
 		words = "The search needed more time or memory than it may. Use rarer words, or filters."
 	}
-	return &lookup.Fault{Kind: bad.Kind, Words: words}
+	return &tool.Refusal{Text: words, Fault: bad.Kind}
 }
 
 // target returns the table that a call refers to, among those in the sources of its conversation.
@@ -205,17 +193,14 @@ func (t *finder) target(call tool.Call, want string) (target, error) {
 	}
 	switch {
 	case len(names) == 0:
-		//nolint:staticcheck // a sentence for the model
-		return target{}, errors.New("No table of this conversation can be searched.")
+		return target{}, tool.Refusef("No table of this conversation can be searched.")
 	case want == "" && len(names) == 1:
 		return only, nil
 	case want == "":
-		//nolint:staticcheck // a sentence for the model
-		return target{}, fmt.Errorf("Say which table to search: %s.", strings.Join(names, ", "))
+		return target{}, tool.Refusef("Say which table to search: %s.", strings.Join(names, ", "))
 	}
 	want, _ = reply.Clip(want, 80)
-	//nolint:staticcheck // a sentence for the model
-	return target{}, fmt.Errorf("There is no table %q that can be searched. There are: %s.",
+	return target{}, tool.Refusef("There is no table %q that can be searched. There are: %s.",
 		strings.ToValidUTF8(want, "�"), strings.Join(names, ", "))
 }
 
@@ -245,7 +230,7 @@ func (t *finder) describe() tool.Spec {
 	}
 	return tool.Spec{
 		Name: Name, Label: "Searching the text", Family: tool.Search, Description: b.String(),
-		InputSchema: inputSchema(names, columns), Side: tool.Server, ReadOnly: true,
+		InputSchema: inputSchema(names, columns), Side: tool.Server, ReadOnly: true, Cacheable: true,
 	}
 }
 
@@ -320,10 +305,9 @@ func inputSchema(names, columns []string) json.RawMessage {
 func wellFormed(s string) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return errors.New("The query must be text, without NUL.") //nolint:staticcheck // a sentence for the model
+		return tool.Refusef("The query must be text, without NUL.")
 	case utf8.RuneCountInString(s) > maxQuery:
-		//nolint:staticcheck // a sentence for the model
-		return fmt.Errorf("The query has more than %d characters. Search for the few words that matter.", maxQuery)
+		return tool.Refusef("The query has more than %d characters. Search for the few words that matter.", maxQuery)
 	}
 	return nil
 }

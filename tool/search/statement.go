@@ -1,12 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
@@ -51,7 +52,7 @@ func (w *writer) finish(text string) statement {
 			st.args = append(st.args, w.values[at])
 			n = len(st.args)
 			number[part] = n
-			st.boundValues += typed.Said(n, w.names[at], w.values[at])
+			st.boundValues += typed.BoundComment(n, w.names[at], w.values[at])
 		}
 		fmt.Fprintf(&b, "$%d", n)
 	}
@@ -74,35 +75,38 @@ func (w *writer) belongs(column, org string) string {
 	return w.dialect.SameBytes.Of(w.text(column), w.bind("org", org))
 }
 
-// conditions returns the conditions for the organization and the filters. Prefix precedes each column.
-func (at target) conditions(w *writer, prefix string, filters []filterInput, org string) ([]string, error) {
+// conditions returns the conditions for the organization and the filters.
+func (at target) conditions(w *writer, filters []filterInput, org string) ([]string, error) {
 	var all []string
 	if at.org.Name != "" {
-		all = append(all, w.belongs(prefix+w.name(at.org.Name), org))
+		all = append(all, w.belongs(at.column(at.org), org))
+	}
+	if at.entryOrg != "" { // an index entry that outlived its row must not reveal another org's row
+		all = append(all, w.belongs(at.entryOrg, org))
 	}
 	if len(filters) > maxFilters {
-		//nolint:staticcheck // a sentence for the model
-		return nil, fmt.Errorf("There are more than %d filters.", maxFilters)
+		return nil, tool.Refusef("There are more than %d filters.", maxFilters)
 	}
 	values := 0
 	for _, in := range filters {
 		if values += len(in.In); values > maxValues {
-			//nolint:staticcheck // a sentence for the model
-			return nil, fmt.Errorf("The filters have more than %d values.", maxValues)
+			return nil, tool.Refusef("The filters have more than %d values.", maxValues)
 		}
 		f, err := at.filterOf(in.Column)
 		if err != nil {
 			return nil, err
 		}
-		cond, err := f.condition(w, prefix, in)
+		cond, err := f.condition(w, at.column(f.column), in)
 		if err != nil {
-			//nolint:staticcheck // a sentence for the model
-			return nil, fmt.Errorf("The filter %s %w.", f.column.Name, err)
+			return nil, tool.Refusef("The filter %s %v.", f.column.Name, err)
 		}
 		all = append(all, cond)
 	}
 	return all, nil
 }
+
+// column quotes a column of the table.
+func (at target) column(c source.Column) string { return at.prefix + at.dialect.Quote(c.Name) }
 
 // shown returns the columns of the result: the key, the title and the filter columns.
 func (at target) shown() []source.Column {
@@ -134,94 +138,75 @@ func (at target) free(name string) string {
 	}
 }
 
+// parts are the expressions of a search that depend on how the engine finds words.
+type parts struct {
+	match, score, snippet string
+	order                 string // empty: the highest score comes first
+	hideScore             bool   // because it depends on rows that the caller must not see
+}
+
 // statement writes the search.
-func (at target) statement(q words, filters []filterInput, org string, limit int) (statement, error) {
+func (at target) statement(q words, filters []filterInput, org string, limit int) (_ statement, err error) {
 	w := &writer{dialect: at.dialect}
-	switch {
-	case at.dialect.TextSearch == source.SearchTSVector:
-		return at.tsearch(w, q, filters, org, limit)
-	case at.fts.Name != "":
-		return at.fts5(w, q, filters, org, limit)
+	var p parts
+	if at.document != "" {
+		p = at.textSearch(w, q)
+	} else if p, err = at.like(w, q); err != nil {
+		return statement{}, err
 	}
-	return at.like(w, q, filters, org, limit)
-}
-
-// maxPart limits how many characters of a row's text are read. A tsvector holds up to a megabyte, and a longer
-// text would make everybody's search fail.
-const maxPart = 250_000
-
-// tsearch writes the search with tsvector.
-func (at target) tsearch(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
-	var parts, cols []string
-	for _, c := range at.text {
-		parts = append(parts, "coalesce("+w.name(c.Name)+", '')")
-	}
-	text := fmt.Sprintf("left(%s, %d)", strings.Join(parts, " || ' ' || "), maxPart)
-	vector := fmt.Sprintf("to_tsvector('%s', %s)", at.Language, text)
-	if at.vector.Name != "" {
-		vector = w.name(at.vector.Name)
-	}
-	query := fmt.Sprintf("websearch_to_tsquery('%s', %s)", at.Language, w.bind("query", q.text))
-	conds, err := at.conditions(w, "", filters, org)
+	conds, err := at.conditions(w, filters, org)
 	if err != nil {
 		return statement{}, err
 	}
-	for _, c := range at.shown() {
-		cols = append(cols, w.name(c.Name))
-	}
-	columns, key := strings.Join(cols, ", "), cols[0]
-	score, matches, snippet := w.name(at.free("score")), w.name(at.free("matches")), w.name(at.free("snippet"))
-	table, where := at.dialect.Table(at.table),
-		strings.Join(append([]string{vector + " @@ " + query}, conds...), " AND ")
-	// count(*) OVER () carries all rows along, including their texts. With a stored vector, a second count is
-	// cheaper.
+	where := strings.Join(append([]string{p.match}, conds...), "\n  AND ")
+	// Counting with OVER carries all rows along, including their texts. With an index, a second count is cheaper.
 	count := "count(*) OVER ()"
-	if at.vector.Name != "" {
-		count = fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s)", table, where)
+	if at.index != "" {
+		count = fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s)", at.from, where)
 	}
-	inner := slices.Clone(cols)
-	for _, c := range at.text { // build it only for the rows shown, not for all matches
-		if name := w.name(c.Name); !slices.Contains(inner, name) {
-			inner = append(inner, name)
-		}
-	}
-	return w.finish(fmt.Sprintf(`WITH "found" AS (
-  SELECT %[1]s, ts_rank(%[2]s, %[3]s) AS %[4]s, %[5]s AS %[6]s
-  FROM %[7]s
-  WHERE %[8]s
-  ORDER BY %[4]s DESC, %[9]s LIMIT %[10]d
-)
-SELECT %[11]s, ts_headline('%[12]s', %[13]s, %[3]s,
-	'StartSel=**, StopSel=**, MaxFragments=2, MaxWords=25, MinWords=10, FragmentDelimiter=" … "') AS %[14]s,
-	%[4]s, %[6]s
-FROM "found" ORDER BY %[4]s DESC, %[9]s`,
-		strings.Join(inner, ", "), vector, query, score, count, matches, table, where, key, limit, columns, at.Language,
-		text, snippet)), nil
-}
-
-// fts5 writes the search with an FTS5 table.
-func (at target) fts5(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
-	fts := w.name(at.fts.Name)
-	from := fmt.Sprintf(`%s AS f JOIN %s AS t ON t.rowid = f.rowid`, fts, at.dialect.Table(at.table))
-	conds, err := at.conditions(w, "t.", filters, org)
-	if err != nil {
-		return statement{}, err
-	}
-	if at.ftsOrg != "" { // an index entry that outlived its row must not reveal another org's row
-		conds = append(conds, w.belongs("f."+w.name(at.ftsOrg), org))
-	}
-	where := strings.Join(append([]string{fmt.Sprintf("f.%s MATCH %s", fts, w.bind("query", q.match()))}, conds...),
-		" AND ")
 	var cols []string
 	for _, c := range at.shown() {
-		cols = append(cols, fmt.Sprintf("t.%[1]s AS %[1]s", w.name(c.Name)))
+		cols = append(cols, at.column(c))
+		if at.prefix != "" {
+			cols[len(cols)-1] += " AS " + w.name(c.Name)
+		}
 	}
-	cols = append(cols, fmt.Sprintf("snippet(f.%s, -1, '**', '**', '…', 24) AS %s", fts, w.name(at.free("snippet"))))
-	if at.org.Name == "" { // the score weights words by everybody's rows
-		cols = append(cols, fmt.Sprintf("round(-bm25(f.%s), 4) AS %s", fts, w.name(at.free("score"))))
+	add := func(name, expr string) string {
+		name = w.name(at.free(name))
+		cols = append(cols, expr+" AS "+name)
+		return name
 	}
-	cols = append(cols, fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s) AS %s", from, where,
-		w.name(at.free("matches"))))
-	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY bm25(f.%s), t.%s LIMIT %d",
-		strings.Join(cols, ",\n  "), from, where, fts, w.name(at.key.Name), limit)), nil
+	add("snippet", p.snippet)
+	score := p.score
+	if !p.hideScore {
+		score = add("score", score)
+	}
+	add("matches", count)
+	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s, %s%s", strings.Join(cols, ",\n  "),
+		at.from, where, cmp.Or(p.order, score+" DESC"), at.column(at.key), w.dialect.First(limit))), nil
+}
+
+// textSearch returns the parts of a search by the engine's own means.
+func (at target) textSearch(w *writer, q words) parts {
+	ts, wanted := at.dialect.TextSearch, q.text
+	if ts.Syntax != nil {
+		wanted = ts.Syntax(q.alternatives)
+	}
+	query := ts.Query.With("{text}", w.bind("query", wanted), "{language}", at.Language)
+	of := func(e source.Expr) string {
+		return e.With("{document}", at.document, "{query}", query, "{text}", at.fullText(), "{language}", at.Language)
+	}
+	return parts{
+		match: of(ts.Match), score: of(ts.Score), snippet: of(ts.Snippet), order: of(ts.Order),
+		hideScore: ts.SharedScore && at.org.Name != "",
+	}
+}
+
+// fullText returns the columns that are searched, as one text.
+func (at target) fullText() string {
+	var texts []string
+	for _, c := range at.text {
+		texts = append(texts, "coalesce("+at.column(c)+", '')")
+	}
+	return strings.Join(texts, " || ' ' || ")
 }

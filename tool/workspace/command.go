@@ -28,9 +28,8 @@ type bashInput struct {
 	Description string  `json:"description,omitempty" jsonschema:"What it does, in five to ten words. The user sees it when asked for approval."`
 }
 
-type bash struct{ w *Workspaces }
-
-func (t bash) Spec() tool.Spec {
+// bashSpec returns the description of Bash. limit is the time limit of a command.
+func bashSpec(limit time.Duration) tool.Spec {
 	return tool.Spec{
 		Name: "Bash", Label: "Running a command", Family: tool.Command,
 		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
@@ -42,23 +41,17 @@ func (t bash) Spec() tool.Spec {
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
 		InputSchema: bashSchema,
 		Side:        tool.Server,
-		Timeout:     memoryWait + t.w.opts.Time + scanTime, // a backstop: the sandbox enforces the time limit
+		Timeout:     memoryWait + limit + scanTime, // a backstop: the sandbox enforces the time limit
 	}
 }
 
 var bashSchema = schema.For[bashInput](schema.Integer("timeout", 1, 3_600_000))
 
-func (t bash) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, err := decode[bashInput](call)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
-			return tool.Output{}, refuse("A command has 1 to %d bytes of text.", maxCommand)
-		}
-		return s.run(ctx, call, in)
-	})
+func bash(ctx context.Context, s *space, call tool.Call, in bashInput) (tool.Output, error) {
+	if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
+		return tool.Output{}, tool.Refusef("A command has 1 to %d bytes of text.", maxCommand)
+	}
+	return s.run(ctx, call, in)
 }
 
 func (s *space) run(ctx context.Context, call tool.Call, in bashInput) (tool.Output, error) {

@@ -52,7 +52,7 @@ func TestBash(t *testing.T) {
 	b.fails("has changed since it was read", "Edit", in{"file_path": "data.csv", "old_string": "5", "new_string": "6"})
 }
 
-func TestBashSaysHowItEnded(t *testing.T) {
+func TestBashEndings(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Memory, o.Size = 200<<20, 32<<20 })
 	for want, command := range map[string]string{
 		"(exit code 3)":          "exit 3",
@@ -150,9 +150,9 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestPlacesAreGivenBackFirst checks that a command waits for a place, but not for recording the changes of another
+// TestPlacesAreReleasedFirst checks that a command waits for a place, but not for recording the changes of another
 // conversation.
-func TestPlacesAreGivenBackFirst(t *testing.T) {
+func TestPlacesAreReleasedFirst(t *testing.T) {
 	slow := &slowLog{Store: sqlitetest.New(t), entered: make(chan struct{}, 1), leave: make(chan struct{})}
 	b := newBench(t, func(o *workspace.Options) { o.Log, o.Places = slow, 1 })
 	run := func(conversation, command string) tool.Output {

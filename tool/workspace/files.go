@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/internal/udiff"
 	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/tool"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -28,22 +27,11 @@ const (
 	maxCall      = 20 * time.Second
 )
 
-// decode decodes a call's input.
-func decode[T any](call tool.Call) (T, error) {
-	var in T
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return in, refuse("The input does not fit %s: %v", call.Name, err)
-	}
-	return in, nil
-}
-
 type readInput struct {
 	Path   string  `json:"file_path" jsonschema:"The file, relative to the workspace or beginning with /workspace/."`
 	Offset float64 `json:"offset,omitempty" jsonschema:"Line to begin with, from 1. Left out: the first."`
 	Limit  float64 `json:"limit,omitempty" jsonschema:"How many lines to read. Left out: 2000."`
 }
-
-type read struct{ w *Workspaces }
 
 var readSpec = tool.Spec{
 	Name: "Read", Label: "Reading a file", Family: tool.FileRead,
@@ -57,20 +45,12 @@ var readSpec = tool.Spec{
 	ReadOnly:    true,
 }
 
-func (t read) Spec() tool.Spec { return readSpec }
-
-func (t read) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, err := decode[readInput](call)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		rel, err := locate(in.Path)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		return s.read(rel, max(int(in.Offset), 1), int(in.Limit))
-	})
+func read(_ context.Context, s *space, _ tool.Call, in readInput) (tool.Output, error) {
+	rel, err := locate(in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return s.read(rel, max(int(in.Offset), 1), int(in.Limit))
 }
 
 func (s *space) read(rel string, offset, limit int) (tool.Output, error) {
@@ -81,12 +61,12 @@ func (s *space) read(rel string, offset, limit int) (tool.Output, error) {
 	defer f.Close()
 	if info.Size() > maxRead {
 		return tool.Output{},
-			refuse("%s has %s, more than can be read. Use Grep, or a command such as head.", rel,
+			tool.Refusef("%s has %s, more than can be read. Use Grep, or a command such as head.", rel,
 				bytesText(info.Size()))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
 	if err != nil {
-		return tool.Output{}, refuse("%s cannot be read: %v.", rel, err)
+		return tool.Output{}, tool.Refusef("%s cannot be read: %v.", rel, err)
 	}
 	detail := fileDetail{Kind: "read", Path: rel, Size: int64(len(data))}
 	if binary(data) {
@@ -102,7 +82,7 @@ func (s *space) read(rel string, offset, limit int) (tool.Output, error) {
 	}
 	text, first, last, all := numbered(string(data), offset, limit)
 	if first > last {
-		return tool.Output{}, refuse("%s has %d lines; line %d is after its end.", rel, all, offset)
+		return tool.Output{}, tool.Refusef("%s has %d lines; line %d is after its end.", rel, all, offset)
 	}
 	if last < all || first > 1 {
 		text += fmt.Sprintf("(lines %d to %d of %d)\n", first, last, all)
@@ -143,18 +123,13 @@ type writeInput struct {
 	Content string `json:"content" jsonschema:"The whole content of the file."`
 }
 
-// toChange decodes a call that changes a file and returns the path of a file that may be changed.
-func toChange[In any](s *space, call tool.Call, path func(In) string) (in In, rel string, err error) {
-	if in, err = decode[In](call); err != nil {
-		return in, "", err
+// toChange returns the path of a file that may be changed.
+func (s *space) toChange(path string) (rel string, err error) {
+	if rel, err = locate(path); err != nil {
+		return "", err
 	}
-	if rel, err = locate(path(in)); err != nil {
-		return in, "", err
-	}
-	return in, rel, s.writable(rel)
+	return rel, s.writable(rel)
 }
-
-type write struct{ w *Workspaces }
 
 var writeSpec = tool.Spec{
 	Name: "Write", Label: "Writing a file", Family: tool.FileWrite,
@@ -166,31 +141,27 @@ var writeSpec = tool.Spec{
 	Timeout:     maxCall,
 }
 
-func (t write) Spec() tool.Spec { return writeSpec }
-
-func (t write) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, rel, err := toChange(s, call, func(in writeInput) string { return in.Path })
-		if err != nil {
+func write(ctx context.Context, s *space, call tool.Call, in writeInput) (tool.Output, error) {
+	rel, err := s.toChange(in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	data, _, err := s.content(rel)
+	switch {
+	case err == nil:
+		if err := s.current(rel, data); err != nil {
 			return tool.Output{}, err
 		}
-		data, _, err := s.content(rel)
-		switch {
-		case err == nil:
-			if err := s.current(rel, data); err != nil {
-				return tool.Output{}, err
-			}
-		case !errors.Is(err, fs.ErrNotExist):
-			return tool.Output{}, writing(rel, err)
-		}
-		return s.change(ctx, call, rel, []byte(in.Content), err == nil)
-	})
+	case !errors.Is(err, fs.ErrNotExist):
+		return tool.Output{}, writing(rel, err)
+	}
+	return s.change(ctx, call, rel, []byte(in.Content), err == nil)
 }
 
 // writable returns a refusal for files that no tool may write.
 func (s *space) writable(rel string) error {
 	if rel == "." {
-		return refuse("The path names the workspace itself, not a file in it.")
+		return tool.Refusef("The path names the workspace itself, not a file in it.")
 	}
 	if err := checkName(rel); err != nil {
 		return err
@@ -198,7 +169,7 @@ func (s *space) writable(rel string) error {
 	// Through a link, a protected file would have an unprotected name, and a tracked file a second one.
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
 		if info, err := s.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return refuse("%s is a link. Use the name of the folder it leads to.", dir)
+			return tool.Refusef("%s is a link. Use the name of the folder it leads to.", dir)
 		}
 	}
 	info, err := s.root.Lstat(rel)
@@ -208,7 +179,7 @@ func (s *space) writable(rel string) error {
 	case err != nil:
 		return writing(rel, err)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return refuse("%s is a link. Write the file it leads to, under its own name.", rel)
+		return tool.Refusef("%s is a link. Write the file it leads to, under its own name.", rel)
 	}
 	return checkFile(rel, info)
 }
@@ -222,9 +193,9 @@ func (s *space) current(rel string, data []byte) error {
 	}
 	switch {
 	case !ok:
-		return refuse("%s has not been read yet. Read it before you change it.", rel)
+		return tool.Refusef("%s has not been read yet. Read it before you change it.", rel)
 	case seen != now:
-		return refuse("%s has changed since it was read. Read it again before you change it.", rel)
+		return tool.Refusef("%s has changed since it was read. Read it again before you change it.", rel)
 	}
 	return nil
 }
@@ -233,7 +204,7 @@ func (s *space) current(rel string, data []byte) error {
 func (s *space) change(ctx context.Context, call tool.Call, rel string, data []byte, exists bool) (tool.Output, error) {
 	if len(data) > maxText {
 		return tool.Output{},
-			refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))),
+			tool.Refusef("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))),
 				bytesText(maxText))
 	}
 	// First record changes made by others, so that they are not attributed to this call.
@@ -242,11 +213,12 @@ func (s *space) change(ctx context.Context, call tool.Call, rel string, data []b
 	}
 	if s.total()-s.files[rel].size+int64(len(data)) > s.w.opts.Size {
 		return tool.Output{},
-			refuse("The workspace is full: its files may have %s together. Delete some first.",
+			tool.Refusef("The workspace is full: its files may have %s together. Delete some first.",
 				bytesText(s.w.opts.Size))
 	}
 	if _, had := s.files[rel]; !had && len(s.files) >= maxFiles {
-		return tool.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
+		return tool.Output{}, tool.Refusef(
+			"The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
 	}
 	if err := s.put(rel, data); err != nil {
 		return tool.Output{}, err
@@ -283,8 +255,6 @@ type editInput struct {
 	All  bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence."`
 }
 
-type edit struct{ w *Workspaces }
-
 var editSpec = tool.Spec{
 	Name: "Edit", Label: "Editing a file", Family: tool.FileEdit,
 	Description: "Replace a piece of text in a file of the workspace. old_string must match exactly and occur once; " +
@@ -295,49 +265,45 @@ var editSpec = tool.Spec{
 	Timeout:     maxCall,
 }
 
-func (t edit) Spec() tool.Spec { return editSpec }
-
-func (t edit) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, rel, err := toChange(s, call, func(in editInput) string { return in.Path })
-		if err != nil {
-			return tool.Output{}, err
-		}
-		f, info, err := s.readable(rel)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		f.Close()
-		if info.Size() > maxText {
-			return tool.Output{},
-				refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
-		}
-		data, _, err := s.content(rel)
-		if err != nil {
-			return tool.Output{}, writing(rel, err)
-		}
-		if binary(data) {
-			return tool.Output{}, refuse("%s is a binary file and cannot be edited as text.", rel)
-		}
-		if err := s.current(rel, data); err != nil {
-			return tool.Output{}, err
-		}
-		changed, err := in.apply(rel, string(data))
-		if err != nil {
-			return tool.Output{}, err
-		}
-		return s.change(ctx, call, rel, []byte(changed), true)
-	})
+func edit(ctx context.Context, s *space, call tool.Call, in editInput) (tool.Output, error) {
+	rel, err := s.toChange(in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	f, info, err := s.readable(rel)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	f.Close()
+	if info.Size() > maxText {
+		return tool.Output{},
+			tool.Refusef("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
+	}
+	data, _, err := s.content(rel)
+	if err != nil {
+		return tool.Output{}, writing(rel, err)
+	}
+	if binary(data) {
+		return tool.Output{}, tool.Refusef("%s is a binary file and cannot be edited as text.", rel)
+	}
+	if err := s.current(rel, data); err != nil {
+		return tool.Output{}, err
+	}
+	changed, err := in.apply(rel, string(data))
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return s.change(ctx, call, rel, []byte(changed), true)
 }
 
 // apply returns the text after the replacement.
 func (in editInput) apply(rel, text string) (string, error) {
 	old, new := in.Old, in.New
 	if old == "" {
-		return "", refuse("old_string is empty. Use Write to make a file or to replace all of it.")
+		return "", tool.Refusef("old_string is empty. Use Write to make a file or to replace all of it.")
 	}
 	if old == new {
-		return "", refuse("old_string and new_string are the same; there is nothing to change.")
+		return "", tool.Refusef("old_string and new_string are the same; there is nothing to change.")
 	}
 	if strings.Contains(text, "\r\n") && !strings.Contains(old, "\r") {
 		// The file has Windows line ends, and the model gave text without carriage returns.
@@ -345,16 +311,18 @@ func (in editInput) apply(rel, text string) (string, error) {
 	}
 	switch n := strings.Count(text, old); {
 	case n == 0 && strings.Contains(collapseSpace(text), collapseSpace(old)):
-		return "", refuse("old_string is not in %s as it stands: blanks or line breaks differ. Read the file and "+
-			"copy the text exactly.", rel)
+		return "", tool.Refusef(
+			"old_string is not in %s as it stands: blanks or line breaks differ. Read the file and "+
+				"copy the text exactly.", rel)
 	case n == 0:
-		return "", refuse("old_string is not in %s. Read the file and copy the text exactly.", rel)
+		return "", tool.Refusef("old_string is not in %s. Read the file and copy the text exactly.", rel)
 	case n > 1 && !in.All:
-		return "", refuse("old_string is in %s %d times. Give more of the text around the place, or set replace_all.",
+		return "", tool.Refusef(
+			"old_string is in %s %d times. Give more of the text around the place, or set replace_all.",
 			rel, n)
 	}
 	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > maxText {
-		return "", refuse("The file would be longer than %s.", bytesText(maxText))
+		return "", tool.Refusef("The file would be longer than %s.", bytesText(maxText))
 	}
 	if in.All {
 		return strings.ReplaceAll(text, old, new), nil
@@ -376,7 +344,7 @@ type fileDetail struct {
 	Added   int             `json:"added"`
 	Removed int             `json:"removed"`
 	Diff    string          `json:"diff,omitempty"` // unified
-	Hunks   []udiff.Hunk    `json:"hunks,omitempty"`
+	Hunks   []hunk          `json:"hunks,omitempty"`
 }
 
 func (d fileDetail) json() json.RawMessage {
@@ -387,20 +355,14 @@ func (d fileDetail) json() json.RawMessage {
 	return data
 }
 
-// maxHunks limits the bytes of hunks that a page gets in addition to the diff.
+// maxHunks limits the bytes of a diff whose hunks a page gets in addition to it.
 const maxHunks = 96 << 10
 
 func (c change) detail() fileDetail {
 	d := fileDetail{Kind: "file", Path: c.Path, Op: c.Op, Before: c.Before, After: c.After, Size: c.Size, Diff: c.Diff}
-	d.Added, d.Removed = udiff.Counts(c.hunks)
-	size := 0
-	for _, h := range c.hunks {
-		for _, l := range h.Lines {
-			size += len(l) + 4
-		}
-	}
-	if size <= maxHunks {
-		d.Hunks = c.hunks
+	var hunks []hunk
+	if hunks, d.Added, d.Removed = parseDiff(c.diff); len(c.diff) <= maxHunks {
+		d.Hunks = hunks
 	}
 	return d
 }

@@ -126,7 +126,7 @@ func TestDifferencesAreBounded(t *testing.T) {
 	}
 }
 
-func TestHistoryOfAnOrganisationIsBounded(t *testing.T) {
+func TestOrgHistoryIsBounded(t *testing.T) {
 	const bound = 1 << 20
 	b := newBench(t, func(o *workspace.Options) { o.OrgHistory = bound })
 	total := func() (all int64) {

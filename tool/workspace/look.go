@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // File describes a file of a workspace for people.
@@ -42,7 +43,7 @@ func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, er
 }
 
 func away(err error) error {
-	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
+	return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be opened.")
 }
 
 // Changes returns up to limit of the newest events of a conversation's workspace, oldest first.
@@ -76,8 +77,8 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 		return data, err
 	}
 	rel, err := locate(path)
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
 	}
 	if err := w.checkHome(ctx, conversation); err != nil {
 		return nil, err
@@ -91,8 +92,8 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	}
 	defer root.Close()
 	f, info, err := openFile(root, rel)
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
 	}
 	if err != nil {
 		return nil, missing // it does not exist, or it is a link that leads outside

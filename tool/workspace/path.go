@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/tool"
 )
 
 // Limits on a path.
@@ -25,13 +27,13 @@ func locate(given string) (string, error) {
 	case given == "":
 		return ".", nil
 	case len(given) > maxPath:
-		return "", refuse("The path is longer than %d bytes.", maxPath)
+		return "", tool.Refusef("The path is longer than %d bytes.", maxPath)
 	case !utf8.ValidString(given):
-		return "", refuse("The path is not UTF-8.")
+		return "", tool.Refusef("The path is not UTF-8.")
 	}
 	for _, r := range given {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\' || r == '\u2028' || r == '\u2029' {
-			return "", refuse("The path %q has a character that is not allowed in names here.", given)
+			return "", tool.Refusef("The path %q has a character that is not allowed in names here.", given)
 		}
 	}
 	rel := given
@@ -42,21 +44,23 @@ func locate(given string) (string, error) {
 		}
 		var ok bool
 		if rel, ok = strings.CutPrefix(clean, Root+"/"); !ok {
-			return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given,
+			return "", tool.Refusef(
+				"%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given,
 				Root)
 		}
 	}
 	rel = path.Clean(rel)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
+		return "", tool.Refusef(
+			"%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
 	}
 	parts := strings.Split(rel, "/")
 	if len(parts) > maxDepth {
-		return "", refuse("The path is deeper than %d folders.", maxDepth)
+		return "", tool.Refusef("The path is deeper than %d folders.", maxDepth)
 	}
 	for _, p := range parts {
 		if len(p) > maxName {
-			return "", refuse("A name of the path is longer than %d bytes.", maxName)
+			return "", tool.Refusef("A name of the path is longer than %d bytes.", maxName)
 		}
 	}
 	return rel, nil
@@ -75,7 +79,7 @@ func checkName(rel string) error {
 	lower := "/" + strings.ToLower(rel) + "/"
 	for _, p := range protected {
 		if strings.Contains(lower, "/"+p+"/") {
-			return refuse("%s is protected: other programs obey files of that name, so it is not written here. "+
+			return tool.Refusef("%s is protected: other programs obey files of that name, so it is not written here. "+
 				"Choose another name, or ask the user to make the file.", rel)
 		}
 	}
@@ -103,11 +107,12 @@ func openFile(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 func checkFile(rel string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return refuse("%s is a folder. Use Glob to see what is in it.", rel)
+		return tool.Refusef("%s is a folder. Use Glob to see what is in it.", rel)
 	case !info.Mode().IsRegular():
-		return refuse("%s is not a regular file.", rel)
+		return tool.Refusef("%s is not a regular file.", rel)
 	case links(info) > 1:
-		return refuse("%s has a second name (a hard link), perhaps outside of the workspace, so it is not touched.",
+		return tool.Refusef(
+			"%s has a second name (a hard link), perhaps outside of the workspace, so it is not touched.",
 			rel)
 	}
 	return nil
@@ -119,16 +124,16 @@ func (s *space) readable(rel string) (*os.File, fs.FileInfo, error) {
 	if err == nil {
 		return f, info, nil
 	}
-	if _, ok := errors.AsType[*refusal](err); ok {
+	if _, ok := errors.AsType[*tool.Refusal](err); ok {
 		return nil, nil, err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, refuse("There is no file %s.%s", rel, s.similar(rel))
+		return nil, nil, tool.Refusef("There is no file %s.%s", rel, s.similar(rel))
 	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
-	return nil, nil, refuse("%s cannot be opened: %v.", rel, err)
+	return nil, nil, tool.Refusef("%s cannot be opened: %v.", rel, err)
 }
 
 // similar returns a file that the model may have meant: the same name in another folder, or in other case.

@@ -143,9 +143,9 @@ func (l *forgetfulLog) Blob(ctx context.Context, stream string, d footnote.Diges
 	return l.Store.Blob(ctx, stream, d)
 }
 
-// TestRestoreIsWhole checks that a lost folder is restored in full or not at all: a file that is missing from an
+// TestRestoreIsAtomic checks that a lost folder is restored in full or not at all: a file that is missing from an
 // existing folder would count as deleted.
-func TestRestoreIsWhole(t *testing.T) {
+func TestRestoreIsAtomic(t *testing.T) {
 	log := &forgetfulLog{Store: sqlitetest.New(t)}
 	b := newBench(t, func(o *workspace.Options) { o.Log = log })
 	b.log = log

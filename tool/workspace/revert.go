@@ -24,8 +24,8 @@ func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversat
 		defer cancel()
 		err = w.revert(ctx, tool.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
 	}
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		return footnote.Errorf(footnote.InvalidRequest, "%s", r.Text)
 	}
 	return err
 }
@@ -61,7 +61,7 @@ func (w *Workspaces) revert(ctx context.Context, call tool.Call, rel, digest str
 		return tool.Output{}, err
 	})
 	if err == nil && out.IsError {
-		return refuse("%s", out.Content)
+		return tool.Refusef("%s", out.Content)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,8 +33,6 @@ type globInput struct {
 	Path    string `json:"path,omitempty" jsonschema:"Folder to look in. Left out: the whole workspace."`
 }
 
-type glob struct{ w *Workspaces }
-
 var globSpec = tool.Spec{
 	Name: "Glob", Label: "Looking for files", Family: tool.FileList,
 	Description: "List the files of the workspace whose names match a pattern, the newest first, with their sizes. " +
@@ -44,24 +43,16 @@ var globSpec = tool.Spec{
 	ReadOnly:    true,
 }
 
-func (t glob) Spec() tool.Spec { return globSpec }
-
-func (t glob) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, err := decode[globInput](call)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		match, err := pattern(in.Pattern)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		files, err := s.list(ctx, in.Path)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		return globbed(in, slices.DeleteFunc(files, func(f found) bool { return !match(f.below) })), nil
-	})
+func glob(ctx context.Context, s *space, _ tool.Call, in globInput) (tool.Output, error) {
+	match, err := pattern(in.Pattern)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	files, err := s.list(ctx, in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	return globbed(in, slices.DeleteFunc(files, func(f found) bool { return !match(f.below) })), nil
 }
 
 func globbed(in globInput, files []found) tool.Output {
@@ -116,7 +107,7 @@ func (s *space) list(ctx context.Context, given string) ([]found, error) {
 	if dir != "." {
 		info, err := s.root.Stat(dir)
 		if err != nil {
-			return nil, refuse("There is no folder or file %s.%s", dir, s.similar(dir))
+			return nil, tool.Refusef("There is no folder or file %s.%s", dir, s.similar(dir))
 		}
 		if !info.IsDir() {
 			return []found{{dir, path.Base(dir), info}}, nil
@@ -149,7 +140,7 @@ const maxPattern = 1000
 // pattern returns a function that matches names against a pattern with *, **, ? and {a,b}.
 func pattern(p string) (func(string) bool, error) {
 	if p == "" || len(p) > maxPattern {
-		return nil, refuse("A pattern has 1 to %d bytes; **/* matches every file.", maxPattern)
+		return nil, tool.Refusef("A pattern has 1 to %d bytes; **/* matches every file.", maxPattern)
 	}
 	p = strings.TrimPrefix(strings.TrimPrefix(p, Root+"/"), "./")
 	if !strings.Contains(p, "/") {
@@ -197,7 +188,7 @@ func pattern(p string) (func(string) bool, error) {
 	b.WriteString("$")
 	re, err := regexp.Compile(b.String())
 	if err != nil {
-		return nil, refuse("The pattern %s cannot be read.", p)
+		return nil, tool.Refusef("The pattern %s cannot be read.", p)
 	}
 	return re.MatchString, nil
 }
@@ -217,8 +208,6 @@ type grepInput struct {
 	Offset    float64 `json:"offset,omitempty" jsonschema:"How many lines of the result to skip first."`
 }
 
-type grep struct{ w *Workspaces }
-
 var grepSpec = tool.Spec{
 	Name: "Grep", Label: "Searching in files", Family: tool.FileSearch,
 	Description: "Search the text files of the workspace with a regular expression. " +
@@ -232,51 +221,41 @@ var grepSpec = tool.Spec{
 	ReadOnly: true,
 }
 
-func (t grep) Spec() tool.Spec { return grepSpec }
-
-func (t grep) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
-	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
-		in, err := decode[grepInput](call)
-		if err != nil {
+func grep(ctx context.Context, s *space, _ tool.Call, in grepInput) (tool.Output, error) {
+	re, err := in.expression()
+	if err != nil {
+		return tool.Output{}, err
+	}
+	match := func(string) bool { return true }
+	if in.Glob != "" {
+		if match, err = pattern(in.Glob); err != nil {
 			return tool.Output{}, err
 		}
-		re, err := in.expression()
-		if err != nil {
-			return tool.Output{}, err
+	}
+	files, err := s.list(ctx, in.Path)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	out := hits{skip: int(in.Offset), maxLines: int(in.Head)}
+	out.maxLines = cmp.Or(out.maxLines, maxGrepped)
+	t := &timer{ctx: ctx, end: time.Now().Add(searchTime)}
+	for _, f := range files {
+		if !t.over() && match(f.below) {
+			in.search(&out, re, f.name, s.searchable(f.name), t)
 		}
-		match := func(string) bool { return true }
-		if in.Glob != "" {
-			if match, err = pattern(in.Glob); err != nil {
-				return tool.Output{}, err
-			}
-		}
-		files, err := s.list(ctx, in.Path)
-		if err != nil {
-			return tool.Output{}, err
-		}
-		out := hits{skip: int(in.Offset), maxLines: int(in.Head)}
-		if out.maxLines == 0 {
-			out.maxLines = maxGrepped
-		}
-		t := &timer{ctx: ctx, end: time.Now().Add(searchTime)}
-		for _, f := range files {
-			if !t.over() && match(f.below) {
-				in.search(&out, re, f.name, s.searchable(f.name), t)
-			}
-		}
-		if ctx.Err() != nil {
-			return tool.Output{}, context.Cause(ctx)
-		}
-		if t.late {
-			out.note = "The search took too long and was ended; search in fewer files, or with a simpler expression."
-		}
-		return tool.Output{Content: out.text(in.Pattern)}, nil
-	})
+	}
+	if ctx.Err() != nil {
+		return tool.Output{}, context.Cause(ctx)
+	}
+	if t.late {
+		out.note = "The search took too long and was ended; search in fewer files, or with a simpler expression."
+	}
+	return tool.Output{Content: out.text(in.Pattern)}, nil
 }
 
 func (in grepInput) expression() (*regexp.Regexp, error) {
 	if in.Pattern == "" || len(in.Pattern) > maxPattern {
-		return nil, refuse("An expression has 1 to %d bytes.", maxPattern)
+		return nil, tool.Refusef("An expression has 1 to %d bytes.", maxPattern)
 	}
 	flags := "m"
 	if in.Fold {
@@ -287,8 +266,9 @@ func (in grepInput) expression() (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile("(?" + flags + ")" + in.Pattern)
 	if err != nil {
-		return nil, refuse("The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in "+
-			"the text.", err)
+		return nil, tool.Refusef(
+			"The expression cannot be read: %v. The syntax is that of RE2; write \\( for a bracket in "+
+				"the text.", err)
 	}
 	return re, nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/sparse"
-	"github.com/footnotehq/footnote/internal/udiff"
+	"github.com/footnotehq/footnote/tool"
 )
 
 // space is the workspace of one conversation. Only the holder of busy may use the fields, except the first few.
@@ -68,7 +68,7 @@ func (s *space) open(ctx context.Context) error {
 		return s.create(ctx)
 	}
 	if err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be opened.")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ const newPrefix = ".new-"
 // the folder counts as deleted, so a folder must be complete or absent, whatever ends the server meanwhile.
 func (s *space) create(ctx context.Context) (err error) {
 	failed := func(err error) error {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be made.", Err: err}
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be made.")
 	}
 	temp := newPrefix + s.folder
 	if err := s.w.root.RemoveAll(temp); err != nil { // left by a server that was killed
@@ -279,7 +279,7 @@ func writing(name string, err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
-	return refuse("%s cannot be written: %v.", name, err)
+	return tool.Refusef("%s cannot be written: %v.", name, err)
 }
 
 // walk calls f for the regular files of a folder, in order of name, up to the number of tracked files.
@@ -312,8 +312,8 @@ func walk(root *os.Root, f func(name string, info fs.FileInfo) error) error {
 // change is a change of one file.
 type change struct {
 	footnote.WorkspaceChanged
-	hunks []udiff.Hunk
-	now   known // the file after the change, unless it was deleted
+	diff string // the whole of it; Diff may be shortened
+	now  known  // the file after the change, unless it was deleted
 }
 
 // sync compares the folder with the stream and records the differences as changes made by a tool's call.
@@ -414,7 +414,7 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 		}
 		c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opDelete, Before: k.digest}}
 		if before, ok := s.before(ctx, k, room, k.size); ok {
-			c.diff(string(before), "", true, false, room)
+			c.compareTexts(string(before), "", true, false, room)
 		}
 		return c, nil
 	}
@@ -440,10 +440,10 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 			break
 		}
 		if before, ok := s.before(ctx, k, room, k.size+now.size); ok {
-			c.diff(string(before), string(data), true, false, room)
+			c.compareTexts(string(before), string(data), true, false, room)
 		}
 	case data != nil && room.diff(now.size):
-		c.diff("", string(data), false, false, room)
+		c.compareTexts("", string(data), false, false, room)
 	}
 	return c, data
 }
@@ -549,13 +549,13 @@ func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byt
 // maxDiff limits the bytes of a diff that the log keeps.
 const maxDiff = 64 << 10
 
-// diff records how the text changed, if both sides are text and not too long.
-func (c *change) diff(old, new string, had, deleted bool, room *room) {
+// compareTexts records how the text changed, if both sides are text and not too long.
+func (c *change) compareTexts(old, new string, had, deleted bool, room *room) {
 	if len(old)+len(new) > maxDiffed || binary([]byte(old)) || binary([]byte(new)) {
 		return
 	}
-	c.hunks = udiff.Hunks(old, new)
-	c.Diff = room.fit(udiff.Unified(c.Path, !had, deleted, c.hunks))
+	c.diff = unified(c.Path, old, new, !had, deleted)
+	c.Diff = room.fit(c.diff)
 }
 
 // append writes changes to the stream, which it creates if necessary. The state in memory follows the stream: it moves

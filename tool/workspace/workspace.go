@@ -7,9 +7,11 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -96,27 +98,13 @@ func Open(o Options) (*Workspaces, error) {
 	if o.Folder == "" || o.Log == nil {
 		return nil, errors.New("workspace: Folder and Log are required")
 	}
-	if o.Time <= 0 {
-		o.Time = 2 * time.Minute
-	}
-	if o.Memory <= 0 {
-		o.Memory = 512 << 20
-	}
-	if o.Size <= 0 {
-		o.Size = 256 << 20
-	}
-	if o.Places <= 0 {
-		o.Places = maxCommands
-	}
-	if o.History <= 0 {
-		o.History = 64 << 20
-	}
-	if o.OrgHistory <= 0 {
-		o.OrgHistory = 1 << 30
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Time = cmp.Or(max(o.Time, 0), 2*time.Minute)
+	o.Memory = cmp.Or(max(o.Memory, 0), 512<<20)
+	o.Size = cmp.Or(max(o.Size, 0), 256<<20)
+	o.Places = cmp.Or(max(o.Places, 0), maxCommands)
+	o.History = cmp.Or(max(o.History, 0), 64<<20)
+	o.OrgHistory = cmp.Or(max(o.OrgHistory, 0), 1<<30)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	folder, err := filepath.Abs(o.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
@@ -160,11 +148,36 @@ func Confine(ctx context.Context, folder string, hidden ...string) error {
 // Close closes the folder.
 func (w *Workspaces) Close() error { return w.root.Close() }
 
+// fileTool is a tool that works in the workspace of a call.
+type fileTool[In any] struct {
+	w    *Workspaces
+	spec tool.Spec
+	run  func(ctx context.Context, s *space, call tool.Call, in In) (tool.Output, error)
+}
+
+// Spec implements tool.Tool.
+func (t fileTool[In]) Spec() tool.Spec { return t.spec }
+
+// Call implements tool.Tool.
+func (t fileTool[In]) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (tool.Output, error) {
+		var in In
+		if err := json.Unmarshal(call.Input, &in); err != nil {
+			return tool.Output{}, tool.Refusef("The input does not fit %s: %v", call.Name, err)
+		}
+		return t.run(ctx, s, call, in)
+	})
+}
+
 // Tools returns the tools, with Bash only if commands are offered.
 func (w *Workspaces) Tools() []tool.Tool {
-	tools := []tool.Tool{read{w}, write{w}, edit{w}, glob{w}, grep{w}}
+	tools := []tool.Tool{
+		fileTool[readInput]{w, readSpec, read}, fileTool[writeInput]{w, writeSpec, write},
+		fileTool[editInput]{w, editSpec, edit}, fileTool[globInput]{w, globSpec, glob},
+		fileTool[grepInput]{w, grepSpec, grep},
+	}
 	if w.opts.Commands {
-		tools = append(tools, bash{w})
+		tools = append(tools, fileTool[bashInput]{w, bashSpec(w.opts.Time), bash})
 	}
 	return tools
 }
@@ -172,7 +185,7 @@ func (w *Workspaces) Tools() []tool.Tool {
 // Names returns the names of the tools, also of those that need commands.
 func Names() []string {
 	var names []string
-	for _, s := range []tool.Spec{readSpec, writeSpec, editSpec, bash{&Workspaces{}}.Spec(), globSpec, grepSpec} {
+	for _, s := range []tool.Spec{readSpec, writeSpec, editSpec, bashSpec(0), globSpec, grepSpec} {
 		names = append(names, s.Name)
 	}
 	return names
@@ -218,18 +231,11 @@ func (w *Workspaces) use(ctx context.Context, call tool.Call,
 	}
 	defer s.close()
 	out, err := f(s)
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return tool.Fail(r.words), nil
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		return r.Output(), nil
 	}
 	return out, err
 }
-
-// refusal is a failure that the model should read.
-type refusal struct{ words string }
-
-func (r *refusal) Error() string { return r.words }
-
-func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
 // space returns the state of a workspace. The caller must call release.
 func (w *Workspaces) space(call tool.Call) *space {

@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite/sqlitetest"
 	"github.com/footnotehq/footnote/tool"
-	"github.com/footnotehq/footnote/tool/schema"
+	"github.com/footnotehq/footnote/tool/internal/tooltest"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -83,7 +83,7 @@ func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (
 		if tl.Spec().Name != name {
 			continue
 		}
-		if err := schema.Validate(tl.Spec().InputSchema, data); err != nil {
+		if err := tooltest.CheckInput(tl, data); err != nil {
 			b.t.Fatalf("%s does not accept %s: %v", name, data, err)
 		}
 		b.calls++
@@ -209,7 +209,7 @@ func TestWriteReadEdit(t *testing.T) {
 	}
 }
 
-func TestEditSaysWhatIsWrong(t *testing.T) {
+func TestEditErrors(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", "x = 1\n\tx = 1\ny = 2\n")
 	b.fails("has not been read yet", "Edit", in{"file_path": "a.txt", "old_string": "y = 2", "new_string": "z"})
@@ -374,9 +374,9 @@ func TestRead(t *testing.T) {
 	b.fails("is a folder", "Read", in{"file_path": "."})
 }
 
-// TestFilesThatAreRefused checks that every tool refuses paths that lead out of the workspace or are not regular
+// TestRefusedFiles checks that every tool refuses paths that lead out of the workspace or are not regular
 // files.
-func TestFilesThatAreRefused(t *testing.T) {
+func TestRefusedFiles(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.folder), "secret.txt")
 	if err := os.WriteFile(outside, []byte("canary\n"), 0o600); err != nil {
@@ -523,14 +523,12 @@ func TestGrep(t *testing.T) {
 		{in{"pattern": "os", "output_mode": "count"}, "a.py:2\nb.txt:1\n"},
 		{in{"pattern": "os", "output_mode": "content"}, "a.py:1:import os\na.py:4:    return os\nb.txt:1:OS and os\n"},
 		{
-			in{
-				"pattern": "os$", "output_mode": "content", "-n": false, "glob": "*.py",
-			}, "a.py:import os\na.py:    return os\n",
+			in{"pattern": "os$", "output_mode": "content", "-n": false, "glob": "*.py"},
+			"a.py:import os\na.py:    return os\n",
 		},
 		{
-			in{
-				"pattern": "DEF", "output_mode": "content", "-i": true, "-C": 1,
-			}, "a.py-2-\na.py:3:def f():\na.py-4-    return os\n",
+			in{"pattern": "DEF", "output_mode": "content", "-i": true, "-C": 1},
+			"a.py-2-\na.py:3:def f():\na.py-4-    return os\n",
 		},
 		{
 			in{
@@ -547,9 +545,8 @@ func TestGrep(t *testing.T) {
 			}, "a.py:3:def f():\na.py:4:    return os\n",
 		},
 		{
-			in{
-				"pattern": "os", "output_mode": "content", "head_limit": 1, "offset": 1,
-			}, "a.py:4:    return os\n(1 more lines; use offset 2 for them, or search for less.)\n",
+			in{"pattern": "os", "output_mode": "content", "head_limit": 1, "offset": 1},
+			"a.py:4:    return os\n(1 more lines; use offset 2 for them, or search for less.)\n",
 		},
 		{in{"pattern": "end", "output_mode": "content"}, "b.txt:2:end\n"},
 		{in{"pattern": "zebra"}, "Nothing matches zebra."},

@@ -11,7 +11,7 @@ after(async () => {
 
 test("the first load is under 300 kB, from this host alone", async () => {
   let bytes = 0;
-  const p = await open(server.url);
+  const p = await open(server.url, { fresh: true });
   await p.getByRole("textbox", { name: "Your question" }).waitFor();
   const sizes = await p.evaluate(() =>
     performance

@@ -21,7 +21,7 @@ test("panes that were not loaded yet come once the server is back, and nothing i
     await ask(p, "Revenue by month");
     await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
     wire.cut();
-    await p.getByText("Connecting again").waitFor();
+    await p.getByText("Reconnecting").waitFor();
     await p.getByRole("button", { name: "This conversation" }).click();
     await p.getByRole("menuitem", { name: /^Trace/ }).click();
     await p.getByRole("heading", { name: "Trace" }).waitFor();
@@ -40,7 +40,7 @@ test("panes that were not loaded yet come once the server is back, and nothing i
   }
 });
 
-test("a chart whose rows or whose code could not be had is drawn once they can", async () => {
+test("a chart whose rows or code failed to load is drawn once they load", async () => {
   const wire = await line(server.url);
   try {
     const p = await open(wire.url, { viewport: phone, allow: away });
@@ -48,7 +48,7 @@ test("a chart whose rows or whose code could not be had is drawn once they can",
     await ask(p, "Revenue by month");
     await log.getByText("Revenue by month was highest").waitFor();
     wire.cut();
-    await p.getByText("Connecting again").waitFor();
+    await p.getByText("Reconnecting").waitFor();
     // By the keyboard: what says that the server is away moves the button under a pointer.
     await log.getByRole("button", { name: /^Revenue by month/ }).press("Enter");
     await p.getByRole("tab", { name: "Chart", selected: true }).waitFor();
@@ -62,7 +62,7 @@ test("a chart whose rows or whose code could not be had is drawn once they can",
   }
 });
 
-test("a part that a newer server no longer has asks for a reload, and takes nothing with it", async () => {
+test("a part that a newer server no longer has asks for a reload and loses nothing", async () => {
   const p = await open(server.url, { allow: [...away, /TypeError: Failed to fetch/] });
   await ask(p, "Revenue by month");
   await p.route("**/assets/Trace*", (r) => r.fulfill({ status: 404, body: "" }));

@@ -51,7 +51,7 @@ export async function drag(p, from, to) {
 export const tool = (p, name) => p.getByRole("button", { name: new RegExp(`^${name}( \\(|$)`) }).click();
 
 /** Without the magnet a point stays where it is set. */
-export const free = (p) => tool(p, "Magnet: points go to open, high, low and close");
+export const free = (p) => tool(p, "Magnet: snap points to open, high, low and close");
 
 export const read = async (server, path) => (await fetch(`${server.url}${path}`)).json();
 export const saved = async (server, symbol = "EURUSD") =>

@@ -91,7 +91,7 @@ test("a trend line in two clicks outlasts a reload; dragged, and taken back", as
   await p.done();
 });
 
-test("the magnet takes a price of the bar", async () => {
+test("the magnet snaps to a price of the bar", async () => {
   const p = await chart("GBPUSD");
   const bars = await read(server, "/api/market/candles?symbol=GBPUSD&timeframe=1h&limit=500");
   // The high of a bar: the crosshair's readout says which one it is.
@@ -125,7 +125,7 @@ test("the magnet takes a price of the bar", async () => {
   await p.done();
 });
 
-test("edit words and style, lock, hide, delete", async () => {
+test("a drawing's text and style are edited; it is locked, hidden and deleted", async () => {
   const p = await chart("USDJPY");
   await free(p);
   await tool(p, "Horizontal line");
@@ -135,7 +135,7 @@ test("edit words and style, lock, hide, delete", async () => {
     (d) => d.length === 1,
     "the line is saved",
   );
-  const bar = p.getByRole("toolbar", { name: "Horizontal line, chosen" });
+  const bar = p.getByRole("toolbar", { name: "Horizontal line, selected" });
   await bar.getByRole("button", { name: "Colour" }).click();
   await p.getByRole("button", { name: "Violet", exact: true }).click();
   const [violet] = await until(
@@ -151,7 +151,7 @@ test("edit words and style, lock, hide, delete", async () => {
   const dialog = p.getByRole("dialog", { name: "Horizontal line" });
   await dialog.getByLabel("Label").fill("Weekly high");
   await dialog.getByLabel("Why it matters").fill("Touched three times");
-  await dialog.getByLabel("Tags, with commas between").fill("resistance, weekly");
+  await dialog.getByLabel("Tags, separated by commas").fill("resistance, weekly");
   await shot(p, "chart-edit");
   await dialog.getByRole("button", { name: "Save" }).click();
   const [d] = await until(
@@ -198,7 +198,7 @@ test("edit words and style, lock, hide, delete", async () => {
   await p.done();
 });
 
-test("every tool draws", async () => {
+test("every drawing tool draws", async () => {
   const p = await chart("XAUUSD");
   const two = ["Trend line", "Trend ray", "Arrow", "Extended line", "Fibonacci retracement", "Rectangle", "Circle"];
   const one = ["Horizontal line", "Horizontal ray", "Vertical line", "Marker", "Long position", "Short position"];
@@ -247,7 +247,7 @@ test("every tool draws", async () => {
   await p.done();
 });
 
-test("keys alone draw, choose, move and remove", async () => {
+test("drawings are made, selected, moved and removed by keyboard alone", async () => {
   const p = await chart("XAUUSD", { timeframe: "4h" });
   const before = await saved("XAUUSD");
   await plot(p).focus();
@@ -264,7 +264,7 @@ test("keys alone draw, choose, move and remove", async () => {
   ).filter((d) => !before.some((b) => b.id === d.id));
   await p.keyboard.press("Escape");
   await p.keyboard.press(","); // the last one
-  await p.getByRole("toolbar", { name: "Horizontal line, chosen" }).waitFor();
+  await p.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
   await p.keyboard.press("Shift+ArrowUp");
   await p.keyboard.press("ArrowDown");
   const find = (d) => d.find((x) => x.id === line.id);
@@ -298,7 +298,7 @@ test("keys alone draw, choose, move and remove", async () => {
   await p.done();
 });
 
-test("a second device sees what is drawn, and the trail says who", async () => {
+test("a second device sees a new drawing, and the history names its author", async () => {
   const one = await chart("EURUSD");
   const two = await chart("EURUSD", { theme: "dark" });
   await two.getByRole("button", { name: "Drawings", exact: true }).click();
@@ -310,7 +310,7 @@ test("a second device sees what is drawn, and the trail says who", async () => {
   await entry.waitFor();
   await entry.hover();
   await shot(two, "chart-trail-dark");
-  await two.getByRole("button", { name: "take back" }).first().click();
+  await two.getByRole("button", { name: "Undo this change" }).first().click();
   await until(
     () => saved("EURUSD"),
     (d) => !d.some((x) => x.type === "rectangle"),
@@ -362,7 +362,7 @@ const pointedAt = async (p, x) => {
   );
 };
 
-test("a range, a date, and the same place in other bars", async () => {
+test("a range, a date, and the same place after the bar length changes", async () => {
   const p = await chart("EURUSD");
   const bar = async (timeframe, time) => {
     const all = await read(server, `/api/market/candles?symbol=EURUSD&timeframe=${timeframe}&to=${time + 1}&limit=1`);
@@ -409,7 +409,7 @@ test("a range, a date, and the same place in other bars", async () => {
   await p.getByRole("button", { name: "Go to a date" }).click();
   await p.getByLabel("Date and time in UTC").fill("2025-03-12T09:00");
   await p.getByRole("button", { name: "Go", exact: true }).click();
-  await p.getByText(/^The 1m bars begin on /).waitFor({ timeout: 60_000 });
+  await p.getByText(/^The 1m bars start on /).waitFor({ timeout: 60_000 });
   await p.done();
 });
 
@@ -464,7 +464,7 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
     (d) => d.length === 1,
     "it is saved",
   );
-  await p.getByRole("toolbar", { name: "Long position, chosen" }).getByRole("button", { name: "Lock" }).click();
+  await p.getByRole("toolbar", { name: "Long position, selected" }).getByRole("button", { name: "Lock" }).click();
   await until(
     () => saved("GBPUSD"),
     (d) => d[0].locked,
@@ -515,14 +515,14 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
 test("the keys of the page are listed", async () => {
   const p = await chart("EURUSD");
   await plot(p).press("?");
-  await p.getByRole("dialog", { name: "Keyboard" }).getByText("Duplicate what is chosen").waitFor();
+  await p.getByRole("dialog", { name: "Keyboard" }).getByText("Duplicate the selected drawing").waitFor();
   await check(p, "chart-keys");
   await p.done();
 });
 
 for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   for (const theme of ["light", "dark"]) {
-    test(`what axe says of the page, ${theme} at ${width}`, async () => {
+    test(`axe finds no violation on the page, ${theme} at ${width}`, async () => {
       const p = await chart("XAUUSD", { theme, viewport });
       await check(p, `chart-${theme}-${width}`);
       const wide = await p.evaluate(() => document.documentElement.scrollWidth);
@@ -535,7 +535,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   }
 }
 
-test("on a telephone: a finger draws, and the chat comes over the chart", async () => {
+test("on a phone, drawings are made by touch, and the chat opens over the chart", async () => {
   const p = await chart("GBPUSD", { viewport: phone, hasTouch: true, isMobile: true });
   const before = (await saved("GBPUSD")).length;
   await tool(p, "Trend line");
@@ -556,7 +556,7 @@ test("on a telephone: a finger draws, and the chat comes over the chart", async 
   await p.done();
 });
 
-test("the chart is saved as a picture, with what is drawn", async () => {
+test("the chart is saved as a picture with its drawings", async () => {
   const p = await chart("XAUUSD");
   const [file] = await Promise.all([
     p.waitForEvent("download"),
@@ -570,7 +570,7 @@ test("the chart is saved as a picture, with what is drawn", async () => {
   await p.done();
 });
 
-test("each offer of the chat is carried out", async () => {
+test("each suggestion of the chat is carried out", async () => {
   await bring(server, "EURUSD");
   const p = await chart("EURUSD");
   for (const [offer, said] of [
@@ -604,7 +604,7 @@ test("each offer of the chat is carried out", async () => {
   await p.done();
 });
 
-test("what it does not know it declines, with what it can do", async () => {
+test("an unknown request is declined with a list of what the chat can do", async () => {
   const p = await chart("GBPUSD", { timeframe: "1D" });
   await p.getByRole("textbox", { name: "Your question" }).fill("Should I buy?");
   await p.getByRole("button", { name: "Send" }).click();

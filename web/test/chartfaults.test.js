@@ -40,7 +40,7 @@ async function feed() {
   };
 }
 
-test("a restart loses no drawing, and no word of the trail", async () => {
+test("a restart loses no drawing and no entry of the history", async () => {
   const data = await folder();
   const first = await serve({ data });
   let p = await chart(first, "EURUSD");
@@ -87,7 +87,7 @@ test("a restart loses no drawing, and no word of the trail", async () => {
   }
 });
 
-test("the server restarts below an open page, which goes on", async () => {
+test("an open page goes on after the server restarts", async () => {
   const data = await folder();
   let server = await serve({ data });
   const listen = new URL(server.url).host;
@@ -136,7 +136,7 @@ test("without its feed the chart has no live price and says so, and the chat ans
   }
 });
 
-test("the market's database dies: what is there stays, the chat says what is away", async () => {
+test("when the market's database dies, the chart stays and the chat says what is unavailable", async () => {
   const data = await folder();
   const server = await serve({ data });
   const file = path.join(data, "demo-market.db");

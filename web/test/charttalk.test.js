@@ -196,7 +196,7 @@ const resolved = (p, token) =>
     return value;
   }, token);
 
-test("each tool that draws is called, and its drawing stands at its place", async () => {
+test("each drawing tool is called by the chat, and its drawing is where it belongs", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Draw everything");
   const all = await until(saved, (d) => d.length === drawn.length, "all of it is drawn");
@@ -246,7 +246,7 @@ test("each tool that draws is called, and its drawing stands at its place", asyn
   await p.done();
 });
 
-test("a change says why, shows before and after, and is taken back", async () => {
+test("a change shows its reason, before and after, and is undone", async () => {
   const p0 = drawn[0][1].price;
   await bring({ id: "support-1", type: "horizontal_line", label: "Support", price: p0, color: "#7b57c4" });
   const p = await chart("EURUSD");
@@ -266,13 +266,13 @@ test("a change says why, shows before and after, and is taken back", async () =>
 
   await card.getByRole("button", { name: "Undo" }).click();
   await until(saved, (d) => d[0].price === p0, "it is where it was");
-  await card.getByText("taken back").waitFor();
+  await card.getByText("undone").waitFor();
   // Only that change: what came before it can be taken back still, and so can it, made again.
-  await entry.getByText("taken back").waitFor();
+  await entry.getByText("undone").waitFor();
   await p
     .locator("aside li")
     .filter({ hasText: "Imported Support" })
-    .getByRole("button", { name: "take back the import" })
+    .getByRole("button", { name: "Undo the import" })
     .waitFor();
   await p.locator(".chart-plot").focus();
   await p.keyboard.press("Control+Shift+z");
@@ -284,7 +284,7 @@ test("a change says why, shows before and after, and is taken back", async () =>
   await p.done();
 });
 
-test("of several tabs one answers, and all of them show it", async () => {
+test("one of several tabs answers a call, and all of them show it", async () => {
   await bring();
   const one = await chart("EURUSD");
   const answers = [];
@@ -312,12 +312,12 @@ test("of several tabs one answers, and all of them show it", async () => {
   await one.done();
 });
 
-test("what the server refuses is said, and the chart goes where it is told to", async () => {
+test("a refusal by the server is shown, and the chart moves where the chat sends it", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Mark it, too early");
   await p.getByText(/was refused: .*before the first bar/).waitFor();
   await ask(p, "Show me long ago");
-  await p.getByRole("button", { name: "To the newest bar" }).waitFor();
+  await p.getByRole("button", { name: "Go to the newest bar" }).waitFor();
   await p.done();
 });
 
@@ -358,7 +358,7 @@ test("the chat: stop, hide, width, and the list of conversations", async () => {
   await p.done();
 });
 
-test("another model is another conversation, and takes along what was being written", async () => {
+test("another model starts another conversation and keeps the draft", async () => {
   const p = await chart("EURUSD");
   await p.getByRole("group", { name: "Model" }).getByRole("button", { name: "high" }).click();
   await ask(p, "Hello, high");
@@ -377,7 +377,7 @@ test("another model is another conversation, and takes along what was being writ
   await p.done();
 });
 
-test("a conversation of the list opens its chart", async () => {
+test("a conversation in the list opens its chart", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Hello there");
   const conversation = new URL(p.url()).searchParams.get("talk");
@@ -390,7 +390,7 @@ test("a conversation of the list opens its chart", async () => {
 });
 
 for (const theme of ["light", "dark"]) {
-  test(`what axe says of the chat, ${theme}`, async () => {
+  test(`axe finds no violation in the chat, ${theme}`, async () => {
     const p = await chart("EURUSD", { theme });
     await ask(p, "Draw for one tab, again");
     await check(p, `talk-${theme}-1440`);
@@ -407,7 +407,7 @@ for (const theme of ["light", "dark"]) {
     await check(small, `talk-${theme}-390`);
     assert.ok((await small.evaluate(() => document.documentElement.scrollWidth)) <= 390);
     await small.getByRole("button", { name: /^Drew Once at .* See it$/ }).click();
-    await small.getByRole("toolbar", { name: "Horizontal line, chosen" }).waitFor();
+    await small.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
     assert.ok(await talk.evaluate((el) => el === document.activeElement));
     // While the chat is not seen its calls are answered all the same.
     await bring();
@@ -418,7 +418,7 @@ for (const theme of ["light", "dark"]) {
       body,
     });
     assert.ok(asked.ok, await asked.text());
-    await small.getByRole("button", { name: "Show the chat: it has answered" }).waitFor({ timeout: 60_000 });
+    await small.getByRole("button", { name: "Show the chat (new answer)" }).waitFor({ timeout: 60_000 });
     assert.equal((await saved()).length, 1);
     await shot(small, `talk-unseen-${theme}-390`);
     await small.done();

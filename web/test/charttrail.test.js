@@ -64,7 +64,7 @@ const side = async (p, tab) => {
   await p.getByRole("tab", { name: tab }).click();
 };
 
-test("an import of thousands reaches an open page in few renderings, and is taken back from any of its entries", async () => {
+test("an import of thousands is rendered a few times only, and is undone from any of its entries", async () => {
   const { time, low } = await candles("XAUUSD");
   const drawings = Array.from({ length: 3000 }, (_, i) => ({
     type: "trendline",
@@ -93,14 +93,14 @@ test("an import of thousands reaches an open page in few renderings, and is take
   assert.ok(renderings < 300, `${renderings} renderings for 3000 changes`);
   await p.getByRole("tab", { name: "Trail" }).click();
   const entries = p.getByRole("list", { name: /^Changes/ }).getByRole("listitem");
-  await entries.nth(0).getByRole("button", { name: "take back the import" }).click();
+  await entries.nth(0).getByRole("button", { name: "Undo the import" }).click();
   await drawn("XAUUSD", 0);
   await entries.filter({ hasText: "Undid" }).first().waitFor();
   assert.equal(await p.getByRole("alert").count(), 0);
   await p.done();
 });
 
-test("a drawing that could not be saved outlasts a reload, which is asked about", async () => {
+test("a drawing that could not be saved survives a reload, which asks first", async () => {
   const p = await chart("GBPUSD", { allow: [/503/, /Service Unavailable/] });
   await p.route("**/api/drawings", (r) =>
     r.request().method() === "POST"
@@ -124,7 +124,7 @@ test("a drawing that could not be saved outlasts a reload, which is asked about"
   await p.done();
 });
 
-test("what is refused stays typed, with the reason", async () => {
+test("refused input stays in its field, with the reason", async () => {
   const { close: prices } = await candles("USDJPY");
   const { drawing } = await post("/api/drawings", {
     symbol: "USDJPY",
@@ -155,7 +155,7 @@ test("what is refused stays typed, with the reason", async () => {
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog
     .getByRole("alert")
-    .getByText(/^It was changed elsewhere meanwhile/)
+    .getByText(/^The drawing was changed elsewhere/)
     .waitFor();
   await until(
     () => dialog.getByRole("textbox", { name: "Label" }).inputValue(),
@@ -172,10 +172,10 @@ test("what is refused stays typed, with the reason", async () => {
   await p.done();
 });
 
-test("on a phone: to the chart by key, and a change made again", async () => {
+test("on a phone, a key leads to the chart, and a change is redone", async () => {
   const p = await chart("EURUSD", { viewport: phone });
   await p.keyboard.press("Tab");
-  const skip = p.getByRole("link", { name: "To the chart" });
+  const skip = p.getByRole("link", { name: "Skip to the chart" });
   assert.ok(await skip.evaluate((el) => el === document.activeElement));
   await p.keyboard.press("Enter");
   await p.waitForFunction(() => document.activeElement?.matches(".chart-plot"));

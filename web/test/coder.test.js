@@ -98,7 +98,7 @@ test("a command is declined with a reason, then allowed always", async () => {
   await p.done();
 });
 
-test("a card goes away when it was answered in another tab", async () => {
+test("a card disappears when it was answered in another tab", async () => {
   const p = await coder();
   await send(p, "write hello to notes.txt");
   await approval(p).getByText("A new file, 1 line.").waitFor();
@@ -118,7 +118,7 @@ async function change(page, request) {
   return answered(page, request);
 }
 
-test("the files of the workspace, their lines and versions, and a change that is taken back", async () => {
+test("the files of the workspace, their lines and versions, and a change that is reverted", async () => {
   const p = await coder();
   await change(p, "replace draft by final in README.md");
   await change(p, "write hello to notes/today.txt");
@@ -144,9 +144,9 @@ test("the files of the workspace, their lines and versions, and a change that is
   await p.waitForFunction(() => document.activeElement?.textContent?.startsWith("Editing a file"));
   await p.getByRole("log").getByRole("region", { name: "Changes of README.md" }).waitFor();
   await p.getByRole("button", { name: "Undo this change" }).click();
-  await p.getByText("Undone: README.md is as it was before.").waitFor();
+  await p.getByText("Undone. README.md has its previous content.").waitFor();
   await p
-    .getByRole("list", { name: "Versions, the newest first" })
+    .getByRole("list", { name: "Versions, newest first" })
     .getByRole("button", { name: /^v3 ?Reverted by a person/ })
     .waitFor();
   await p.getByRole("tab", { name: "Content" }).click();
@@ -158,7 +158,7 @@ test("the files of the workspace, their lines and versions, and a change that is
   await p.done();
 });
 
-test("a coder without a folder for its work is greyed, with what is missing", async () => {
+test("a coder without a working folder is disabled, and says what is missing", async () => {
   const bare = await serve({
     args: ["serve"],
     env: { FOOTNOTE_SOURCES: `shop=${path.join(server.folder, "shop.db")}` },

@@ -29,7 +29,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     let turn = await answered(p, "replace draft by final in README.md");
     await turn.getByRole("button", { name: /step/ }).click();
     await turn.getByRole("button", { name: /^Reading a file/ }).click();
-    await turn.getByRole("region", { name: "What was read of README.md" }).waitFor();
+    await turn.getByRole("region", { name: "Lines of README.md" }).waitFor();
     await turn.getByRole("button", { name: /^Editing a file/ }).click();
     await turn.getByRole("region", { name: "Changes of README.md" }).waitFor();
     await see("card-change");
@@ -49,7 +49,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     turn = await answered(p, "list files");
     await turn.getByRole("button", { name: /step/ }).click();
     await turn.getByRole("button", { name: /^Looking for files/ }).click();
-    await turn.getByRole("list", { name: "Files that were found" }).waitFor();
+    await turn.getByRole("list", { name: "Files found" }).waitFor();
     await send("find north");
     turn = await answered(p, "find north");
     await turn.getByRole("button", { name: /step/ }).click();

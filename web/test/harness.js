@@ -82,35 +82,42 @@ export async function launch() {
 
 export async function close() {
   await browser?.close();
-  browser = undefined;
+  browser = spare = undefined;
 }
 
 export const desktop = { width: 1440, height: 900 };
 export const phone = { width: 390, height: 844 };
 
-/** A page that is watched. `page.faults()` lists what it did wrong; `allow` are
- *  patterns of console messages that a test provokes. */
+// The page that the last test closed, for the next one. A new page needs a process and compiles
+// the app, which takes longer than most tests.
+let spare;
+
+/** Opens a page and watches it. `page.faults()` lists what it did wrong; `allow` has patterns of
+ *  console messages that a test provokes. The page is one that an earlier test closed, without
+ *  what that test left behind, unless `fresh` is set or the test has a context or options of its own. */
 export async function open(
   url,
-  { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", ...options } = {},
+  { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", fresh, ...options } = {},
 ) {
-  const b = await launch();
-  const context =
-    given ??
-    (await b.newContext({
-      viewport,
-      colorScheme: theme,
-      reducedMotion: motion,
-      locale: "en-US",
-      timezoneId: "UTC",
-      ...options,
-    }));
-  const page = await context.newPage();
+  const plain = !fresh && !given && Object.keys(options).length === 0;
+  const page = (plain && (await reuse(viewport, theme, motion))) || (await newPage());
+  async function newPage() {
+    const b = await launch();
+    const settings = { viewport, colorScheme: theme, reducedMotion: motion, locale: "en-US", timezoneId: "UTC" };
+    const context = given ?? (await b.newContext({ ...settings, ...options }));
+    const p = await context.newPage();
+    p.setDefaultTimeout(60_000); // a machine may be busy; what waits for an event costs nothing
+    await p.addInitScript(() => {
+      addEventListener("securitypolicyviolation", (e) =>
+        console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`),
+      );
+    });
+    return p;
+  }
   pages.add(page);
   page.on("close", () => pages.delete(page));
-  page.setDefaultTimeout(60_000); // a machine may be busy; what waits for an event costs nothing
   const faults = [];
-  const origin = new URL(url).origin;
+  const { origin } = new URL(url);
   page.on("console", (m) => {
     if (
       (m.type() === "error" || m.type() === "warning") &&
@@ -123,17 +130,50 @@ export async function open(
     const u = new URL(r.url());
     if (!["data:", "blob:"].includes(u.protocol) && u.origin !== origin) faults.push(`foreign request: ${r.url()}`);
   });
-  await page.addInitScript(() => {
-    addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
-  });
   await page.goto(url);
   return Object.assign(page, {
     faults: () => faults,
     async done() {
-      await (given ? page.close() : context.close());
+      const ours = page.context();
+      if (given) await page.close();
+      else if (!plain || spare || faults.length || ours.pages().length > 1) await ours.close();
+      else await release(page, origin);
       if (faults.length) throw new Error(`the page did what it must not:\n${faults.join("\n")}`);
     },
   });
+}
+
+const events = ["close", "console", "dialog", "download", "filechooser", "pageerror", "popup", "request", "response"];
+
+/** Keeps a page for the next test, without anything that this one left: what it listens to and
+ *  intercepts, its cookies and what it stored. If the server is gone, the page is closed. */
+async function release(page, origin) {
+  pages.delete(page);
+  const context = page.context();
+  try {
+    for (const e of events) page.removeAllListeners(e);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await context.unrouteAll({ behavior: "ignoreErrors" });
+    // A file of the same origin: about:blank would take another process.
+    await page.goto(`${origin}/favicon.svg`);
+    await page.evaluate(() => sessionStorage.clear());
+    const cdp = await context.newCDPSession(page);
+    await cdp.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    await cdp.detach();
+    await context.clearCookies();
+    spare = page;
+  } catch {
+    await context.close();
+  }
+}
+
+async function reuse(viewport, colorScheme, reducedMotion) {
+  const page = spare;
+  spare = undefined;
+  if (!page || page.isClosed()) return undefined;
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ media: null, colorScheme, reducedMotion });
+  return page;
 }
 
 // What a failed test leaves on the screen is printed, because on a machine of a CI nobody
@@ -165,8 +205,9 @@ export async function answered(page, question) {
   return turn;
 }
 
-/** Keeps a picture to look at. */
+/** Keeps a picture to look at, in test/shots, if SHOTS is set. */
 export async function shot(page, name) {
+  if (!process.env.SHOTS) return;
   await mkdir(shots, { recursive: true });
   await page.screenshot({ path: path.join(shots, `${name}.png`) });
 }

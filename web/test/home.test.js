@@ -54,7 +54,7 @@ test("a source that cannot be read is named with its reason, and is tried again"
   }
 });
 
-test("a source that goes away before it is chosen says so, and is tried again", async () => {
+test("a source that becomes unavailable before it is selected says so, and is tried again", async () => {
   const at = path.join(folder, "depot.db");
   const p = await open(server.url, { allow: away });
   await p.getByRole("button", { name: "All data" }).click();
@@ -111,7 +111,7 @@ test("while the server is away the page keeps what it showed, and recovers by it
   }
 });
 
-test("what was never loaded comes by itself, once the server is back", async () => {
+test("parts that were never loaded appear by themselves once the server is back", async () => {
   const wire = await line(server.url);
   try {
     const p = await open(wire.url, { allow: away });
@@ -119,7 +119,7 @@ test("what was never loaded comes by itself, once the server is back", async () 
     await p.reload(); // opened as a conversation: the home page has nothing yet
     await p.getByRole("article").waitFor();
     wire.cut();
-    await p.getByText("Connecting again").waitFor();
+    await p.getByText("Reconnecting").waitFor();
     await p.getByRole("link", { name: "New question", exact: true }).click();
     await p.getByRole("status").getByText("The server does not answer.").waitFor();
     wire.mend();

@@ -44,7 +44,7 @@ for (const [viewport, theme] of [
     assert.match(await turn.innerText(), /A script, data, a path, a host, by name\./);
     await shot(page, `links-${theme}`);
 
-    // By keyboard: the question shows the whole address, and Escape stays here.
+    // By keyboard: the dialog shows the full address, and Escape closes it.
     const report = turn.getByRole("button", { name: /^the report/ });
     await report.focus();
     await page.keyboard.press("Enter");
@@ -62,7 +62,7 @@ for (const [viewport, theme] of [
     assert.deepEqual(opened, []);
 
     await turn.getByRole("button", { name: /^your bank/ }).click();
-    await dialog.getByText("The text before “@” is not part of the host.").waitFor();
+    await dialog.getByText("The text before “@” is not part of the host and was removed.").waitFor();
     await dialog.getByText("https://evil.test/login", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     for (const way of [{ button: "middle" }, { modifiers: ["Control"] }, { modifiers: ["Shift"] }]) {

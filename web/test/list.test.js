@@ -56,7 +56,7 @@ test("a question is edited and answered again", async () => {
   await p.done();
 });
 
-test("thumbs are kept, with their reason", async () => {
+test("feedback is kept, with its reason", async () => {
   const p = await open(server.url);
   await ask(p, "How many orders are there?");
   await p.getByRole("button", { name: "Bad answer" }).click();
@@ -77,7 +77,7 @@ test("an address leads to a result, and back leads back", async () => {
   await other.getByRole("textbox", { name: "SQL" }).waitFor();
   await other.done();
   await p.goto(`${server.url}/c/conv_NOTTHERE`);
-  await p.getByText("There is no such conversation.").waitFor();
+  await p.getByText("This conversation does not exist.").waitFor();
   await p.getByRole("textbox", { name: "Your question" }).fill("Is anybody there?");
   assert.equal(await p.getByRole("button", { name: "Send: this conversation cannot be reached" }).isDisabled(), true);
   await p.goBack();
@@ -112,13 +112,13 @@ test("by keyboard alone: ask, open a footnote, close it, go to the list", async 
   await p.done();
 });
 
-test("with keys, a page signs in once, and out", async () => {
+test("with API keys, a page signs in once, and out", async () => {
   const guarded = await serve({ env: { FOOTNOTE_API_KEYS: "sk-of-ada-12345=acme/ada" } });
   try {
     const p = await open(guarded.url, { allow: [/401/] });
     await p.getByRole("textbox", { name: "API key" }).fill("sk-of-nobody-1");
     await p.getByRole("button", { name: "Sign in" }).click();
-    await p.getByText("This key is not known here.").waitFor();
+    await p.getByText("This key is not valid on this server.").waitFor();
     await shot(p, "sign-in");
     await p.getByRole("textbox", { name: "API key" }).fill("sk-of-ada-12345");
     await p.getByRole("button", { name: "Sign in" }).click();
@@ -137,7 +137,7 @@ test("with keys, a page signs in once, and out", async () => {
   }
 });
 
-test("who is signed out in the middle signs in again where they were", async () => {
+test("a person who is signed out meanwhile signs in again and stays on the page", async () => {
   const guarded = await serve({ env: { FOOTNOTE_API_KEYS: "sk-of-ada-12345=acme/ada" } });
   try {
     const p = await open(guarded.url, { viewport: phone, allow: [/401/] });

@@ -1,19 +1,19 @@
 // Files that stay in the browser: 200,000 rows asked and charted, what leaves the
 // page, cancelling, reloading.
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { answered, ask, close, open, serveModel, shot } from "./harness.js";
 
-const rows = 200_000;
 const regions = ["North", "South", "East", "West"];
 const canary = (i) => `Kanarie${(i * 7919) % 1_000_003}x`;
 
 /** Sales with a customer in each row that is found nowhere else. */
-function csv() {
+function csv(rows) {
   const lines = ["id,region,customer,amount,sold at"];
   for (let i = 0; i < rows; i++) {
     const day = new Date(Date.UTC(2025, 0, 1 + (i % 365)));
@@ -24,7 +24,8 @@ function csv() {
   return Buffer.from(lines.join("\n"));
 }
 
-const sales = { name: "sales.csv", mimeType: "text/csv", buffer: csv() };
+const some = { name: "sales.csv", mimeType: "text/csv", buffer: csv(2000) };
+let sales; // the path of 200,000 rows
 const few = {
   name: "sales.csv",
   mimeType: "text/csv",
@@ -33,16 +34,19 @@ const few = {
 const requests = [];
 let server;
 before(async () => {
+  sales = path.join(await mkdtemp(path.join(tmpdir(), "footnote-local-")), "sales.csv");
+  await writeFile(sales, csv(200_000));
   server = await serveModel({ scenario: "local.yaml", requests, env: { FOOTNOTE_LOG_OUTPUT: "file" } });
 });
 after(async () => {
   await close();
   await server?.stop();
+  await rm(path.dirname(sales), { recursive: true });
 });
 
 async function openFile(page, file) {
   const chosen = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("button", { name: "Add file", exact: true }).click();
   await page
     .getByRole("menuitem", { name: /Open in this browser/ })
     .or(page.getByRole("menuitemradio", { name: /Open in this browser/ }))
@@ -331,7 +335,7 @@ async function workbook() {
 test("files of all kinds", async () => {
   const page = await open(server.url);
   const chosen = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("button", { name: "Add file", exact: true }).click();
   await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
   const all = {
     ...odd,
@@ -374,10 +378,10 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   const field = page.getByRole("textbox", { name: "Your question" });
   await field.fill("Sales by region");
   await field.press("Enter");
-  await page.getByText("Not sent yet: a file is being opened.").waitFor();
+  await page.getByText("Not sent: a file is being opened.").waitFor();
   load();
   await ready(page, "2 rows");
-  await page.getByText("Not sent yet").waitFor({ state: "hidden" });
+  await page.getByText("Not sent").waitFor({ state: "hidden" });
   await page.reload();
   await ready(page, "2 rows");
   await field.fill("Sales by region");
@@ -389,6 +393,7 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   await files(page)
     .getByRole("button", { name: `Close ${few.name}` })
     .click();
+  await files(page).getByText(few.name).waitFor({ state: "hidden" });
   await page.reload();
   await page.getByRole("button", { name: /^(shop|All data)$/ }).waitFor();
   await page.done();
@@ -396,8 +401,8 @@ test("a question waits for its file, and a reload keeps asking the file", async 
 
 test("a choice holds for its conversation, can be changed, and is asked anew in the next", async () => {
   const page = await open(server.url);
-  await openFile(page, sales);
-  await ready(page, "200,000 rows");
+  await openFile(page, some);
+  await ready(page, "2,000 rows");
   await files(page)
     .getByText(/id, region, customer, amount, sold at. No cells/)
     .waitFor();
@@ -461,10 +466,10 @@ test("a question about cells is answered in any tab, and put away by a new quest
   await page.done();
 });
 
-test("a transform that takes too long is told in our own words", async () => {
+test("errors of a transform contain no values, also when it takes too long", async () => {
   const page = await open(server.url);
-  await openFile(page, sales);
-  await ready(page, "200,000 rows");
+  await openFile(page, some);
+  await ready(page, "2,000 rows");
   requests.length = 0;
   await askAnd(page, "An endless transform", "Send none");
   const sent = requests.join("\n");

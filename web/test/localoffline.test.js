@@ -22,7 +22,7 @@ after(async () => {
 
 async function begin(page) {
   const chosen = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("button", { name: "Add file", exact: true }).click();
   await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
   await (await chosen).setFiles(sales);
   await page.getByText("5,000 rows").waitFor({ timeout: 60_000 });
@@ -35,7 +35,7 @@ function record(page) {
   return () => all;
 }
 
-test("honest questions over a local file, whose answers are made in the page", async () => {
+test("honest questions about a local file are answered in the page", async () => {
   const page = await open(server.url);
   await begin(page);
   const leaves = record(page);
@@ -90,7 +90,7 @@ test("no cell of a file leaves the browser, whatever is asked and done", async (
   const page = await open(server.url, { allow: [/Failed to load resource/] });
   const leaves = record(page);
   const chosen = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("button", { name: "Add file", exact: true }).click();
   await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
   await (await chosen).setFiles(salaries);
   await page.getByText("40 rows").waitFor({ timeout: 60_000 });
@@ -115,7 +115,7 @@ test("no cell of a file leaves the browser, whatever is asked and done", async (
   await turn.getByRole("button", { name: "Good answer" }).click();
   await page.keyboard.press("Escape");
   await turn
-    .getByRole("button", { name: /^(salary by name|r1)/ })
+    .getByRole("button", { name: /^(salary by name|Result 1)/ })
     .first()
     .click();
   await page.getByRole("tab", { name: "Table" }).click();

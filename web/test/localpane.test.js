@@ -60,12 +60,12 @@ function unzipped(data, name) {
   }
 }
 
-test("a local statement is edited and run again in the browser; its rows are written here", async () => {
+test("a local statement is edited and run again in the browser, which exports its rows", async () => {
   const page = await open(server.url);
   await begin(page);
   await ask(page, "total amount by region");
   await page.getByRole("tab", { name: "SQL" }).click();
-  await page.getByText("It runs in this browser, over your file.").waitFor();
+  await page.getByText("The query runs in this browser, on your file.").waitFor();
   await write(page, "SELECT nothing FROM sales");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -77,7 +77,7 @@ test("a local statement is edited and run again in the browser; its rows are wri
   await write(page, "SELECT customer, region, amount FROM sales ORDER BY amount, customer");
   await page.keyboard.press("ControlOrMeta+Enter");
   await page.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
-  await page.getByRole("note").getByText("The text above quotes v1").waitFor();
+  await page.getByRole("note").getByText("The text above cites v1").waitFor();
   await page.getByRole("button", { name: "Changes since v1" }).click();
   await check(page, "local-sql-again");
   await page.getByRole("tab", { name: "Table" }).click();
@@ -121,7 +121,7 @@ test("a local statement is edited and run again in the browser; its rows are wri
   await page.done();
 });
 
-test("a query that waits goes on after a reload, in the page or once its file is opened again", async () => {
+test("a waiting query goes on after a reload, or once its file is opened again", async () => {
   for (const keep of [true, false]) {
     const page = await open(server.url, { allow: [/\/turns$/] });
     await begin(page);
@@ -139,7 +139,7 @@ test("a query that waits goes on after a reload, in the page or once its file is
     await page.unroute(answers);
     await page.reload();
     if (!keep) {
-      await page.getByText("The file is not open in this browser. Pick it again to go on asking.").waitFor();
+      await page.getByText("The file is not open in this browser. Open it again to ask more.").waitFor();
       await check(page, "local-waiting");
       await begin(page);
     }
@@ -227,7 +227,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       ]);
     await files(page)
       .getByRole("alert")
-      .getByText("broken.xlsx: This is no XLSX workbook")
+      .getByText("broken.xlsx: The file is not an XLSX workbook")
       .waitFor({ timeout: 60_000 });
     await see("local-home");
     await files(page).getByRole("button", { name: "wide.csv", exact: true }).click();
@@ -251,7 +251,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     if (viewport === phone)
       await page
         .getByRole("log")
-        .getByRole("button", { name: /^total amount by region|r\d+ .*rows/ })
+        .getByRole("button", { name: /^total amount by region|Result \d+ .*rows/ })
         .first()
         .click();
     for (const tab of ["Chart", "Table", "SQL"]) {

@@ -41,7 +41,7 @@ test("the commands find an old conversation, a source and a theme", async () => 
   await p.getByRole("dialog").waitFor({ state: "hidden" });
   field = await commands(p);
   await field.fill("nothing is called so");
-  await p.getByText("Nothing fits.").waitFor();
+  await p.getByText("No matches.").waitFor();
   await check(p, "commands-none");
   await field.fill("coder");
   await p.getByRole("option", { name: /^Coder/, selected: true }).waitFor();
@@ -51,12 +51,12 @@ test("the commands find an old conversation, a source and a theme", async () => 
   await p.done();
 });
 
-test("the commands find by what is in a conversation, as it is now", async () => {
+test("the command menu finds conversations by their present content", async () => {
   const p = await open(server.url);
   await p.getByRole("textbox", { name: "Your question" }).waitFor();
   let field = await commands(p);
   await field.fill("total of wares");
-  await p.getByText("Nothing fits.").waitFor();
+  await p.getByText("No matches.").waitFor();
   const asked = await fetch(`${server.url}/api/conversations`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -70,7 +70,7 @@ test("the commands find by what is in a conversation, as it is now", async () =>
   await p.done();
 });
 
-test("equal titles are told apart by their time, and a question mark lists the keys", async () => {
+test("equal titles are distinguished by their time, and a question mark lists the keys", async () => {
   const p = await open(server.url);
   for (let i = 0; i < 2; i++) {
     await p.getByRole("link", { name: "New question", exact: true }).click();

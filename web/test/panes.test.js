@@ -119,7 +119,7 @@ test("a chart is saved as PNG and SVG", async () => {
   await p.done();
 });
 
-test("a statement is edited, run again, and what quotes the first version says so", async () => {
+test("a statement is edited and run again, and quotes of the first version say so", async () => {
   const p = await open(server.url, { allow: [/\/query$/] });
   await ask(p, "Revenue by month");
   await p.getByRole("tab", { name: "SQL" }).click();
@@ -149,7 +149,7 @@ test("a statement is edited, run again, and what quotes the first version says s
   await shot(p, "sql-changes");
   // The answer and its footnotes are marked.
   const note = p.getByRole("note");
-  await note.getByText("The text above quotes v1").waitFor();
+  await note.getByText("The text above cites v1").waitFor();
   assert.ok((await p.locator(".note-stale").count()) > 2);
   await p.locator(".note-stale").first().click();
   await p
@@ -161,7 +161,7 @@ test("a statement is edited, run again, and what quotes the first version says s
   // All of it is in the log: it survives a reload.
   await p.reload();
   await p.getByRole("button", { name: "v2, by you", exact: true, pressed: true }).waitFor();
-  await note.getByText("The text above quotes v1").waitFor();
+  await note.getByText("The text above cites v1").waitFor();
   await p.getByRole("tab", { name: "Table" }).click();
   await p.getByRole("grid").getByRole("gridcell", { name: "16,682.20" }).waitFor();
   await p.getByRole("tab", { name: "Chart" }).click();
@@ -221,7 +221,7 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   await first.click();
   await p.keyboard.press("Shift+ArrowDown");
   await p.keyboard.press("ControlOrMeta+c");
-  await p.getByText("2 cells are copied.").waitFor();
+  await p.getByText("2 cells copied.").waitFor();
   assert.match(await p.evaluate(() => navigator.clipboard.readText()), /^1120172\n1120171$/);
   await p.done();
 });
@@ -253,7 +253,7 @@ test("XLSX and CSV hold the rows", async () => {
   await p.done();
 });
 
-test("a footnote that was worked out shows its cells and its arithmetic", async () => {
+test("the footnote of a computed number shows its cells and its arithmetic", async () => {
   const thinking = await serveModel();
   try {
     const p = await open(thinking.url);
@@ -283,7 +283,7 @@ test("a footnote that was worked out shows its cells and its arithmetic", async 
     assert.match(await p.evaluate(() => document.activeElement.textContent), /^12\.7%/);
     // In the table the cell is shown.
     await log.getByRole("button", { name: /^71\b/ }).first().click();
-    await p.getByRole("button", { name: "In the table" }).click();
+    await p.getByRole("button", { name: "Show in table" }).click();
     await p.waitForURL(/view=table&at=1%2Corders/);
     assert.equal(await p.locator('[role=gridcell][aria-current="true"]').textContent(), "71");
     await log
@@ -296,7 +296,7 @@ test("a footnote that was worked out shows its cells and its arithmetic", async 
   }
 });
 
-test("tables are looked through before asking", async () => {
+test("tables can be browsed before asking", async () => {
   const p = await open(server.url);
   await p.getByRole("button", { name: "Browse" }).click();
   await p.getByRole("button", { name: /^orders/ }).click();

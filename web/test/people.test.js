@@ -75,7 +75,7 @@ test("a table is named with @, by keyboard", async () => {
   await shot(p, "mention");
   await p.keyboard.press("Enter");
   assert.equal(await field.inputValue(), "How many orders ");
-  await p.getByRole("button", { name: "Leave out orders" }).waitFor();
+  await p.getByRole("button", { name: "Remove orders" }).waitFor();
   await field.pressSequentially("are there?");
   await p.keyboard.press("Enter");
   const turn = await answered(p, "How many orders are there?");
@@ -85,13 +85,13 @@ test("a table is named with @, by keyboard", async () => {
   await p.done();
 });
 
-test("what it cost is seen below the answer, beside the composer, and in the settings", async () => {
+test("the cost is shown below the answer, beside the composer and in the settings", async () => {
   const p = await open(model.url);
   await send(p, "quick, please");
   const turn = await answered(p, "quick, please");
   await turn.getByText(/tokens · \$0\.\d+/).waitFor();
   await p
-    .getByTitle("What this conversation cost, and what is left")
+    .getByTitle("The cost of this conversation and your remaining budget")
     .getByText(/^\$0\.\d+/)
     .waitFor();
   await p.getByRole("button", { name: /machine/ }).click();
@@ -103,7 +103,7 @@ test("what it cost is seen below the answer, beside the composer, and in the set
   await p.done();
 });
 
-test("an export opens by itself, with its footnotes, and asks nobody for anything", async () => {
+test("an export opens without a server, with its footnotes, and sends no request", async () => {
   const p = await open(server.url);
   await send(p, "Revenue by month");
   await answered(p, "Revenue by month");
@@ -130,7 +130,7 @@ test("an export opens by itself, with its footnotes, and asks nobody for anythin
   await p.done();
 });
 
-test("a table is taken away as a workbook", async () => {
+test("a table is downloaded as a workbook", async () => {
   const p = await open(server.url);
   await send(p, "Revenue by month");
   await answered(p, "Revenue by month");

@@ -22,7 +22,7 @@ const sales = csv("sales.csv", [
 const visits = csv("visits.csv", ["page,visitors", "home,5", "about,2"]);
 
 async function upload(p, file) {
-  await p.getByRole("button", { name: "File", exact: true }).click();
+  await p.getByRole("button", { name: "Add file", exact: true }).click();
   await p.getByRole("menuitem", { name: "Upload to the server" }).click();
   await p.getByLabel("File to upload").setInputFiles(file);
   await p.getByRole("status").getByText("is ready").waitFor({ timeout: 60_000 });
@@ -31,7 +31,7 @@ async function upload(p, file) {
 const picker = (p, name) => p.getByRole("button", { name, exact: true });
 const home = (p) => p.getByRole("link", { name: "New question", exact: true }).click();
 
-test("an uploaded file is asked, also after a reload and until it is deleted", async () => {
+test("an uploaded file can be asked about, also after a reload, until it is deleted", async () => {
   const p = await open(server.url);
   await picker(p, "market").or(picker(p, "shop")).or(picker(p, "All data")).first().waitFor();
   await upload(p, sales);

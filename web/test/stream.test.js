@@ -26,9 +26,9 @@ const watch = (page) =>
     }).observe({ type: "layout-shift", buffered: true });
   });
 
-test("an answer forms without moving what is there", async () => {
+test("a growing answer moves nothing that is already shown", async () => {
   for (const viewport of [undefined, phone]) {
-    const p = await open(server.url, viewport && { viewport });
+    const p = await open(server.url, { viewport, fresh: true });
     await watch(p);
     await p.reload();
     await send(p, "Tell me the story of the orders");
@@ -58,11 +58,11 @@ async function moved(page, what) {
   assert.ok(sum < 0.05, `${what}: the layout moved by ${sum}: ${JSON.stringify(shifts)}`);
 }
 
-test("the first page, a conversation and its panes come without moving what is there", async () => {
+test("the first page, a conversation and its panes load without layout shifts", async () => {
   for (const viewport of [desktop, phone]) {
     const wide = viewport === desktop;
     const at = (what) => `${what} at ${viewport.width}`;
-    const p = await open(server.url, { viewport });
+    const p = await open(server.url, { viewport, fresh: true });
     for (const question of ["quick, to begin with", "quick, again", "Tell me the story of the orders"])
       await ask(p, question);
     const conversation = p.url();
@@ -101,8 +101,8 @@ test("the first page, a conversation and its panes come without moving what is t
   }
 });
 
-test("what is said before a query is no answer: it stays as a quiet line, and moves nothing", async () => {
-  const p = await open(server.url);
+test("text before a query is no answer: it stays as a quiet line and moves nothing", async () => {
+  const p = await open(server.url, { fresh: true });
   await watch(p);
   await p.reload();
   await p.evaluate(() => {
@@ -139,7 +139,7 @@ test("a long conversation stays quick at 200 deltas a second", async () => {
   await p.done();
 });
 
-test("a reader who scrolled is left alone, and can go to the end", async () => {
+test("a reader who scrolled up stays there and can go to the end", async () => {
   const p = await open(server.url, { viewport: { width: 1000, height: 500 } });
   await ask(p, "quick, to begin with");
   await send(p, "Tell me the story of the orders");
@@ -210,7 +210,7 @@ test("stop ends an answer within a second, from another tab too", async () => {
   await p.done();
 });
 
-test("a failure is said in words, with a way on", async () => {
+test("a failure is explained, with a way to go on", async () => {
   const p = await open(server.url);
   await send(p, "Make trouble");
   await p.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
@@ -218,21 +218,21 @@ test("a failure is said in words, with a way on", async () => {
   await p.done();
 });
 
-test("a dropped line is taken up again by itself", async () => {
+test("a dropped connection is resumed by itself", async () => {
   const wire = await line(server.url);
   try {
     const p = await open(wire.url, { allow: [/Failed to load resource/, /net::ERR/] });
     await send(p, "Tell me the story of the orders");
     await p.getByRole("log").getByText("The beginning").waitFor();
     wire.cut();
-    await p.getByText("Connecting again").waitFor();
+    await p.getByText("Reconnecting").waitFor();
     await shot(p, "reconnecting");
     wire.mend();
     const turn = await answered(p, "Tell me the story of the orders");
     const text = await turn.locator(".prose").last().innerText();
     assert.match(text, /neither will I guess\.$/);
     assert.equal(text.match(/The beginning/g).length, 1);
-    await p.getByText("Connecting again").waitFor({ state: "hidden" });
+    await p.getByText("Reconnecting").waitFor({ state: "hidden" });
     await p.done();
   } finally {
     await wire.stop();

@@ -20,7 +20,7 @@ const openTrace = async (page) => {
 
 const idOf = (page) => /\/c\/([^/?]+)/.exec(page.url())[1];
 
-test("the trace shows every event, unfolds it, filters, and is a file", async () => {
+test("the trace lists, unfolds and filters every event, and is downloaded as a file", async () => {
   const p = await open(model.url);
   await ask(p, "A quick question");
   await openTrace(p);
@@ -72,7 +72,7 @@ test("the trace shows every event, unfolds it, filters, and is a file", async ()
   await p.done();
 });
 
-test("a thousand events are a list of those that can be seen, and new ones come by themselves", async () => {
+test("of a thousand events only the visible ones are rendered, and new ones appear by themselves", async () => {
   const p = await open(server.url);
   await ask(p, "Top five customers by revenue");
   const id = idOf(p);

@@ -1,5 +1,4 @@
-// What people have used, for administrators: seen, narrowed down, saved; and by nobody
-// else.
+// The usage page: administrators view, filter and download the usage of their organisation; others are refused.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -51,13 +50,13 @@ const signIn = async (page, user) => {
 };
 
 for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
-  test(`an administrator sees who asked what, at ${width}`, async () => {
+  test(`administrators see who asked what, at ${width}`, async () => {
     const p = await open(server.url, { viewport, allow: [/401/] });
     await signIn(p, "ada");
     await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
     if (viewport === phone) await p.getByRole("button", { name: "Show the conversations" }).click();
     await p.getByRole("button", { name: "ada", exact: true }).click();
-    await p.getByRole("menuitem", { name: "Usage of all people" }).click();
+    await p.getByRole("menuitem", { name: "Everyone's usage" }).click();
     await p.getByRole("heading", { name: "Usage", exact: true }).waitFor();
     assert.equal(new URL(p.url()).pathname, "/usage");
     const table = p.getByRole("table");
@@ -70,7 +69,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       "the page is wider than the screen",
     );
 
-    // By the keyboard: one person, then everybody again.
+    // With the keyboard: one person, then everyone again.
     const bob = table.getByRole("button", { name: "bob" });
     await bob.focus();
     await p.keyboard.press("Enter");
@@ -92,13 +91,13 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await table.getByRole("row", { name: /^Grace Hopper-Murray 2/ }).waitFor();
     await p.getByRole("button", { name: "Cost", exact: true }).click();
     await p.getByRole("list", { name: "Cost by day" }).waitFor();
-    await p.goBack(); // to where it was opened from
+    await p.goBack(); // to the page from which it was opened
     await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
     await p.done();
   });
 }
 
-// As it looks after three months of a company: the numbers are made up, the page is not.
+// The page after three months of use in a company, with stubbed responses.
 for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   test(`many people and days, at ${width}`, async () => {
     const p = await open(server.url, { viewport, allow: [/401/] });
@@ -174,7 +173,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     });
     if (viewport === phone) await p.getByRole("button", { name: "Show the conversations" }).click();
     await p.getByRole("button", { name: "ada", exact: true }).click();
-    await p.getByRole("menuitem", { name: "Usage of all people" }).click();
+    await p.getByRole("menuitem", { name: "Everyone's usage" }).click();
     await p.getByRole("button", { name: "90 days" }).click();
     await p.getByText("model unavailable").first().waitFor();
     await inBoth(p, "usage-many", width);
@@ -194,13 +193,27 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   });
 }
 
-test("who is no administrator sees nothing of it", async () => {
-  const p = await open(`${server.url}/usage`, { allow: [/401/, /403/] });
-  await signIn(p, "bob");
-  await p.getByRole("alert").getByText("Only administrators").waitFor();
-  assert.equal(await p.getByText("ada", { exact: true }).count(), 0);
-  await p.getByRole("button", { name: "bob", exact: true }).click();
-  await p.getByRole("menuitem", { name: "Usage and settings" }).waitFor();
-  assert.equal(await p.getByRole("menuitem", { name: "Usage of all people" }).count(), 0);
-  await p.done();
-});
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  test(`people who are not administrators see only a refusal, at ${width}`, async () => {
+    const p = await open(`${server.url}/usage`, { viewport, allow: [/401/] });
+    const requests = [];
+    p.on("request", (r) => requests.push(new URL(r.url()).pathname));
+    await signIn(p, "bob");
+    await p.getByRole("alert").getByText("Only administrators of acme can see").waitFor();
+    await inBoth(p, "usage-refused", width);
+    const main = p.getByRole("main");
+    for (const role of ["button", "combobox", "group", "table"])
+      assert.equal(await main.getByRole(role).filter({ hasNotText: /^$/ }).count(), 0, `a ${role} on the page`);
+    assert.equal(await p.getByRole("button", { name: "CSV" }).count(), 0);
+    assert.equal(await p.getByText("ada", { exact: true }).count(), 0);
+    assert.deepEqual(
+      requests.filter((r) => r.startsWith("/api/usage/")),
+      [],
+    );
+    if (viewport === phone) await p.getByRole("button", { name: "Show the conversations" }).click();
+    await p.getByRole("button", { name: "bob", exact: true }).click();
+    await p.getByRole("menuitem", { name: "Usage and settings" }).waitFor();
+    assert.equal(await p.getByRole("menuitem", { name: "Everyone's usage" }).count(), 0);
+    await p.done();
+  });
+}

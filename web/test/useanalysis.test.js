@@ -99,7 +99,7 @@ test("with no cells allowed nothing of a row leaves the page; with some, no more
   await p.done();
 });
 
-test("a line that breaks while the browser works is taken up again", async () => {
+test("a connection that breaks while the browser works is resumed", async () => {
   const p = await begin([/Failed to load resource|ERR_|502|500/]);
   let streams = 0;
   p.on("request", (r) => (streams += new URL(r.url()).pathname === "/api/analyze" ? 1 : 0));
@@ -112,8 +112,9 @@ test("a line that breaks while the browser works is taken up again", async () =>
   });
   await ask(p, "total amount by region");
   await p.getByText("run_query").or(p.locator("ol code")).first().waitFor();
+  const again = p.waitForRequest((r) => new URL(r.url()).pathname === "/api/analyze");
   wire.cut();
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await again; // it fails, as the one after it
   wire.mend();
   release();
   await done(p);

@@ -16,7 +16,7 @@ after(async () => {
 const wide = (p) => p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
-  test(`what looks like code is text, and Hebrew goes from right to left, at ${width}`, async () => {
+  test(`text that looks like code stays text, and Hebrew runs from right to left, at ${width}`, async () => {
     const p = await open(model.url, { viewport });
     const question = "כמה הזמנות יש? <img src=x onerror=alert(1)> **b** [x](javascript:alert(1))";
     await p.getByRole("textbox", { name: "Your question" }).fill(question);
@@ -52,18 +52,18 @@ test("a long question is folded, and its answer is in view", async () => {
     await p.getByRole("textbox", { name: "Your question" }).fill(question);
     await p.getByRole("button", { name: "Send" }).click();
     await answered(p, question.slice(0, 80)); // as much as is in the name
-    const more = p.getByRole("button", { name: "The whole question" });
+    const more = p.getByRole("button", { name: "Show the whole question" });
     await more.waitFor();
     const box = await p.getByRole("article").locator(".prose").first().boundingBox();
     assert.ok(box.y < viewport.height * 0.6, `the answer begins at ${box.y}`);
     await shot(p, `long-question-${viewport.width}`);
     await more.click();
-    await p.getByRole("button", { name: "Less" }).waitFor();
+    await p.getByRole("button", { name: "Show less" }).waitFor();
     await p.done();
   }
 });
 
-test("a reload leaves the reader where they were, and a new question is shown", async () => {
+test("a reload keeps the reader's place, and a new question is shown", async () => {
   const p = await open(server.url, { viewport: { width: 1000, height: 600 } });
   for (const q of [
     "Revenue by month",
@@ -88,7 +88,7 @@ test("a reload leaves the reader where they were, and a new question is shown", 
   await p.done();
 });
 
-test("on paper there is the whole conversation, and nothing to press", async () => {
+test("on paper there is the whole conversation and no button", async () => {
   const p = await open(server.url, { theme: "dark" });
   for (const q of ["Revenue by month", "How many orders are there?", "Share of orders by status"]) await ask(p, q);
   await p.emulateMedia({ media: "print" });

@@ -31,7 +31,7 @@ const maxFollowed = 256
 // prefix is the key prefix of this package.
 const prefix = "footnote:live:"
 
-// Pipe is a relay.Pipe.
+// Pipe implements relay.Pipe.
 type Pipe struct{ client *redis.Client }
 
 // Open returns a pipe through the server at a URL. It does not check that the server is available, because it
@@ -75,13 +75,13 @@ func (p *Pipe) Receive(ctx context.Context, key, after string,
 		return nil, after, nil
 	}
 	if err != nil {
-		return nil, after, fmt.Errorf("read what other servers say: %w", err)
+		return nil, after, fmt.Errorf("read the pipe from other servers: %w", err)
 	}
 	for _, s := range streams {
 		for _, m := range s.Messages {
 			after = m.ID
 			entry, _ := m.Values["e"].(string)
-			entries = append(entries, []byte(entry)) // an entry without the field is not ours, and not JSON
+			entries = append(entries, []byte(entry)) // entries of other programs fail to decode
 		}
 	}
 	return entries, after, nil

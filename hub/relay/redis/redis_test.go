@@ -91,7 +91,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-func TestOpenTellsNoPassword(t *testing.T) {
+func TestOpenHidesPassword(t *testing.T) {
 	for _, url := range []string{
 		"", "http://me:hush@x", "redis://me:hush@x:port", "redis://me:hush@%zz", "redis://me:hush@x/notanumber",
 	} {

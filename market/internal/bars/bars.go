@@ -13,6 +13,7 @@
 package bars
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -180,9 +181,7 @@ func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error))
 		return nil, nil
 	}
 	w := Window{Series: s.ID, From: s.First, To: s.end(), Limit: q.Limit}
-	if w.Limit == 0 {
-		w.Limit = market.MaxCandles
-	}
+	w.Limit = cmp.Or(w.Limit, market.MaxCandles)
 	if !q.From.IsZero() {
 		w.From = ceil(q.From)
 	}

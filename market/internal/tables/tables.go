@@ -1,5 +1,5 @@
-// Package tables reads a market from its tables. SQLite and Postgres have the same tables and queries, except for the
-// differences in Dialect; each has its own code for writing.
+// Package tables reads and writes the tables of a market. SQLite and Postgres have the same tables and statements,
+// except for the differences in Dialect and in how a Tx adds many rows.
 package tables
 
 import (
@@ -18,15 +18,20 @@ import (
 type Dialect struct {
 	Schema string // prefix of table names
 	User   string // column with the owner of a trade
-	// Arg returns the placeholder for the n-th argument of a statement, starting at 1.
-	Arg func(n int) string
 	// Time returns a time in stored precision, rounded up.
 	Time func(time.Time) any
+	// Stored returns a time as it is stored, rounded down.
+	Stored func(time.Time) any
+	// Bin returns the start of the bar that contains the column time, and End the end of a bar. Weeks are counted from
+	// a Monday, on which all other bars begin as well.
+	Bin func(f market.Timeframe) string
+	End func(f market.Timeframe, start string) string
 	// About returns the condition that a headline concerns one of the currencies. add adds an argument and returns
 	// its placeholder.
 	About func(currencies []string, add func(any) string) string
-	// Currencies returns a scan target for the currencies of a headline.
-	Currencies func(*[]string) any
+	// Currencies returns a scan target for the currencies of a headline; StoredCurrencies encodes them for storage.
+	Currencies       func(*[]string) any
+	StoredCurrencies func([]string) any
 }
 
 // Row is a row of a database.
@@ -95,7 +100,8 @@ func (r *Reader) Symbols(ctx context.Context) ([]market.Symbol, error) {
 	all, err := list(ctx, r, "read the symbols",
 		`SELECT symbol, name, base, quote, digits, synthetic FROM `+r.d.Schema+`symbols ORDER BY symbol`, nil,
 		func(row Row) (m market.Symbol, err error) {
-			return m, row.Scan(&m.Symbol, &m.Name, &m.Base, &m.Quote, &m.Digits, &m.Synthetic)
+			err = row.Scan(&m.Symbol, &m.Name, &m.Base, &m.Quote, &m.Digits, &m.Synthetic)
+			return m, err
 		})
 	if err != nil {
 		return nil, err
@@ -126,11 +132,10 @@ func (r *Reader) Candles(ctx context.Context, q market.CandleQuery) ([]market.Ca
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	all, err := list(ctx, r, "read the series", r.selectSeries(` WHERE s.symbol = `+r.d.Arg(1)), []any{
-		q.Symbol,
-	}, func(row Row) (bars.Series, error) {
-		return Series(row, new(string))
-	})
+	all, err := list(ctx, r, "read the series", r.selectSeries(` WHERE s.symbol = $1`), []any{q.Symbol},
+		func(row Row) (bars.Series, error) {
+			return Series(row, new(string))
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +187,7 @@ func (c *conditions) add(sql string, arg any) {
 // arg adds an argument and returns its placeholder.
 func (c *conditions) arg(v any) string {
 	c.args = append(c.args, v)
-	return c.d.Arg(len(c.args))
+	return fmt.Sprintf("$%d", len(c.args))
 }
 
 func (c *conditions) times(column string, from, to time.Time) {
@@ -233,9 +238,8 @@ func (r *Reader) Events(ctx context.Context, q market.EventQuery) ([]market.Even
 			`events`+
 			c.sorted(order, limit), c.args, func(row Row) (e market.Event, err error) {
 			var impact int
-			err = row.Scan(&e.ID, moment{
-				&e.Time,
-			}, &e.Currency, &e.Title, &impact, &e.Actual, &e.Forecast, &e.Previous, &e.Unit, &e.Synthetic)
+			err = row.Scan(&e.ID, moment{&e.Time},
+				&e.Currency, &e.Title, &impact, &e.Actual, &e.Forecast, &e.Previous, &e.Unit, &e.Synthetic)
 			e.Impact = market.ImpactName(impact)
 			return e, err
 		})
@@ -259,9 +263,9 @@ func (r *Reader) Headlines(ctx context.Context, q market.HeadlineQuery) ([]marke
 	return list(ctx, r, "read the headlines",
 		`SELECT id, time, source, title, url, currencies, synthetic FROM `+r.d.Schema+`headlines`+
 			c.sorted("time DESC, id DESC", limit), c.args, func(row Row) (h market.Headline, err error) {
-			return h, row.Scan(&h.ID, moment{
-				&h.Time,
-			}, &h.Source, &h.Title, &h.URL, r.d.Currencies(&h.Currencies), &h.Synthetic)
+			err = row.Scan(&h.ID, moment{&h.Time},
+				&h.Source, &h.Title, &h.URL, r.d.Currencies(&h.Currencies), &h.Synthetic)
+			return h, err
 		})
 }
 
@@ -277,12 +281,10 @@ func (r *Reader) COT(ctx context.Context, q market.COTQuery) ([]market.COTReport
 		`SELECT symbol, date, published, spec_long, spec_short, comm_long, comm_short, interest, synthetic FROM `+
 			r.d.Schema+`cot`+
 			c.sorted("date DESC", limit), c.args, func(row Row) (p market.COTReport, err error) {
-			return p, row.Scan(&p.Symbol, moment{
-				&p.Date,
-			}, moment{
-				&p.Published,
-			}, &p.NonCommercialLong, &p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest,
+			err = row.Scan(&p.Symbol, moment{&p.Date}, moment{&p.Published},
+				&p.NonCommercialLong, &p.NonCommercialShort, &p.CommercialLong, &p.CommercialShort, &p.OpenInterest,
 				&p.Synthetic)
+			return p, err
 		})
 	slices.Reverse(all)
 	if err == nil && len(all) == 0 {
@@ -314,9 +316,9 @@ func (r *Reader) Trades(ctx context.Context, q market.TradeQuery) ([]market.Trad
 			`FROM `+r.d.Schema+`trades`+
 			c.sorted("closed DESC NULLS FIRST, opened DESC, id DESC", limit), c.args,
 		func(row Row) (t market.Trade, err error) {
-			return t, row.Scan(&t.ID, &t.Symbol, &t.Side, &t.Size, moment{
-				&t.Opened,
-			}, moment{&t.Closed}, &t.Entry, &t.Exit, &t.Stop, &t.Target, &t.PnL, &t.Currency, &t.Notes, &t.Synthetic)
+			err = row.Scan(&t.ID, &t.Symbol, &t.Side, &t.Size, moment{&t.Opened},
+				moment{&t.Closed}, &t.Entry, &t.Exit, &t.Stop, &t.Target, &t.PnL, &t.Currency, &t.Notes, &t.Synthetic)
+			return t, err
 		})
 	slices.Reverse(all)
 	return all, err

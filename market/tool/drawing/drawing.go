@@ -20,23 +20,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// Boards stores the documents of drawings; package board implements it.
-type Boards interface {
-	Data(ctx context.Context, symbol string) (core.Data, error)
-	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
-	History(ctx context.Context, p footnote.Principal, symbol string,
-		q board.Asked) (changes []core.Change, more bool, err error)
-	Try(ctx context.Context, p footnote.Principal, symbol string, f func(doc *core.Document) error) error
-	Put(ctx context.Context, p footnote.Principal, d core.Drawing, base int64, c core.Cause) (board.Changed, error)
-	Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64,
-		c core.Cause) (board.Changed, error)
-	Made(ctx context.Context, p footnote.Principal, symbol string, c core.Cause) (board.Changed, bool, error)
-	Withdraw(ctx context.Context, p footnote.Principal, symbol string, c core.Cause) error
-}
-
 // Options configure the tools. Boards is required.
 type Options struct {
-	Boards Boards
+	Boards *board.Boards
 	// Bar returns the start, in unix seconds, of the newest bar that begins at or before a time. If Bar is nil,
 	// anchors stay where they are.
 	Bar func(ctx context.Context, symbol, timeframe string, at int64) (int64, error)
@@ -44,10 +30,13 @@ type Options struct {
 
 // New returns the fourteen tools that the page runs and the one that reads the drawings.
 func New(o Options) []tool.Tool {
-	tools := []tool.Tool{&list{o.Boards}}
+	var tools []tool.Tool
 	for _, s := range specs() {
-		s.Side = tool.Client
-		tools = append(tools, &draw{spec: s, o: o})
+		if s.Name == getDrawings {
+			tools = append(tools, &list{s, o.Boards})
+		} else {
+			tools = append(tools, &draw{s, o})
+		}
 	}
 	return tools
 }
@@ -66,7 +55,7 @@ func (t *draw) Call(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Fail(t.spec.Name + " runs in the user's page."), nil
 }
 
-// modelText returns the text of an error that the model can do something about.
+// modelText returns the text of an error that the model can correct.
 func modelText(err error) (string, bool) {
 	switch footnote.CodeOf(err) {
 	case footnote.InvalidRequest, footnote.NotFound, footnote.TooLarge, footnote.Conflict, footnote.DatabaseUnavailable,
@@ -123,7 +112,7 @@ func (t *draw) try(ctx context.Context, call tool.Call, before []tool.Call) erro
 	}
 	return t.o.Boards.Try(ctx, call.Principal, at.Symbol, func(doc *core.Document) error {
 		for _, p := range plans {
-			if _, made := doc.Made(p.cause); made {
+			if _, made := doc.StepOf(p.cause); made {
 				continue // another client was faster, or the server that accepted it is gone
 			}
 			b, err := p.event(doc, data)
@@ -149,7 +138,7 @@ func (t *draw) scroll(call tool.Call, at Chart, data core.Data) error {
 		Anchors: []core.Anchor{{Time: int64(in.Timestamp)}},
 	}
 	if in.Timestamp <= 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "The timestamp is no time.")
+		return footnote.Errorf(footnote.InvalidRequest, "The timestamp is not a time.")
 	}
 	return d.Within(data)
 }
@@ -273,7 +262,7 @@ func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChang
 		if _, err := p.currentDrawing(doc); err != nil {
 			return nil, err
 		}
-		b, err := doc.Take(p.in.DrawingID, p.in.Version, p.cause)
+		b, err := doc.Remove(p.in.DrawingID, p.in.Version, p.cause)
 		return &b, err
 	default:
 		d := p.draw
@@ -291,7 +280,7 @@ func (p *plan) currentDrawing(doc *core.Document) (core.Drawing, error) {
 	case !there:
 		return old, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
 	case p.in.Version == 0:
-		return old, doc.Overruled(old.ID, p.call.Told(old.ID))
+		return old, doc.Overruled(old.ID, p.call.LastMentioned(old.ID))
 	}
 	return old, nil
 }
@@ -332,7 +321,7 @@ func (t *draw) Accept(ctx context.Context, call tool.Call, a tool.Answer) (tool.
 func (t *draw) Withdraw(ctx context.Context, call tool.Call) error {
 	at, err := ChartOf(call.Where)
 	if err != nil || call.Name == scrollChart {
-		return nil //nolint:nilerr // where no chart is, nothing was drawn
+		return nil //nolint:nilerr // without a chart, nothing was drawn
 	}
 	return t.o.Boards.Withdraw(ctx, call.Principal, at.Symbol, core.Cause{
 		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID,
@@ -372,7 +361,7 @@ func (t *draw) change(ctx context.Context, call tool.Call) (board.Changed, error
 		return board.Changed{}, err
 	}
 	// A call takes effect once, whatever the chart is like by now.
-	if res, made, err := t.o.Boards.Made(ctx, call.Principal, at.Symbol, core.Cause{
+	if res, made, err := t.o.Boards.ChangeOf(ctx, call.Principal, at.Symbol, core.Cause{
 		Conversation: call.Conversation,
 		Call:         call.ID,
 	}); made || err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,8 +66,9 @@ func (r *rig) start(model model.Model) {
 			return at - (at-first)%3600, nil
 		}})
 	specs := make([]tool.Spec, len(r.tools))
+	names := make([]string, len(r.tools))
 	for i, tool := range r.tools {
-		specs[i] = tool.Spec()
+		specs[i], names[i] = tool.Spec(), tool.Spec().Name
 	}
 	validate, err := schema.Validator(specs)
 	if err != nil {
@@ -76,7 +78,7 @@ func (r *rig) start(model model.Model) {
 	engine, err := agent.New(agent.Options{Log: r.log, Hub: hub.New(), Validate: validate,
 		Assistants: []*agent.Assistant{{
 			Name: "chart", Model: model, ModelName: "scripted", Tools: r.tools, Setting: r.around,
-			Policy: agent.Policy{Approve: drawing.Names()},
+			Policy: agent.Policy{Approve: names},
 			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 				return json.RawMessage(`[{"type":"text","text":"You draw."}]`), nil, nil
 			},
@@ -160,9 +162,9 @@ func at(bars int) string {
 	return time.Unix(first+int64(bars)*3600+17, 0).UTC().Format(time.RFC3339) // in the middle of a bar
 }
 
-// TestADrawingHasItsReasonAndItsCause tests the whole path: the model draws and moves a line, the page answers, and
+// TestDrawingRecordsReasonAndCause tests the whole path: the model draws and moves a line, the page answers, and
 // the document records who did it, why, and through which call. A restart and a replay record the same.
-func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
+func TestDrawingRecordsReasonAndCause(t *testing.T) {
 	id := ""
 	model := &scripted{replies: []func() agenttest.Reply{
 		func() agenttest.Reply {
@@ -181,7 +183,7 @@ func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 	r := newRig(t, model)
 	conversation, calls := r.turn(agent.Turn{Text: "draw support", Where: where})
 	if len(r.view().Drawings) != 0 {
-		t.Fatal("it is drawn before the page has drawn it")
+		t.Fatal("the document has the drawing before the page drew it")
 	}
 	turn := ok(calls...)
 	turn.Conversation = conversation
@@ -205,7 +207,7 @@ func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 	if strings.Contains(model.system(), "EURUSD") {
 		t.Error("the frozen prompt has the chart in it")
 	}
-	changes, _, err := r.boards.History(t.Context(), alice, "EURUSD", board.Asked{Limit: 9})
+	changes, _, err := r.boards.History(t.Context(), alice, "EURUSD", board.HistoryQuery{Limit: 9})
 	if err != nil || len(changes) != 2 {
 		t.Fatal(changes, err)
 	}
@@ -225,15 +227,17 @@ func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 	if after := r.view(); !reflect.DeepEqual(before, after) {
 		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
-	var events []footnote.Event
+	doc := core.Document{Symbol: "EURUSD"}
 	for ev, err := range r.log.Events(t.Context(), board.StreamOf(alice, "EURUSD"), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, ev)
+		if err := doc.Apply(ev); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if doc, err := core.Fold("EURUSD", events); err != nil || !reflect.DeepEqual(doc.Drawings(), before.Drawings) {
-		t.Errorf("the replay differs: %v", err)
+	if !reflect.DeepEqual(doc.Drawings(), before.Drawings) {
+		t.Errorf("the replay differs: %v", doc.Drawings())
 	}
 }
 
@@ -303,14 +307,14 @@ func TestEveryToolDraws(t *testing.T) {
 			}
 		})
 	}
-	if n := len(drawing.Names()); n != 15 {
+	if n := len(drawing.New(drawing.Options{})); n != 15 {
 		t.Errorf("%d tools", n)
 	}
 }
 
-// TestTheClientSeesNoWrongCall checks that the model reads what is wrong with a call and that the run does not park
+// TestInvalidCallsDoNotReachClient checks that the model reads what is wrong with a call and that the run does not park
 // for it.
-func TestTheClientSeesNoWrongCall(t *testing.T) {
+func TestInvalidCallsDoNotReachClient(t *testing.T) {
 	for what, c := range map[string]struct{ name, input, words string }{
 		"an anchor before the data": {
 			"draw_horizontal_ray", fmt.Sprintf(`{"anchor":{"timestamp":%d,"price":1.1}}`, first-86400),
@@ -324,7 +328,7 @@ func TestTheClientSeesNoWrongCall(t *testing.T) {
 		"a marker ahead": {
 			"draw_marker", fmt.Sprintf(`{"anchor":{"timestamp":%d,"price":1.1}}`, last+2*3600), "too far",
 		},
-		"a price nobody paid": {"draw_horizontal_line", `{"price":11}`, "far from every price"},
+		"a price far from the data": {"draw_horizontal_line", `{"price":11}`, "far from every price"},
 		"a stop on the wrong side": {
 			"draw_long_position", `{"entry":1.1,"takeProfit":1.13,"stopLoss":1.11}`, "stopLoss below its entry",
 		},
@@ -333,7 +337,7 @@ func TestTheClientSeesNoWrongCall(t *testing.T) {
 			"update_drawing", `{"drawingId":"MINE","price":1.11,"reason":" "}`, "reason is missing",
 		},
 		"a removal without a reason": {"remove_drawing", `{"drawingId":"MINE"}`, "reason"},
-		"a drawing that is not there": {
+		"an unknown drawing": {
 			"update_drawing", `{"drawingId":"dr_none","price":1.1,"reason":"x"}`, "There is no drawing",
 		},
 		"a stale version": {
@@ -345,15 +349,15 @@ func TestTheClientSeesNoWrongCall(t *testing.T) {
 		"an update that changes nothing": {
 			"update_drawing", `{"drawingId":"MINE","label":"Mine","reason":"x"}`, "Nothing would change",
 		},
-		"a level that is there": {"draw_horizontal_line", `{"price":1.1}`, "with its id MINE"},
-		"a number that is none": {"draw_horizontal_line", `{"price":"NaN"}`, "price"},
-		"a number without end":  {"draw_horizontal_line", `{"price":1e999}`, ""},
-		"a time that is none":   {"scroll_chart", `{"timestamp":"tomorrow"}`, "no time"},
-		"a time that is not on the chart": {
+		"an existing level": {"draw_horizontal_line", `{"price":1.1}`, "with its id MINE"},
+		"a price of NaN":    {"draw_horizontal_line", `{"price":"NaN"}`, "price"},
+		"an infinite price": {"draw_horizontal_line", `{"price":1e999}`, ""},
+		"an invalid time":   {"scroll_chart", `{"timestamp":"tomorrow"}`, "not a time"},
+		"a time before the data": {
 			"scroll_chart", `{"timestamp":"1990-01-01T00:00:00Z"}`, "before the first bar",
 		},
-		"an anchor that is no place": {"draw_horizontal_ray", `{"anchor":{"price":1.1}}`, "timestamp"},
-		"a field of another kind of thing": {
+		"an anchor without a time": {"draw_horizontal_ray", `{"anchor":{"price":1.1}}`, "timestamp"},
+		"a field of another type": {
 			"update_drawing", `{"drawingId":"MINE","entry":1.1,"reason":"x"}`, "belong to positions",
 		},
 	} {
@@ -392,8 +396,8 @@ func TestTheClientSeesNoWrongCall(t *testing.T) {
 	}
 }
 
-// TestAnchorsAtTheEndsOfTime checks that extreme times and prices do not overflow into the range of the data.
-func TestAnchorsAtTheEndsOfTime(t *testing.T) {
+// TestExtremeAnchors checks that extreme times and prices do not overflow into the range of the data.
+func TestExtremeAnchors(t *testing.T) {
 	times := []string{
 		"9223372036854775807", "9223372036854775806", "9223372036854772000", "-9223372036854775808", "0", "-1",
 		"253402300800", `"9999-12-31T23:59:59Z"`, `"0000-01-01T00:00:00Z"`, "1e30",
@@ -417,9 +421,8 @@ func TestAnchorsAtTheEndsOfTime(t *testing.T) {
 		}
 	}
 	for _, price := range prices {
-		calls = append(calls, [2]string{
-			"draw_horizontal_line", `{"price":` + price + `}`,
-		}, [2]string{"draw_long_position", `{"entry":1.1,"takeProfit":` + price + `,"stopLoss":1.09}`})
+		calls = append(calls, [2]string{"draw_horizontal_line", `{"price":` + price + `}`},
+			[2]string{"draw_long_position", `{"entry":1.1,"takeProfit":` + price + `,"stopLoss":1.09}`})
 	}
 	r := newRig(t, agenttest.Script())
 	for _, c := range calls {
@@ -432,7 +435,7 @@ func TestAnchorsAtTheEndsOfTime(t *testing.T) {
 				Where: where,
 			}
 			if words, err := one.(tool.Checked).Check(t.Context(), call, nil); words == "" || err != nil {
-				t.Errorf("%s %s is let through: %v", c[0], c[1], err)
+				t.Errorf("%s %s is accepted: %v", c[0], c[1], err)
 			}
 			if out, err := one.(tool.Checked).Accept(t.Context(), call, tool.Answer{
 				CallID:  "a",
@@ -447,8 +450,8 @@ func TestAnchorsAtTheEndsOfTime(t *testing.T) {
 	}
 }
 
-// TestAPageThatTalksTooMuch checks that the reasons a client gives cannot fill the model's context.
-func TestAPageThatTalksTooMuch(t *testing.T) {
+// TestLongClientErrorsAreCut checks that the reasons a client gives cannot fill the model's context.
+func TestLongClientErrorsAreCut(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`),
 		agenttest.Say("Then not.")))
 	conversation, _ := r.turn(agent.Turn{Text: "draw", Where: where})
@@ -463,9 +466,9 @@ func TestAPageThatTalksTooMuch(t *testing.T) {
 	}
 }
 
-// TestTwoCallsOfOneMessage checks that a call is checked against the calls before it, and that the model is told
+// TestCallsOfOneMessage checks that a call is checked against the calls before it, and that the model is told
 // what changed while the page was drawing.
-func TestTwoCallsOfOneMessage(t *testing.T) {
+func TestCallsOfOneMessage(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Calls(
 		agenttest.CallBlock("a", "draw_horizontal_line", `{"price":1.1}`),
 		agenttest.CallBlock("b", "draw_horizontal_line", `{"price":1.10001}`),
@@ -491,9 +494,9 @@ func TestTwoCallsOfOneMessage(t *testing.T) {
 	}
 }
 
-// TestAPersonIsNotOverruled checks that a call without a version does not change or remove a drawing that a person
+// TestPersonIsNotOverruled checks that a call without a version does not change or remove a drawing that a person
 // changed while the call waited, and that a later call does.
-func TestAPersonIsNotOverruled(t *testing.T) {
+func TestPersonIsNotOverruled(t *testing.T) {
 	for _, c := range []struct{ name, fields string }{
 		{"update_drawing", `,"reason":"It was broken.","price":1.12`}, {"remove_drawing", `,"reason":"It was broken."`},
 	} {
@@ -525,9 +528,9 @@ func TestAPersonIsNotOverruled(t *testing.T) {
 	}
 }
 
-// TestAPersonIsNotOverruledByHaste checks the same for a change by a person while the model is still deciding, even
-// if an assistant has changed the drawing after that.
-func TestAPersonIsNotOverruledByHaste(t *testing.T) {
+// TestPersonIsNotOverruledWhileModelDecides checks the same for a change by a person while the model is still deciding,
+// even if an assistant has changed the drawing after that.
+func TestPersonIsNotOverruledWhileModelDecides(t *testing.T) {
 	id := board.IDOf("", "line")
 	move := fmt.Sprintf(`{"drawingId":%q,"reason":"It was broken.","price":1.12}`, id)
 	model := &scripted{}
@@ -571,8 +574,8 @@ func TestAPersonIsNotOverruledByHaste(t *testing.T) {
 	}
 }
 
-// TestASlowMarketHoldsNobodyUp checks that a person can draw while an update waits for the market.
-func TestASlowMarketHoldsNobodyUp(t *testing.T) {
+// TestSlowMarketDoesNotBlockDrawing checks that a person can draw while an update waits for the market.
+func TestSlowMarketDoesNotBlockDrawing(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	ray := core.Drawing{
 		Type: core.HorizontalRay, Symbol: "EURUSD", Timeframe: "1h", Anchors: []core.Anchor{{Time: first, Price: 1.1}},
@@ -608,8 +611,8 @@ func TestASlowMarketHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestAPageThatCannotDraw checks that what was not drawn is not recorded.
-func TestAPageThatCannotDraw(t *testing.T) {
+// TestFailedDrawingIsNotRecorded checks that what was not drawn is not recorded.
+func TestFailedDrawingIsNotRecorded(t *testing.T) {
 	for _, words := range []string{`{"ok":false,"error":"The chart is closed."}`, `{"success":false}`} {
 		r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`),
 			agenttest.Say("Then not.")))
@@ -621,9 +624,9 @@ func TestAPageThatCannotDraw(t *testing.T) {
 	}
 }
 
-// TestACrashBetweenDrawingAndResult checks that an answer delivered again, after the document already has its
+// TestRedeliveredResultChangesNothing checks that an answer delivered again, after the document already has its
 // drawing, changes nothing.
-func TestACrashBetweenDrawingAndResult(t *testing.T) {
+func TestRedeliveredResultChangesNothing(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`),
 		agenttest.Say("Done.")))
 	conversation, _ := r.turn(agent.Turn{Text: "draw", Where: where})
@@ -641,7 +644,7 @@ func TestACrashBetweenDrawingAndResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	if words, err := tl.Check(t.Context(), call, nil); words != "" || err != nil {
-		t.Errorf("looked at by another server, the call is refused: %q, %v", words, err)
+		t.Errorf("another server refuses the call: %q, %v", words, err)
 	}
 	turn := ok("a")
 	turn.Conversation = conversation
@@ -655,9 +658,9 @@ func TestACrashBetweenDrawingAndResult(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDoesNotCount checks that a drawing is undone when the log says that its call failed, with a
+// TestFailedCallIsUndone checks that a drawing is undone when the log says that its call failed, with a
 // reason in the history, unless somebody has changed the drawing since.
-func TestAnAnswerThatDoesNotCount(t *testing.T) {
+func TestFailedCallIsUndone(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	call := func(id, price string) (tool.Checked, tool.Call) {
 		c := tool.Call{
@@ -683,9 +686,9 @@ func TestAnAnswerThatDoesNotCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	changes, _, err := r.boards.History(t.Context(), alice, "EURUSD", board.Asked{Limit: 9})
+	changes, _, err := r.boards.History(t.Context(), alice, "EURUSD", board.HistoryQuery{Limit: 9})
 	if r.view().CanRedo {
-		t.Error("the user can make again what does not count")
+		t.Error("the user can redo the change of a failed call")
 	}
 	if err != nil || len(r.view().Drawings) != 0 || len(changes) != 2 || changes[0].Action != core.Undo ||
 		changes[0].By != core.Agent || !strings.Contains(changes[0].Reason, "not answered in time") {
@@ -702,15 +705,15 @@ func TestAnAnswerThatDoesNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := tool.Withdraw(t.Context(), lost); err != nil || len(r.view().Drawings) != 1 {
-		t.Errorf("a drawing that the user has made theirs: %v, %+v", err, r.view())
+		t.Errorf("a drawing that the user has changed: %v, %+v", err, r.view())
 	}
 }
 
-// TestWhatIsSaidOfTheChart runs in a bubble, where the time of a part ends only after all other parts are done,
-// even on a busy machine.
-func TestWhatIsSaidOfTheChart(t *testing.T) { synctest.Test(t, saidOfTheChart) }
+// TestChartDescription uses a fake clock, so that a part times out only after all others are done, even on a busy
+// machine.
+func TestChartDescription(t *testing.T) { synctest.Test(t, describeChart) }
 
-func saidOfTheChart(t *testing.T) {
+func describeChart(t *testing.T) {
 	ctx := t.Context()
 	hang := make(chan struct{})
 	defer close(hang)
@@ -772,5 +775,45 @@ func saidOfTheChart(t *testing.T) {
 	}
 	if got := s.Describe(ctx, alice, nil); !strings.Contains(got, "No chart is open") {
 		t.Error(got)
+	}
+}
+
+// TestSchemasMatchTheDrawings checks that tools.yaml has the values and limits that package drawing accepts.
+func TestSchemasMatchTheDrawings(t *testing.T) {
+	values := map[string][]string{
+		"importance": core.Importances, "lineStyle": core.LineStyles, "markerType": core.MarkerTypes,
+		"status": core.Statuses,
+	}
+	for _, one := range drawing.New(drawing.Options{}) {
+		var s struct {
+			Properties map[string]struct {
+				Enum               []string
+				Items              struct{ Enum []string }
+				Maximum, MaxLength float64
+			}
+		}
+		if err := json.Unmarshal(one.Spec().InputSchema, &s); err != nil {
+			t.Fatal(err)
+		}
+		name := one.Spec().Name
+		values["type"] = core.Extends
+		if name == "get_drawings" {
+			values["type"] = core.Types
+			if pages := s.Properties["page"].Maximum; pages != core.MaxDrawings/50+1 {
+				t.Errorf("%v pages", pages)
+			}
+		}
+		for property, p := range s.Properties {
+			want := values[property]
+			if property == "visibility" {
+				p.Enum, want = p.Items.Enum, core.Timeframes
+			}
+			if !slices.Equal(p.Enum, want) {
+				t.Errorf("%s: %s is one of %v, want %v", name, property, p.Enum, want)
+			}
+			if property == "reason" && p.MaxLength != core.MaxReason {
+				t.Errorf("%s: a reason has %v characters", name, p.MaxLength)
+			}
+		}
 	}
 }

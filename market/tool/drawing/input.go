@@ -30,7 +30,7 @@ func (m *moment) UnmarshalJSON(data []byte) error {
 			return nil
 		}
 	}
-	return footnote.Errorf(footnote.InvalidRequest, "%.40q is no time. Say it as 2026-11-20T14:00:00Z.", s)
+	return footnote.Errorf(footnote.InvalidRequest, "%.40q is not a time. Write it as 2026-11-20T14:00:00Z.", s)
 }
 
 type point struct {
@@ -93,7 +93,7 @@ func (in *input) notes() string {
 		return ""
 	}
 	r := []rune(*in.Notes)
-	return string(r[:min(len(r), core.MostReason)])
+	return string(r[:min(len(r), core.MaxReason)])
 }
 
 // applyTo copies the given fields to a drawing. It moves times to the start of their bars.

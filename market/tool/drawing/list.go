@@ -15,14 +15,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// getDrawings names the tool that lists the drawings: a message mentions only some of them, and a chart may have
-// thousands.
-const getDrawings = "get_drawings"
-
 // Limits of one answer.
 const (
 	pageSize  = 50
-	maxPages  = core.MostDrawings/pageSize + 1
 	maxTrail  = 10  // changes per drawing
 	maxNotes  = 200 // characters of notes in a list
 	maxDiffed = 300 // bytes of a field's old and new value
@@ -31,30 +26,13 @@ const (
 // source is the source name under which its tables are stored.
 const source = "drawings"
 
-func listSpec() tool.Spec {
-	return tool.Spec{
-		Name: getDrawings, Label: "Looking at the drawings", Family: tool.Market,
-		Description: "Read the drawings on the user's chart as they are now, with their ids and versions: also those " +
-			"that the description of the chart leaves out, and after changes of your own. " +
-			"Levels, lines and positions come first, then remarks, and last what is hidden or closed; of each the " +
-			"newest change first, 50 on a page. " +
-			"With drawingId it gives that one in full, with all of its notes and its newest changes: who made them, " +
-			"when, why, and what was there before.",
-		InputSchema: schemaOf([]string{}, property{
-			"type": enum("Only drawings of this type.", core.Types),
-			"page": property{
-				"type": "integer", "minimum": 1, "maximum": maxPages, "description": "Left out: the first.",
-			},
-			"drawingId": text("Only this drawing, in full.", 64),
-		}),
-		Side: tool.Server, ReadOnly: true,
-	}
+// list is the tool get_drawings. It runs on the server and only reads.
+type list struct {
+	spec   tool.Spec
+	boards *board.Boards
 }
 
-// list is the tool. It runs on the server and only reads.
-type list struct{ boards Boards }
-
-func (l *list) Spec() tool.Spec { return listSpec() }
+func (l *list) Spec() tool.Spec { return l.spec }
 
 // listInput is the tool's input.
 type listInput struct {
@@ -138,7 +116,7 @@ func (l *list) oneDrawing(ctx context.Context, p footnote.Principal, v board.Vie
 	if i < 0 {
 		return nil, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", id)
 	}
-	changes, more, err := l.boards.History(ctx, p, v.Symbol, board.Asked{Drawing: id, Limit: maxTrail})
+	changes, more, err := l.boards.History(ctx, p, v.Symbol, board.HistoryQuery{Drawing: id, Limit: maxTrail})
 	if err != nil {
 		return nil, err
 	}
@@ -170,29 +148,16 @@ func oneLine(data json.RawMessage) json.RawMessage { return json.RawMessage(core
 // table returns drawings as rows of a result, so that footnotes can cite their numbers.
 func table(drawings []core.Drawing) (res footnote.Result) {
 	for _, c := range [][2]string{
-		{
-			"id", footnote.KindText,
-		}, {"type", footnote.KindText}, {"label", footnote.KindText}, {"text", footnote.KindText},
-		{
-			"time", footnote.KindTimestamp,
-		}, {"price", footnote.KindNumber}, {"time_2", footnote.KindTimestamp}, {"price_2", footnote.KindNumber},
-		{
-			"entry", footnote.KindNumber,
-		}, {
-			"take_profit", footnote.KindNumber,
-		}, {"stop_loss", footnote.KindNumber}, {"reward_risk", footnote.KindNumber}, {"status", footnote.KindText},
-		{
-			"timeframe", footnote.KindText,
-		}, {
-			"shown_on", footnote.KindText,
-		}, {
-			"importance", footnote.KindText,
-		}, {"tags", footnote.KindText}, {"hidden", footnote.KindBoolean}, {"locked", footnote.KindBoolean},
-		{
-			"version", footnote.KindInteger,
-		}, {
-			"drawn_by", footnote.KindText,
-		}, {"changed_by", footnote.KindText}, {"changed_at", footnote.KindTimestamp}, {"notes", footnote.KindText},
+		{"id", footnote.KindText},
+		{"type", footnote.KindText}, {"label", footnote.KindText}, {"text", footnote.KindText},
+		{"time", footnote.KindTimestamp},
+		{"price", footnote.KindNumber}, {"time_2", footnote.KindTimestamp}, {"price_2", footnote.KindNumber},
+		{"entry", footnote.KindNumber}, {"take_profit", footnote.KindNumber},
+		{"stop_loss", footnote.KindNumber}, {"reward_risk", footnote.KindNumber}, {"status", footnote.KindText},
+		{"timeframe", footnote.KindText}, {"shown_on", footnote.KindText}, {"importance", footnote.KindText},
+		{"tags", footnote.KindText}, {"hidden", footnote.KindBoolean}, {"locked", footnote.KindBoolean},
+		{"version", footnote.KindInteger}, {"drawn_by", footnote.KindText},
+		{"changed_by", footnote.KindText}, {"changed_at", footnote.KindTimestamp}, {"notes", footnote.KindText},
 	} {
 		res.Columns = append(res.Columns, footnote.Column{Name: c[0], Kind: c[1]})
 	}

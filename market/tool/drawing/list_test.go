@@ -67,9 +67,9 @@ func (r *rig) ask(p footnote.Principal, input string) (answer reading, out tool.
 	panic("there is no such tool")
 }
 
-// TestAllDrawingsCanBeRead creates more drawings than a message mentions and reads each of them once, page by page,
+// TestListPages creates more drawings than a message mentions and reads each of them once, page by page,
 // in the order in which a message would list them.
-func TestAllDrawingsCanBeRead(t *testing.T) {
+func TestListPages(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	var all []core.Drawing
 	for i := range 130 {
@@ -89,7 +89,7 @@ func TestAllDrawingsCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if description := r.around.Describe(t.Context(), alice, where); !strings.Contains(description,
-		"- and 70 others, which are not told here: get_drawings lists them") {
+		"- and 70 others, which are not listed here: get_drawings lists them") {
 		t.Error(description)
 	}
 	seen := map[any]bool{}
@@ -137,9 +137,9 @@ func TestAllDrawingsCanBeRead(t *testing.T) {
 	}
 }
 
-// TestOneDrawingIsReadInFull checks that reading one drawing shows who changed it, when and why, and no characters
+// TestReadOneDrawing checks that reading one drawing shows who changed it, when and why, and no characters
 // that a person cannot see.
-func TestOneDrawingIsReadInFull(t *testing.T) {
+func TestReadOneDrawing(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	notes := strings.Repeat("Held. ", 100)
 	line := core.Drawing{
@@ -158,7 +158,7 @@ func TestOneDrawingIsReadInFull(t *testing.T) {
 	}
 	answer, out := r.ask(alice, `{"drawingId":"`+line.ID+`"}`)
 	if strings.ContainsAny(out.Content, "\U000e0049\u2060") {
-		t.Errorf("the model reads what nobody sees: %q", out.Content)
+		t.Errorf("the model reads invisible text: %q", out.Content)
 	}
 	if answer.Drawing == nil || answer.Drawing.Notes != "Broken." || *answer.Drawing.Price != 1.09 ||
 		answer.Drawing.Version != 2 || len(answer.Table.Rows) != 1 || len(answer.Changes) != 2 {

@@ -48,9 +48,9 @@ func minutes(t *testing.T, begin time.Time) market.Store {
 
 func replayed(s market.Store) market.Market { return market.New(s, &market.Replay{Data: s}) }
 
-// TestTheEndOfTheData has a last bar that begins at 1:29. A mark after it is refused, and a future time is moved to
-// where a bar of the timeframe would begin.
-func TestTheEndOfTheData(t *testing.T) {
+// TestEndOfData uses data whose last bar begins at 1:29. A marker after it is refused, and a future time is moved to
+// the start of the bar that would contain it.
+func TestEndOfData(t *testing.T) {
 	ctx, begin := t.Context(), time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	prices := drawing.NewPrices(replayed(minutes(t, begin)))
 	data, err := prices.Data(ctx, "EURUSD")
@@ -79,13 +79,13 @@ func TestTheEndOfTheData(t *testing.T) {
 	mark := call("draw_marker", "toolu_2", `{"anchor":{"timestamp":"2026-11-19T01:31:00Z","price":1.1}}`)
 	mark.Where = json.RawMessage(`{"symbol":"EURUSD","timeframe":"1m"}`)
 	if words, err := tools["draw_marker"].Check(ctx, mark, nil); err != nil || words == "" {
-		t.Errorf("a mark on a bar that is not there: %q, %v", words, err)
+		t.Errorf("a marker after the last bar: %q, %v", words, err)
 	}
 }
 
-// TestWhatIsNotLoaded checks that a calendar, news and reports that nobody loaded, or that end before now, are
+// TestMissingDataIsUnknown checks that a calendar, news and reports that nobody loaded, or that end before now, are
 // reported as unknown, and never as a day without events.
-func TestWhatIsNotLoaded(t *testing.T) {
+func TestMissingDataIsUnknown(t *testing.T) {
 	begin := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	s := minutes(t, begin)
 	describe := func() string {
@@ -105,9 +105,8 @@ func TestWhatIsNotLoaded(t *testing.T) {
 		at   time.Duration
 		want string
 	}{
-		{
-			-time.Hour, "not known: the calendar that is loaded ends at 2026-11-19T00:30:00Z.",
-		}, {72 * time.Hour, "none is in the calendar, which goes on beyond them."}, {time.Hour, "CPI y/y (high)"},
+		{-time.Hour, "not known: the calendar that is loaded ends at 2026-11-19T00:30:00Z."},
+		{72 * time.Hour, "none is in the calendar, which goes on beyond them."}, {time.Hour, "CPI y/y (high)"},
 	} {
 		l, err := s.Begin(t.Context())
 		if err != nil {

@@ -45,10 +45,10 @@ func each(t *testing.T, m market.Market, deadline time.Duration, check func(name
 	}
 }
 
-// TestPostgresGoes stops the database server, starts it again, and has another connection keep its
+// TestPostgresOutage stops the database server, starts it again, and has another connection keep its
 // tables locked. Each tool must report that the database is unavailable or did not answer, never an empty result,
 // and must answer again afterwards.
-func TestPostgresGoes(t *testing.T) {
+func TestPostgresOutage(t *testing.T) {
 	server := pgtest.New(t)
 	url := server.Database(t)
 	s, err := postgres.Open(t.Context(), url)
@@ -70,7 +70,7 @@ func TestPostgresGoes(t *testing.T) {
 		t.Helper()
 		each(t, m, deadline, func(name string, out tool.Output, r reply) {
 			if !out.IsError || !r.Down || !strings.HasPrefix(r.Reason, "The market database is down: "+reason) ||
-				out.Rows != nil || strings.Contains(out.Content, server.Socket()) {
+				out.Rows != nil || strings.Contains(out.Content, server.Folder()) {
 				t.Errorf("%s: %s", name, out.Content)
 			}
 		})
@@ -80,7 +80,7 @@ func TestPostgresGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(t.Context())) // if conn were collected earlier, its lock would go
+	defer conn.Close(context.WithoutCancel(t.Context())) // keeps conn, and with it the lock, alive until here
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +100,9 @@ func TestPostgresGoes(t *testing.T) {
 	answers()
 }
 
-// TestHalfLoaded loads a symbol without data, and then with candles only. Each tool must name the data
+// TestPartlyLoadedMarket loads a symbol without data, and then with candles only. Each tool must name the data
 // that it read and found empty.
-func TestHalfLoaded(t *testing.T) {
+func TestPartlyLoadedMarket(t *testing.T) {
 	s := open(t)
 	with(t, s, func(l market.Load) error {
 		return l.Symbol(t.Context(), market.Symbol{
@@ -204,7 +204,7 @@ func TestSameEvent(t *testing.T) {
 	}
 }
 
-// TestFractions checks that a sum of volumes has no more digits than the volumes.
+// TestFractions checks that a sum of volumes has no more digits than the volumes themselves.
 func TestFractions(t *testing.T) {
 	s := small(t)
 	with(t, s, func(l market.Load) error {

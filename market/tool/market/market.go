@@ -7,6 +7,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,9 +33,7 @@ const Source = "market"
 
 // New returns the nine tools.
 func New(o Options) []tool.Tool {
-	if o.Deadline <= 0 {
-		o.Deadline = 5 * time.Second
-	}
+	o.Deadline = cmp.Or(max(o.Deadline, 0), 5*time.Second)
 	return []tool.Tool{
 		newTool(o, candlesSpec, candles), newTool(o, priceSpec, price),
 		newTool(o, eventsSpec, events), newTool(o, statisticsSpec, statistics),
@@ -197,7 +196,7 @@ func at(name, text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, footnote.Errorf(footnote.InvalidRequest,
-		"%s is no time. Write 2026-11-19 or 2026-11-19T15:00:00Z, in UTC.", name)
+		"%s is not a time. Write 2026-11-19 or 2026-11-19T15:00:00Z, in UTC.", name)
 }
 
 func span(fromText, toText string) (from, to time.Time, err error) {

@@ -115,9 +115,7 @@ func fill(t *testing.T, s market.Store) {
 			}),
 			l.Candles(t.Context(), "EURUSD", market.M1, list), l.Events(t.Context(), events), l.COT(t.Context(), cot),
 			l.Headlines(t.Context(), []market.Headline{
-				{
-					Time: begin.Add(time.Hour), Source: "wire", Title: "Euro rises", Currencies: []string{"EUR"},
-				}, {
+				{Time: begin.Add(time.Hour), Source: "wire", Title: "Euro rises", Currencies: []string{"EUR"}}, {
 					Time: begin.Add(30 * time.Hour), Source: "wire", Title: "From the future",
 					Currencies: []string{"EUR"},
 				},
@@ -188,17 +186,15 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, w := range []want{
 		{"get_candles", map[string]any{"symbol": "eur/usd", "timeframe": "4h", "limit": 2}, [][]any{
-			{
-				"2026-11-19T04:00:00Z", 1.124, 1.148, 1.124, 1.148, 240.0,
-			}, {"2026-11-19T08:00:00Z", 1.148, 1.16, 1.148, 1.16, 120.0}},
+			{"2026-11-19T04:00:00Z", 1.124, 1.148, 1.124, 1.148, 240.0},
+			{"2026-11-19T08:00:00Z", 1.148, 1.16, 1.148, 1.16, 120.0}},
 			"The last candle is partial: the data ends at 2026-11-19T10:00:00Z"},
 		{"get_candles", map[string]any{
 			"symbol": "EURUSD", "timeframe": "5m", "from": "2026-11-19T00:00:00Z", "to": "2026-11-19T00:20:00Z",
 			"limit": 2,
 		}, [][]any{
-			{
-				"2026-11-19T00:10:00Z", 1.101, 1.1015, 1.101, 1.1015, 5.0,
-			}, {"2026-11-19T00:15:00Z", 1.1015, 1.102, 1.1015, 1.102, 5.0}},
+			{"2026-11-19T00:10:00Z", 1.101, 1.1015, 1.101, 1.1015, 5.0},
+			{"2026-11-19T00:15:00Z", 1.1015, 1.102, 1.1015, 1.102, 5.0}},
 			"The range was cut: these are its newest 2 candles. For earlier ones call again with to " +
 				"2026-11-19T00:10:00Z."},
 		{
@@ -208,16 +204,13 @@ func TestAnswers(t *testing.T) {
 				"2026-11-19T10:00:00Z.",
 		},
 		{
-			"get_current_price", map[string]any{
-				"symbol": "EURUSD",
-			}, [][]any{
+			"get_current_price", map[string]any{"symbol": "EURUSD"}, [][]any{
 				{"EURUSD", 1.1598, 1.16, 0.0002, 2.0, "2026-11-19T09:58:00Z", 120.0},
 			}, "The price is 2m0s old: it is not current.",
 		},
 		{
-			"get_news_events", map[string]any{
-				"symbol": "EURUSD",
-			}, [][]any{{"2026-11-19T20:00:00Z", "USD", "FOMC", "high", nil, nil, nil, ""}}, "",
+			"get_news_events", map[string]any{"symbol": "EURUSD"},
+			[][]any{{"2026-11-19T20:00:00Z", "USD", "FOMC", "high", nil, nil, nil, ""}}, "",
 		},
 		// from now on
 		{
@@ -260,9 +253,8 @@ func TestAnswers(t *testing.T) {
 		}, [][]any{{"2026-11-19T06:00:00Z", "EUR", "CPI y/y", "high", 2.5, 2.5, nil, "%"}},
 			"ends at 2026-11-19T06:00:00Z: what comes after is not known."},
 		{
-			"get_headlines", map[string]any{
-				"symbol": "EURUSD",
-			}, [][]any{{"2026-11-19T01:00:00Z", "wire", "Euro rises", "EUR"}}, "",
+			"get_headlines", map[string]any{"symbol": "EURUSD"},
+			[][]any{{"2026-11-19T01:00:00Z", "wire", "Euro rises", "EUR"}}, "",
 		},
 		{
 			"get_headlines", map[string]any{
@@ -271,14 +263,11 @@ func TestAnswers(t *testing.T) {
 			}, nil, "The newest that is loaded is of 2026-11-19T01:00:00Z.",
 		},
 		{
-			"get_cot_positioning", map[string]any{
-				"symbol": "EURUSD",
-			}, [][]any{{"2026-11-12", "2026-11-15T00:00:00Z", 130.0, 50.0, 80.0, 10.0, 1.0, 2.0, 500.0}}, "",
+			"get_cot_positioning", map[string]any{"symbol": "EURUSD"},
+			[][]any{{"2026-11-12", "2026-11-15T00:00:00Z", 130.0, 50.0, 80.0, 10.0, 1.0, 2.0, 500.0}}, "",
 		},
 		{
-			"get_trade_history", map[string]any{
-				"to": "2026-10-06",
-			}, [][]any{
+			"get_trade_history", map[string]any{"to": "2026-10-06"}, [][]any{
 				{
 					"a", "EURUSD", "long", 1.0, "2026-10-05T09:00:00Z", "2026-10-05T10:00:00Z", 1.1, 1.2, nil, nil,
 					100.0, "USD", "London", "",
@@ -286,9 +275,8 @@ func TestAnswers(t *testing.T) {
 			}, "",
 		},
 		{
-			"get_trade_history", map[string]any{
-				"symbol": "BTC-USD",
-			}, nil, "The journal was read and has no such trade of this user.",
+			"get_trade_history", map[string]any{"symbol": "BTC-USD"},
+			nil, "The journal was read and has no such trade of this user.",
 		},
 		{"get_trade_stats", map[string]any{"from": "2026-10-01", "to": "2026-11-01"}, [][]any{
 			{
@@ -344,15 +332,12 @@ func TestPips(t *testing.T) {
 		spread   float64
 		pips     float64
 	}{
-		{
-			market.Symbol{Symbol: "EURUSD", Quote: "USD", Digits: 5}, 1.10411, 1.10426, 0.00015, 1.5,
-		}, {market.Symbol{Symbol: "EURUSD4", Quote: "USD", Digits: 4}, 1.1041, 1.1043, 0.0002, 2},
-		{
-			market.Symbol{Symbol: "USDJPY", Quote: "JPY", Digits: 3}, 149.123, 149.141, 0.018, 1.8,
-		}, {market.Symbol{Symbol: "USDJPY2", Quote: "JPY", Digits: 2}, 149.12, 149.14, 0.02, 2},
-		{
-			market.Symbol{Symbol: "XAUUSD", Quote: "USD", Digits: 2}, 2650.12, 2650.42, 0.3, 3,
-		}, {market.Symbol{Symbol: "N225", Quote: "JPY"}, 38000, 38005, 5, 5},
+		{market.Symbol{Symbol: "EURUSD", Quote: "USD", Digits: 5}, 1.10411, 1.10426, 0.00015, 1.5},
+		{market.Symbol{Symbol: "EURUSD4", Quote: "USD", Digits: 4}, 1.1041, 1.1043, 0.0002, 2},
+		{market.Symbol{Symbol: "USDJPY", Quote: "JPY", Digits: 3}, 149.123, 149.141, 0.018, 1.8},
+		{market.Symbol{Symbol: "USDJPY2", Quote: "JPY", Digits: 2}, 149.12, 149.14, 0.02, 2},
+		{market.Symbol{Symbol: "XAUUSD", Quote: "USD", Digits: 2}, 2650.12, 2650.42, 0.3, 3},
+		{market.Symbol{Symbol: "N225", Quote: "JPY"}, 38000, 38005, 5, 5},
 		{market.Symbol{Symbol: "OIL", Quote: "USD", Digits: 2}, -37.65, -37.6, 0.05, 0.5},
 		// one digit more than candles
 		{market.Symbol{Symbol: "GBPUSD4", Quote: "USD", Digits: 4}, 1.28411, 1.28426, 0.00015, 1.5},
@@ -376,7 +361,10 @@ func TestFaults(t *testing.T) {
 		want string
 	}{
 		{"get_candles", map[string]any{"symbol": "EURGBP", "timeframe": "1h"}, "The symbols are: EURUSD."},
-		{"get_candles", map[string]any{"symbol": "EURUSD", "timeframe": "1h", "from": "yesterday"}, "from is no time."},
+		{
+			"get_candles", map[string]any{"symbol": "EURUSD", "timeframe": "1h", "from": "yesterday"},
+			"from is not a time.",
+		},
 		{
 			"get_candles", map[string]any{
 				"symbol": "EURUSD", "timeframe": "1h", "from": "2026-11-02", "to": "2026-11-01",
@@ -503,15 +491,12 @@ func TestSchemas(t *testing.T) {
 		name, in string
 		ok       bool
 	}{
-		{
-			"get_candles", `{"symbol":"EURUSD","timeframe":"1h","limit":500}`, true,
-		}, {"get_candles", `{"symbol":"EURUSD","timeframe":"1h","limit":501}`, false},
-		{
-			"get_candles", `{"symbol":"EURUSD","timeframe":"2h"}`, false,
-		}, {"get_candles", `{"symbol":"","timeframe":"1h"}`, false}, {"get_candles", `{"timeframe":"1h"}`, false},
-		{
-			"get_event_statistics", `{"symbol":"EURUSD","event":"x","minutes":100000}`, false,
-		}, {"get_cot_history", `{"symbol":"EURUSD","weeks":26}`, true},
+		{"get_candles", `{"symbol":"EURUSD","timeframe":"1h","limit":500}`, true},
+		{"get_candles", `{"symbol":"EURUSD","timeframe":"1h","limit":501}`, false},
+		{"get_candles", `{"symbol":"EURUSD","timeframe":"2h"}`, false},
+		{"get_candles", `{"symbol":"","timeframe":"1h"}`, false}, {"get_candles", `{"timeframe":"1h"}`, false},
+		{"get_event_statistics", `{"symbol":"EURUSD","event":"x","minutes":100000}`, false},
+		{"get_cot_history", `{"symbol":"EURUSD","weeks":26}`, true},
 		{"get_trade_history", `{"user":"bob"}`, false}, {"get_news_events", `{"impact":"huge"}`, false},
 	} {
 		if err := validate(c.name, []byte(c.in)); (err == nil) != c.ok {

@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -52,9 +53,7 @@ var historySpec = tool.Spec{
 }
 
 func history(ctx context.Context, q question, in *historyInput) (answer, error) {
-	if in.Weeks == 0 {
-		in.Weeks = 26
-	}
+	in.Weeks = cmp.Or(in.Weeks, 26)
 	return reports(ctx, q, int(in.Weeks))
 }
 

@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -196,9 +197,7 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 	if in.Currency != "" {
 		find.Currencies = []string{strings.ToUpper(in.Currency)}
 	}
-	if find.Limit == 0 {
-		find.Limit = 50
-	}
+	find.Limit = cmp.Or(find.Limit, 50)
 	limit := find.Limit
 	find.Limit++
 	list, err := q.market.Events(ctx, find)
@@ -300,12 +299,8 @@ var headlinesSpec = tool.Spec{
 }
 
 func headlines(ctx context.Context, q question, in *headlinesInput) (answer, error) {
-	if in.Hours == 0 {
-		in.Hours = 72
-	}
-	if in.Limit == 0 {
-		in.Limit = 20
-	}
+	in.Hours = cmp.Or(in.Hours, 72)
+	in.Limit = cmp.Or(in.Limit, 20)
 	find := market.HeadlineQuery{
 		To: q.now.Add(time.Second), From: q.now.Add(-time.Duration(in.Hours) * time.Hour), Limit: int(in.Limit),
 		Currencies: q.symbol.Currencies(),
@@ -357,12 +352,8 @@ var statisticsSpec = tool.Spec{
 
 func statistics(ctx context.Context, q question, in *statisticsInput) (answer, error) {
 	s := q.symbol
-	if in.Minutes == 0 {
-		in.Minutes = 60
-	}
-	if in.Releases == 0 {
-		in.Releases = 24
-	}
+	in.Minutes = cmp.Or(in.Minutes, 60)
+	in.Releases = cmp.Or(in.Releases, 24)
 	in.Currency = strings.ToUpper(in.Currency)
 	list, err := q.market.EventReactions(ctx, market.ReactionQuery{
 		Symbol: s.Symbol, Currency: in.Currency, Title: in.Event, After: time.Duration(in.Minutes) * time.Minute,

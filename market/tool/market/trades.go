@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -47,9 +48,7 @@ func (q question) myTrades(ctx context.Context, from, to string, limit int,
 }
 
 func trades(ctx context.Context, q question, in *tradesInput) (a answer, err error) {
-	if in.Limit == 0 {
-		in.Limit = 50
-	}
+	in.Limit = cmp.Or(in.Limit, 50)
 	limit := int(in.Limit)
 	list, err := q.myTrades(ctx, in.From, in.To, limit+1, in.Open)
 	if err != nil {

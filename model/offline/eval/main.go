@@ -1,7 +1,6 @@
-// Command eval measures the offline planner on the frozen evaluation set: it asks
-// every question through the real run loop, over the real sources, and compares
-// the answers with the set's own SQL. It exits with 1 when a goal is missed and
-// with 2 when it could not measure.
+// Command eval measures the offline planner with the frozen evaluation set: it asks every question through the real run
+// loop, over the real sources, and compares the answers with the results of the set's own SQL. It exits with status 1
+// if a goal is missed, and with status 2 if it cannot measure.
 //
 //	go run ./model/offline/eval [-set heldout|blind|fresh|sources] [-source name] [-id id] [-v] [-json]
 package main
@@ -42,7 +41,7 @@ func main() {
 	}
 }
 
-// planner makes the model that is measured.
+// planner creates the model to measure.
 func planner(sources measure.Sources) model.Model {
 	return offline.New(offline.Options{Catalog: sources})
 }
@@ -53,58 +52,50 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, blind, fresh, or sources")
 	source := flags.String("source", "", "measure the questions about this source only")
 	id := flags.String("id", "", "measure the question or pair with this id only")
-	details := flags.Bool("v", false, "show every answer that is not as it should be")
+	details := flags.Bool("v", false, "show every answer that is not as expected")
 	asJSON := flags.Bool("json", false, "print the whole report as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("eval takes no arguments, and got %q", flags.Args())
+		return fmt.Errorf("eval takes no arguments, but got %q", flags.Args())
 	}
+	options := measure.Options{Model: planner, Source: *source, ID: *id}
 	if *setName == string(evalset.Several) {
-		return runChoices(ctx, measure.Options{Model: planner, Source: *source, ID: *id}, stdout, *details, *asJSON)
+		report, err := measure.RunChoices(ctx, options)
+		if err != nil {
+			return err
+		}
+		return printReport(stdout, *asJSON, report, func() error { return report.Write(stdout, *details) })
 	}
 	set, err := evalset.ParseSet(*setName)
 	if err != nil {
 		return err
 	}
-	report, err := measure.Run(ctx, measure.Options{Model: planner, Set: set, Source: *source, ID: *id})
+	options.Set = set
+	report, err := measure.Run(ctx, options)
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		out := json.NewEncoder(stdout)
-		out.SetIndent("", "  ")
-		err = out.Encode(struct {
-			measure.Report
-			Goals []measure.Goal `json:"goals"`
-		}{report, report.Goals()})
-	} else {
-		err = report.Write(stdout, *details)
-	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	if !report.Met() {
+	whole := struct {
+		measure.Report
+		Goals []measure.Goal `json:"goals"`
+	}{report, report.Goals()}
+	err = printReport(stdout, *asJSON, whole, func() error { return report.Write(stdout, *details) })
+	if err == nil && !report.Met() {
 		return errMissed
 	}
-	return nil
+	return err
 }
 
-// runChoices measures the choice among several sources.
-func runChoices(ctx context.Context, o measure.Options, stdout io.Writer, details, asJSON bool) error {
-	report, err := measure.RunChoices(ctx, o)
-	if err != nil {
-		return err
-	}
+// printReport prints a report as JSON, or as write does.
+func printReport(stdout io.Writer, asJSON bool, report any, write func() error) error {
 	if asJSON {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", "  ")
-		err = out.Encode(report)
-	} else {
-		err = report.Write(stdout, details)
+		write = func() error { return out.Encode(report) }
 	}
-	if err != nil {
+	if err := write(); err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
 	return nil

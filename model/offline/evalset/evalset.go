@@ -1,11 +1,10 @@
-// Package evalset is the frozen evaluation set of the offline planner: small
-// synthetic sources, questions in plain words about them, and the SQL whose
-// result is the right answer. README.md says how a question is to be read and
-// how an answer is compared. The set is for judging, never for tuning: no code
-// outside tests and evaluation tools should import it. Beside the set that planners
-// are developed with there are a held-out one, used up since, a blind one, which is
-// only ever measured, and a fresh one, measured first and worked on then. Several is
-// about the choice among several sources.
+// Package evalset is the frozen evaluation set of the offline planner: small synthetic sources, questions about them in
+// plain words, and the SQL whose result is the right answer. README.md specifies how a question is read and how an
+// answer is compared. The set is for judging, never for tuning: only tests and evaluation tools should import it.
+//
+// Besides the set that is used in development, there are a formerly held-out set, a blind set, whose failures nobody
+// works on, and a fresh set, which was measured before its failures were worked on. The set Several tests the choice
+// among several sources.
 package evalset
 
 import (
@@ -36,7 +35,7 @@ const (
 	Heldout Set = "heldout"
 	Blind   Set = "blind"
 	Fresh   Set = "fresh"
-	// Several has Choices in place of questions and pairs.
+	// Several has Choices instead of questions and pairs.
 	Several Set = "sources"
 )
 
@@ -64,20 +63,18 @@ const (
 
 // Source is one synthetic data source.
 type Source struct {
-	// Name is what questions call the source. For a CSV it is also the name of
-	// its one table in gold SQL.
+	// Name is the name of the source in questions. For a CSV it is also the name of its only table in gold SQL.
 	Name string
 	// Kind is KindSQLite or KindCSV.
 	Kind string
-	// File is the name Materialize gives the file.
+	// File is the name of the file that Materialize writes.
 	File string
-	// SQL is the script that makes and fills a SQLite source.
+	// SQL is the script that creates and fills a SQLite source.
 	SQL string
-	// Data is a CSV file as it arrives, dirt included.
+	// Data is a CSV file as received, with all its faults.
 	Data []byte
-	// Logical is the cleaned table of a CSV source as strict CSV: UTF-8,
-	// commas, one header line, points for decimals, ISO dates, true and false,
-	// and nothing between commas for NULL. Gold SQL is written against it.
+	// Logical is the cleaned table of a CSV source as strict CSV: UTF-8, commas, one header line, decimal points, ISO
+	// dates, true and false, and empty fields for NULL. Gold SQL reads this table.
 	Logical []byte
 }
 
@@ -87,19 +84,18 @@ type Question struct {
 	Source   string `json:"source"`
 	Kind     string `json:"kind"`
 	Question string `json:"question"`
-	// Gold is the SQL of the right answer, in SQLite's dialect or, for a CSV
-	// source, in DuckDB's. It is empty when the question is unanswerable.
+	// Gold is the SQL of the right answer, in the dialect of SQLite or, for a CSV source, of DuckDB. It is empty if the
+	// question is unanswerable.
 	Gold string `json:"gold"`
-	// Alt holds the SQL of other answers that are right as well.
+	// Alt is the SQL of other right answers.
 	Alt []string `json:"alt,omitempty"`
 	// Ordered says that the order of the rows is part of the answer.
 	Ordered bool `json:"ordered"`
-	// Numeral is always empty: the number expected in the text of a single
-	// answer is computed from Gold.
+	// Numeral is always empty, because the number expected in the text of an answer is computed from Gold.
 	Numeral string `json:"numeral"`
 	// Single says that the answer is one number.
 	Single bool `json:"single"`
-	// Answerable is false when the right answer is to decline.
+	// Answerable is false if the right answer is to decline.
 	Answerable bool   `json:"answerable"`
 	Note       string `json:"note"`
 }
@@ -116,7 +112,7 @@ type Pair struct {
 	Note    string   `json:"note"`
 }
 
-// The wants of a Choice that are not the name of a source.
+// The values of Choice.Want other than the name of a source.
 const (
 	WantAsk     = "ask"     // more than one source can answer: ask which
 	WantDecline = "decline" // no source can answer
@@ -126,10 +122,10 @@ const (
 type Choice struct {
 	ID      string   `json:"id"`
 	Sources []string `json:"sources"`
-	// First is the question before it in the conversation, or empty.
+	// First is the previous question of the conversation, or empty.
 	First    string `json:"first,omitempty"`
 	Question string `json:"question"`
-	// Want is the source that has to answer, WantAsk or WantDecline.
+	// Want is the source that must answer, WantAsk or WantDecline.
 	Want string `json:"want"`
 	Note string `json:"note,omitempty"`
 }
@@ -140,7 +136,7 @@ func Choices() []Choice { return mustLines[Choice](Several, "questions.jsonl") }
 // Sources returns every source of the frozen set.
 func Sources() []Source { return Frozen.Sources() }
 
-// Materialize is Materialize of the frozen set.
+// Materialize creates the sources of the frozen set.
 func Materialize(dir string) (map[string]string, error) { return Frozen.Materialize(dir) }
 
 // Questions returns every single-turn question, in the order of the file.
@@ -194,16 +190,14 @@ func (set Set) Sources() []Source {
 	}
 }
 
-// Materialize writes every source into dir, which must exist: a read-only .db
-// file for each SQLite source and the file as it arrives for each CSV. It
-// returns the path of each source by name. A file that is already there is an
-// error.
+// Materialize writes every source into dir, which must exist: a read-only .db file for each SQLite source and the file
+// as received for each CSV. It returns the path of each source by name. An existing file is an error.
 func (set Set) Materialize(dir string) (map[string]string, error) {
 	paths := make(map[string]string)
 	for _, s := range set.Sources() {
 		path := filepath.Join(dir, s.File)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("writing source %s: %s is already there or cannot be looked at", s.Name, path)
+			return nil, fmt.Errorf("writing source %s: %s already exists or cannot be read", s.Name, path)
 		}
 		if err := s.write(path); err != nil {
 			return nil, fmt.Errorf("writing source %s: %w", s.Name, err)
@@ -213,7 +207,7 @@ func (set Set) Materialize(dir string) (map[string]string, error) {
 	return paths, nil
 }
 
-// write makes the source's file at path.
+// write creates the source's file at path.
 func (s Source) write(path string) error {
 	if s.Kind == KindCSV {
 		return os.WriteFile(path, s.Data, 0o644)
@@ -253,8 +247,7 @@ func csvSource(set Set, name, file string) Source {
 	}
 }
 
-// mustRead returns an embedded file of a set; one that is missing is a mistake in
-// this package.
+// mustRead returns an embedded file of a set. It panics if the file is missing, which is a mistake in this package.
 func mustRead(set Set, name string) []byte {
 	data, err := files.ReadFile(path.Join(string(set), name))
 	if err != nil {
@@ -263,7 +256,7 @@ func mustRead(set Set, name string) []byte {
 	return data
 }
 
-// mustLines decodes an embedded file of one JSON object a line.
+// mustLines decodes an embedded file with one JSON object per line.
 func mustLines[T any](set Set, name string) []T {
 	dec := json.NewDecoder(bytes.NewReader(mustRead(set, name)))
 	dec.DisallowUnknownFields()

@@ -48,7 +48,7 @@ func checkQuestions(t *testing.T, set Set, leastAnswerable, leastUnanswerable in
 			t.Errorf("%s occurs twice", q.ID)
 		}
 		if key := q.Source + "\x00" + strings.ToLower(q.Question); texts[key] {
-			t.Errorf("%s asks what another question asks", q.ID)
+			t.Errorf("%s repeats another question", q.ID)
 		} else {
 			texts[key] = true
 		}
@@ -78,7 +78,7 @@ func checkQuestion(t *testing.T, set Set, q Question) {
 	case !slices.ContainsFunc(set.Sources(), func(s Source) bool { return s.Name == q.Source }):
 		t.Errorf("%s is about an unknown source %q", q.ID, q.Source)
 	case strings.TrimSpace(q.Question) == "":
-		t.Errorf("%s asks nothing", q.ID)
+		t.Errorf("%s has no question", q.ID)
 	case q.Numeral != "":
 		t.Errorf("%s has a numeral; it is computed from gold", q.ID)
 	case q.Answerable && (q.Gold == "" || !slices.Contains(kinds, q.Kind)):
@@ -139,8 +139,7 @@ func checkGold(t *testing.T, set Set) {
 // limit matches the cut of a top-N gold query.
 var limit = regexp.MustCompile(` LIMIT (\d+)$`)
 
-// checkCut asserts that neither the cut of a top-N nor its order rests on a
-// tie. The measure is the last column.
+// checkCut checks that neither the rows nor the order of a top-N depend on a tie. The measure is the last column.
 func checkCut(t *testing.T, db *sql.DB, id, gold string, ordered bool) {
 	t.Helper()
 	m := limit.FindStringSubmatch(gold)
@@ -195,7 +194,7 @@ func TestSourcesAreSmall(t *testing.T) {
 	}
 }
 
-func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
+func TestCleanedFilesEqualLogicalTables(t *testing.T) {
 	clean := map[string]func(*testing.T, []byte) [][]string{
 		"store_sales_eu": cleanStoreSales,
 		"expense_report": cleanExpenses,
@@ -225,15 +224,13 @@ func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
 	}
 }
 
-// cleanStoreSales reads the Latin-1 file and drops its totals row after
-// checking it.
+// cleanStoreSales reads the Latin-1 file and drops its totals row after checking it.
 func cleanStoreSales(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	return cleanGerman(t, data, "Total", 7, 8)
 }
 
-// cleanDeliveries reads the file of the same kind in the held-out set, which also
-// has a header twice.
+// cleanDeliveries reads the similar file in the held-out set, which also repeats its header.
 func cleanDeliveries(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	rows := cleanGerman(t, data, "Summe", 7, 8)
@@ -244,8 +241,8 @@ func cleanDeliveries(t *testing.T, data []byte) [][]string {
 	return rows
 }
 
-// cleanGerman reads a Latin-1 file with semicolons, DD.MM.YYYY in its first column,
-// decimal commas in the columns of amounts, and a last row of totals.
+// cleanGerman reads a Latin-1 file with semicolons, DD.MM.YYYY in its first column, decimal commas in the columns of
+// amounts, and a last row of totals.
 func cleanGerman(t *testing.T, data []byte, totals string, amounts ...int) [][]string {
 	t.Helper()
 	runes := make([]rune, len(data))
@@ -271,7 +268,7 @@ func cleanGerman(t *testing.T, data []byte, totals string, amounts ...int) [][]s
 	return rows
 }
 
-// cleanRentals reads the two ways of writing a date, the money and the yes and no.
+// cleanRentals converts two formats of dates, amounts of money, and yes and no.
 func cleanRentals(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	rows := readCSV(t, data, ',')
@@ -289,8 +286,7 @@ func cleanRentals(t *testing.T, data []byte) [][]string {
 	return rows
 }
 
-// cleanBakery drops the byte order mark, the blank line and the totals row, and reads
-// the German dates and amounts.
+// cleanBakery drops the byte order mark, the blank line and the totals row, and converts the German dates and amounts.
 func cleanBakery(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	table, totals, ok := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n\n"))
@@ -311,7 +307,7 @@ func cleanBakery(t *testing.T, data []byte) [][]string {
 	return rows
 }
 
-// cleanVisits reads the German dates and amounts, and the yes and no.
+// cleanVisits converts the German dates and amounts, and yes and no.
 func cleanVisits(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	rows := readCSV(t, data, ';')
@@ -323,7 +319,7 @@ func cleanVisits(t *testing.T, data []byte) [][]string {
 	return rows
 }
 
-// cleanStaff reads the American dates and the salaries.
+// cleanStaff converts the American dates and the salaries.
 func cleanStaff(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	rows := readCSV(t, data, ',')
@@ -334,7 +330,7 @@ func cleanStaff(t *testing.T, data []byte) [][]string {
 	return rows
 }
 
-// isoOf writes a date of the given layout as YYYY-MM-DD; a blank stays one.
+// isoOf converts a date of the given layout to YYYY-MM-DD. An empty text stays empty.
 func isoOf(t *testing.T, layout, s string) string {
 	t.Helper()
 	if s == "" {
@@ -352,8 +348,7 @@ func decimalPoint(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, ".", ""), ",", ".")
 }
 
-// cleanExpenses drops the title, names the second Notes column and reads the
-// money and the booleans.
+// cleanExpenses drops the title, renames the second Notes column and converts the money and the booleans.
 func cleanExpenses(t *testing.T, data []byte) [][]string {
 	t.Helper()
 	_, table, ok := bytes.Cut(data, []byte("\n\n"))
@@ -405,7 +400,7 @@ func openSQLite(t *testing.T, set Set) map[string]*sql.DB {
 	return dbs
 }
 
-// mustQuery runs a query and returns its rows, of which there must be one.
+// mustQuery runs a query and returns its rows. It must return at least one.
 func mustQuery(t *testing.T, db *sql.DB, id, query string) [][]any {
 	t.Helper()
 	rows, err := db.Query(query)
@@ -473,6 +468,6 @@ func TestChoicesAreWellFormed(t *testing.T) {
 		}
 	}
 	if len(ids) < 120 || len(groups) < 7 || wants[WantAsk] < 30 || wants[WantDecline] < 7 {
-		t.Errorf("%d choices in %d groups, outcomes %v: that is fewer than there were", len(ids), len(groups), wants)
+		t.Errorf("%d choices in %d groups, outcomes %v: want no fewer than before", len(ids), len(groups), wants)
 	}
 }

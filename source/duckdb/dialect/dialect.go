@@ -12,6 +12,7 @@ import (
 // DuckDB is DuckDB's SQL.
 var DuckDB = source.NewDialect(source.Dialect{
 	Name:             "duckdb",
+	Editor:           "PostgreSQL", // the closest that it has
 	FromSeconds:      "epoch_ms(CAST({x} AS BIGINT) * 1000)",
 	FromMilliseconds: "epoch_ms({x})",
 	Periods: map[string]source.Expr{
@@ -35,8 +36,11 @@ var DuckDB = source.NewDialect(source.Dialect{
 	StdDev:       "stddev_samp({x})",
 	Materialized: true,
 	Fold:         "strip_accents(lower(CAST({x} AS VARCHAR)))",
-	FoldsAccents: true,
-	Position:     "instr({x}, {y})",
-	Divide:       "{x} // {y}", // by zero it gives NULL
-	SameBytes:    "encode({x}) = encode(CAST({y} AS VARCHAR))",
+	TextSearch: source.TextSearch{Scanned: source.SearchMethod{
+		Remark: "ILIKE, without an index; neither case nor accents matter",
+		Advice: "Words are found as they are written, also inside longer ones; accents do not matter.",
+	}},
+	Position:  "instr({x}, {y})",
+	Divide:    "{x} // {y}", // by zero it gives NULL
+	SameBytes: "encode({x}) = encode(CAST({y} AS VARCHAR))",
 })

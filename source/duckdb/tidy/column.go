@@ -2,7 +2,9 @@ package tidy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -111,17 +113,21 @@ func emptiness(b []byte) empty {
 	default:
 		return filled
 	}
-	switch strings.ToLower(string(b)) {
-	case "null", "n/a", "#n/a", "-", "--", "---", "–", "—", `\n`, "(null)", "<null>", "nan", "#null!", "<na>", "n.a.":
-		return always
-	case "na":
-		return unlessCodes
-	case "none", "nil", ".", "?", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "missing", "not available",
-		"undefined", "k.a.", "k. a.", "0000-00-00":
-		return amongTyped
-	}
-	return filled
+	return emptyWords[strings.ToLower(string(b))]
 }
+
+// emptyWords lists the words for empty cells.
+var emptyWords = func() map[string]empty {
+	m := map[string]empty{"na": unlessCodes, "k. a.": amongTyped, "not available": amongTyped}
+	for word := range strings.FieldsSeq("null n/a #n/a - -- --- – — \\n (null) <null> nan #null! <na> n.a.") {
+		m[word] = always
+	}
+	for word := range strings.FieldsSeq(
+		"none nil . ? #ref! #div/0! #value! #name? #num! missing undefined k.a. 0000-00-00") {
+		m[word] = amongTyped
+	}
+	return m
+}()
 
 // add records a cell.
 func (c *cells) add(cell []byte) {
@@ -178,15 +184,7 @@ func clip(b []byte) string {
 }
 
 func isCode(b []byte) bool {
-	if len(b) > 3 {
-		return false
-	}
-	for _, c := range b {
-		if c < 'A' || c > 'Z' {
-			return false
-		}
-	}
-	return true
+	return len(b) <= 3 && !slices.ContainsFunc(b, func(c byte) bool { return c < 'A' || c > 'Z' })
 }
 
 func (c *cells) number(cell []byte) bool {
@@ -225,24 +223,14 @@ func (c *cells) number(cell []byte) bool {
 	return true
 }
 
-func sameCurrency(a, b string) bool { return currencyCode(a) == currencyCode(b) }
+// currencyCodes maps other ways to write a currency to the usual one.
+var currencyCodes = map[string]string{
+	"€": "EUR", "$": "USD", "US$": "USD", "£": "GBP", "Fr.": "CHF", "SFr.": "CHF", "kr.": "kr", "Rs.": "INR",
+	"₹": "INR",
+}
 
-func currencyCode(s string) string {
-	switch s {
-	case "€":
-		return "EUR"
-	case "$", "US$":
-		return "USD"
-	case "£":
-		return "GBP"
-	case "Fr.", "SFr.":
-		return "CHF"
-	case "kr.":
-		return "kr"
-	case "Rs.", "₹":
-		return "INR"
-	}
-	return s
+func sameCurrency(a, b string) bool {
+	return cmp.Or(currencyCodes[a], a) == cmp.Or(currencyCodes[b], b)
 }
 
 func isCompactDate(b []byte) bool {
@@ -255,22 +243,19 @@ func isCompactDate(b []byte) bool {
 	return w1 == 4 && w2 == 2 && w3 == 2 && year >= 1900 && year <= 2100 && isDay(year, month, day)
 }
 
+// truths maps the words for truth values to what they mean.
+var truths = map[string]bool{
+	"true": true, "yes": true, "ja": true, "wahr": true, "oui": true, "vrai": true, "y": true, "t": true,
+	"false": false, "no": false, "nein": false, "falsch": false, "non": false, "faux": false, "n": false, "f": false,
+}
+
 // truth parses a truth value. The result letter reports whether it is a single letter.
 func truth(b []byte) (v, letter, ok bool) {
 	if len(b) > 6 {
 		return false, false, false
 	}
-	switch strings.ToLower(string(b)) {
-	case "true", "yes", "ja", "wahr", "oui", "vrai":
-		return true, false, true
-	case "false", "no", "nein", "falsch", "non", "faux":
-		return false, false, true
-	case "y", "t":
-		return true, true, true
-	case "n", "f":
-		return false, true, true
-	}
-	return false, false, false
+	v, ok = truths[strings.ToLower(string(b))]
+	return v, ok && len(b) == 1, ok
 }
 
 func (c *cells) boolean(cell []byte) bool {
@@ -416,7 +401,7 @@ func (c *Column) decideNumber(l leaning) {
 	c.Comment = c.aboutNumber()
 }
 
-// noNumber says why cells that all look like numbers are none, or nothing.
+// noNumber returns the reason why cells that all look like numbers are not read as numbers, or "".
 func (k *cells) noNumber(frac int) string {
 	switch {
 	case k.percents > 0 && k.unpercent > 0:
@@ -427,7 +412,7 @@ func (k *cells) noNumber(frac int) string {
 	return ""
 }
 
-// aboutNumber says how the numbers of the column are read.
+// aboutNumber returns a note on how the numbers of the column are read.
 func (c *Column) aboutNumber() string {
 	k := c.cells
 	var about []string
@@ -451,13 +436,8 @@ func (k *cells) reading(mode uint8) string {
 
 // dateName reports whether a column's name suggests dates.
 func dateName(name string) bool {
-	name = strings.ToLower(name)
-	for _, s := range [...]string{"date", "datum", "day", "fecha", "data", "_dt", "tag"} {
-		if strings.Contains(name, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"date", "datum", "day", "fecha", "data", "_dt", "tag"},
+		func(word string) bool { return strings.Contains(strings.ToLower(name), word) })
 }
 
 func (c *Column) decideMoment(l leaning) {

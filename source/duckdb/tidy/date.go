@@ -2,7 +2,11 @@ package tidy
 
 import (
 	"bytes"
+	_ "embed"
+	"strings"
 	"time"
+
+	"github.com/footnotehq/footnote/internal/wordlist"
 )
 
 // A date in digits may have its day or its month first. Year first is always recognized.
@@ -281,25 +285,19 @@ func parseClock(b []byte) (m moment, ok bool) {
 	return m, m.clock(b) && !m.zoned
 }
 
-// months holds the names of months in English, German, French, Spanish, Italian, Dutch and Portuguese, by their
-// first three letters where those are unambiguous.
-var months = map[string]int{
-	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11,
-	"dec":    12,
-	"januar": 1, "jänner": 1, "februar": 2, "mär": 3, "märz": 3, "mrz": 3, "mai": 5, "juni": 6, "juli": 7, "okt": 10,
-	"dez": 12, "oktober": 10, "dezember": 12,
-	"january": 1, "february": 2, "march": 3, "april": 4, "june": 6, "july": 7, "august": 8, "september": 9, "sept": 9,
-	"october": 10, "november": 11, "december": 12,
-	"janvier": 1, "janv": 1, "février": 2, "févr": 2, "fév": 2, "mars": 3, "avril": 4, "avr": 4, "juin": 6,
-	"juillet": 7, "juil": 7, "août": 8, "septembre": 9, "octobre": 10, "novembre": 11, "décembre": 12, "déc": 12,
-	"enero": 1, "ene": 1, "febrero": 2, "marzo": 3, "abril": 4, "abr": 4, "mayo": 5, "junio": 6, "julio": 7,
-	"agosto": 8, "ago": 8, "septiembre": 9, "octubre": 10, "noviembre": 11, "diciembre": 12, "dic": 12,
-	"gennaio": 1, "gen": 1, "febbraio": 2, "aprile": 4, "maggio": 5, "mag": 5, "giugno": 6, "giu": 6, "luglio": 7,
-	"lug": 7, "settembre": 9, "set": 9, "ottobre": 10, "ott": 10, "dicembre": 12,
-	"januari": 1, "februari": 2, "maart": 3, "mrt": 3, "mei": 5, "augustus": 8,
-	"janeiro": 1, "fevereiro": 2, "fev": 2, "março": 3, "maio": 5, "junho": 6, "julho": 7, "setembro": 9, "outubro": 10,
-	"out": 10, "novembro": 11, "dezembro": 12,
-}
+//go:embed months.txt
+var monthsFile string
+
+// months maps the names of months to their numbers.
+var months = func() map[string]int {
+	m := map[string]int{}
+	for i, names := range wordlist.Lines(monthsFile) {
+		for name := range strings.FieldsSeq(names) {
+			m[name] = i + 1
+		}
+	}
+	return m
+}()
 
 // monthName parses the name of a month at the start of b. The month is 0 when there is none.
 func monthName(b []byte) (month int, rest []byte) {
@@ -310,13 +308,8 @@ func monthName(b []byte) (month int, rest []byte) {
 	return months[string(bytes.ToLower(b[:i]))], b[i:]
 }
 
-func weekday(b []byte) bool {
-	switch string(bytes.ToLower(b)) {
-	case "mon", "tue", "wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "wednesday", "thursday", "friday",
-		"saturday", "sunday",
-		"mo", "di", "mi", "do", "fr", "sa", "so", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag",
-		"sonntag":
-		return true
-	}
-	return false
-}
+// weekdays lists the names of weekdays in English and German.
+var weekdays = wordlist.Set(`mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday
+	mo di mi do fr sa so montag dienstag mittwoch donnerstag freitag samstag sonntag`)
+
+func weekday(b []byte) bool { return weekdays[string(bytes.ToLower(b))] }

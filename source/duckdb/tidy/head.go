@@ -77,17 +77,14 @@ func separatorScore(sample []byte, delim byte, mac bool) float64 {
 			}
 		}
 	}
-	width, same := 0, 0
-	for w, n := range widths {
-		if w > 1 && (n > same || n == same && w > width) {
-			width, same = w, n
-		}
-	}
+	single := widths[1]
+	delete(widths, 1)
+	width, same := mostFrequent(widths)
 	if width == 0 {
 		return 0
 	}
 	agree := float64(same) / float64(records)
-	if agree < 0.5 && (first != width || float64(records-widths[1]) < 0.7*float64(records)) {
+	if agree < 0.5 && (first != width || float64(records-single) < 0.7*float64(records)) {
 		return 0 // commas in prose
 	}
 	clean := 1 - float64(dirty)/float64(fields)
@@ -148,13 +145,18 @@ func usualWidth(rows []row) int {
 	for _, r := range rows {
 		count[len(r.cells)]++
 	}
-	width, maxCount := 0, 0
-	for w, n := range count {
-		if n > maxCount || n == maxCount && w > width {
-			width, maxCount = w, n
+	width, _ := mostFrequent(count)
+	return width
+}
+
+// mostFrequent returns the key with the highest count; in a tie, the larger one.
+func mostFrequent(counts map[int]int) (key, count int) {
+	for k, n := range counts {
+		if n > count || n == count && k > key {
+			key, count = k, n
 		}
 	}
-	return width
+	return key, count
 }
 
 // titles counts the leading records that are remarks: text in one or two cells above a wider table.
@@ -176,17 +178,17 @@ func titles(rows []row, width int) int {
 
 // typedCell reports whether a cell is a number, a date, a time or a truth value.
 func typedCell(c []byte) bool {
-	if _, ok := parseNumber(c); ok {
-		return true
-	}
-	if _, ok := parseMoment(c); ok {
-		return true
-	}
-	if _, ok := parseClock(c); ok {
-		return true
-	}
 	_, letter, ok := truth(c)
-	return ok && !letter // n and y are names, too
+	return ok && !letter || isNumber(c) || isTime(c) // n and y are names, too
+}
+
+func isNumber(c []byte) bool { _, ok := parseNumber(c); return ok }
+
+// isTime reports whether a cell is a date or a time of day.
+func isTime(c []byte) bool {
+	_, isMoment := parseMoment(c)
+	_, isClock := parseClock(c)
+	return isMoment || isClock
 }
 
 // familyOf returns the family of a column that contains only this cell.
@@ -197,12 +199,7 @@ func familyOf(c []byte) family {
 }
 
 func numericRow(r row) bool {
-	for _, c := range r.nonEmpty() {
-		if typedCell(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.nonEmpty(), typedCell)
 }
 
 // looksLikeHeader compares a record with those below it, column by column.
@@ -271,12 +268,7 @@ func yearAbove(name []byte, k *cells) bool {
 }
 
 func short(r row) bool {
-	for _, c := range r.cells {
-		if utf8.RuneCount(c) > 80 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.cells, func(c []byte) bool { return utf8.RuneCount(c) > 80 })
 }
 
 // columnNames makes the names unique, ignoring case, and fills in missing ones.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/big"
 	"strconv"
+	"strings"
 )
 
 // The separators of a number can be read in two ways.
@@ -30,13 +31,10 @@ type number struct {
 func modeIndex(mode uint8) int { return int(mode - 1) }
 
 // currencies lists the signs and codes that may precede or follow an amount.
-var currencies = []string{
-	"US$", "CA$", "AU$", "A$", "C$", "R$", "€", "$", "£", "¥", "₹", "₽", "₺", "₩", "₪", "₫", "₴",
-	"EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "ISK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
-	"RUB", "UAH",
-	"AUD", "CAD", "NZD", "INR", "BRL", "MXN", "ZAR", "SGD", "HKD", "KRW", "ILS", "THB", "AED", "SAR",
-	"zł", "kr.", "kr", "Kč", "Ft", "lei", "TL", "Rs.", "Rs", "Fr.", "SFr.",
-}
+var currencies = strings.Fields(`US$ CA$ AU$ A$ C$ R$ € $ £ ¥ ₹ ₽ ₺ ₩ ₪ ₫ ₴
+	EUR USD GBP CHF JPY CNY SEK NOK DKK ISK PLN CZK HUF RON BGN TRY RUB UAH
+	AUD CAD NZD INR BRL MXN ZAR SGD HKD KRW ILS THB AED SAR
+	zł kr. kr Kč Ft lei TL Rs. Rs Fr. SFr.`)
 
 // plain reports whether c can begin and end a number that has no sign, currency or percent sign.
 func plain(c byte) bool { return c-'0' <= 9 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 )
 
 const (
@@ -74,12 +75,7 @@ func (s *splitter) next() ([][]byte, error) {
 }
 
 func blank(fields [][]byte) bool {
-	for _, f := range fields {
-		if len(trim(f)) > 0 {
-			return false
-		}
-	}
-	return true
+	return extent(fields) == 0
 }
 
 // fill reads more input after the unread part.
@@ -246,9 +242,5 @@ func trim(b []byte) []byte {
 }
 
 func isSpace(r rune) bool {
-	switch r {
-	case '\u00A0', '\u2007', '\u202F', '\u2009', '\uFEFF', '\u200B', '\u3000':
-		return true
-	}
-	return r <= ' '
+	return r <= ' ' || strings.ContainsRune("\u00A0\u2007\u202F\u2009\uFEFF\u200B\u3000", r)
 }

@@ -2,11 +2,13 @@ package tidy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -17,16 +19,11 @@ type Limits struct {
 	Columns int   // default 4,096
 }
 
-func (l Limits) withDefaults() Limits {
-	if l.Bytes <= 0 {
-		l.Bytes = 2 << 30
-	}
-	if l.Rows <= 0 {
-		l.Rows = 50_000_000
-	}
-	if l.Columns <= 0 {
-		l.Columns = 4096
-	}
+// WithDefaults returns the limits without zero fields.
+func (l Limits) WithDefaults() Limits {
+	l.Bytes = cmp.Or(max(l.Bytes, 0), 2<<30)
+	l.Rows = cmp.Or(max(l.Rows, 0), 50_000_000)
+	l.Columns = cmp.Or(max(l.Columns, 0), 4096)
 	return l
 }
 
@@ -75,7 +72,7 @@ func (t *Table) Comment() string { return strings.Join(t.Notes, "; ") }
 // *Error with the reason.
 func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 	t := &Table{path: path, omit: make(map[int64]reason)}
-	limits = limits.withDefaults()
+	limits = limits.WithDefaults()
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -231,17 +228,7 @@ func (t *Table) survey(ctx context.Context, limits Limits) (*survey, error) {
 	return s, t.settle(ctx, s, limits)
 }
 
-func sameCells(a, b [][]byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !bytes.Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
+func sameCells(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
 // observe records a row of data.
 func (s *survey) observe(cells [][]byte, width int, limits Limits) error {

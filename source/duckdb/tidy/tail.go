@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // tailRows limits the rows at the end that may turn out not to be data.
@@ -87,7 +89,7 @@ func isSubtotal(cells [][]byte) bool {
 			labelled = true
 			continue
 		}
-		if _, ok := parseNumber(cell); ok {
+		if isNumber(cell) {
 			return true
 		}
 	}
@@ -96,9 +98,8 @@ func isSubtotal(cells [][]byte) bool {
 
 // subtotalWord is a fast check: most rows contain no word for a sum.
 func subtotalWord(cell []byte) bool {
-	low := bytes.ToLower(cell)
-	return bytes.Contains(low, []byte("total")) || bytes.Contains(low, []byte("summe")) ||
-		bytes.Contains(low, []byte("totaal"))
+	low := string(bytes.ToLower(cell))
+	return strings.Contains(low, "total") || strings.Contains(low, "summe") || strings.Contains(low, "totaal")
 }
 
 // isTotalLabel reports whether the first text of a row is the label of a total.
@@ -114,12 +115,7 @@ func isBare(r row) bool {
 	if len(r.cells) < 2 || len(trim(r.cells[0])) > 0 || len(cells) == 0 {
 		return false
 	}
-	for _, cell := range cells {
-		if _, ok := parseNumber(cell); !ok {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cells, func(cell []byte) bool { return !isNumber(cell) })
 }
 
 // isRemarkRow reports whether a row at the end is a remark: a single text in the first cell, preceded by a blank

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type Sheet struct {
 // whatever their format. Numbers keep the 15 digits that Excel shows at most, with their format's currency or
 // percent sign.
 func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, error) {
-	limits = limits.withDefaults()
+	limits = limits.WithDefaults()
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -198,12 +199,7 @@ func (s sheetWriter) cell(shown, stored string) string {
 }
 
 func allDigits(s string) bool {
-	for i := range len(s) {
-		if !plain(s[i]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return !plain(c) })
 }
 
 // isDate reports whether a cell that stores a number shows a date or time.
@@ -211,10 +207,7 @@ func (s sheetWriter) isDate(text []byte, v float64) bool {
 	if v < 0 || v > 2958466 { // the year 9999
 		return false
 	}
-	if _, ok := parseMoment(text); ok {
-		return true
-	}
-	if _, ok := parseClock(text); ok {
+	if isTime(text) {
 		return true
 	}
 	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), func(r rune) bool {

@@ -73,9 +73,9 @@ func (q *Queue[T]) Do(ctx context.Context, item T) (ok bool, err error) {
 }
 
 // Next waits for a write and returns a batch of up to max waiting writes. It calls together for each write in turn;
-// writes for which that returns false are the first of the next batch. The batch is empty but not nil if all that
-// waited was abandoned: the writer then looks again whether it is idle. Next returns nil when the queue is closed and
-// empty.
+// writes for which that returns false are the first of the next batch. The batch is empty but not nil if all waiting
+// writes were abandoned, so that the writer can check again whether it is idle. Next returns nil when the queue is
+// closed and empty.
 func (q *Queue[T]) Next(max int, together func(T) bool) []*Request[T] {
 	batch, dropped := []*Request[T]{}, false
 	var held []*Request[T]

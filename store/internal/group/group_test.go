@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
+	"testing/synctest"
 )
 
 func all(int) bool { return true }
@@ -19,44 +19,49 @@ func items(batch []*Request[int]) (got []int) {
 	return got
 }
 
-// TestHeldBack keeps what does not go together, and loses nothing when closed.
-func TestHeldBack(t *testing.T) {
-	q := New[int](16)
-	done := make(chan error)
-	for _, n := range []int{2, 3, 4, 6} {
-		go func() {
-			_, err := q.Do(t.Context(), n)
-			done <- err
-		}()
-	}
-	even := func(n int) bool { return n%2 == 0 }
-	var got []int
-	for len(got) < 3 {
-		got = append(got, items(q.Next(2, even))...)
-	}
-	for range 3 {
+// TestBatchesKeepWritesApart checks that Next holds back writes that must not share a batch, and that none is lost when
+// the queue is closed.
+func TestBatchesKeepWritesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[int](16)
+		done := make(chan error)
+		for _, n := range []int{2, 3, 4, 6} {
+			go func() {
+				_, err := q.Do(t.Context(), n)
+				done <- err
+			}()
+		}
+		even := func(n int) bool { return n%2 == 0 }
+		synctest.Wait() // all four are in the queue
+		var got []int
+		for len(got) < 3 {
+			got = append(got, items(q.Next(2, even))...)
+		}
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, []int{2, 4, 6}) {
+			t.Errorf("even: %v", got)
+		}
+		q.Close()
+		if rest := items(q.Next(2, all)); !slices.Equal(rest, []int{3}) {
+			t.Errorf("held back: %v", rest)
+		}
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, []int{2, 4, 6}) {
-		t.Errorf("even: %v", got)
-	}
-	q.Close()
-	if rest := items(q.Next(2, all)); !slices.Equal(rest, []int{3}) {
-		t.Errorf("held back: %v", rest)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if rest := q.Next(2, all); rest != nil {
-		t.Errorf("a closed queue has %d more", len(rest))
-	}
+		if rest := q.Next(2, all); rest != nil {
+			t.Errorf("a closed queue has %d more", len(rest))
+		}
+	})
 }
 
-// TestGone drops a write whose caller left before it was taken, and finishes one whose caller leaves afterwards.
-func TestGone(t *testing.T) {
+// TestAbandonedWrites checks that a write is dropped if its caller leaves before the writer takes it, and is finished
+// if the caller leaves afterwards.
+func TestAbandonedWrites(t *testing.T) {
 	q := New[int](16)
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -84,8 +89,11 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestIdle returns to a writer that is not idle because of an abandoned write, so that it can go on being idle.
-func TestIdle(t *testing.T) {
+// TestIdle checks that Next returns an empty batch if all waiting writes were abandoned, so that the writer can do its
+// idle work.
+func TestIdle(t *testing.T) { synctest.Test(t, testIdle) }
+
+func testIdle(t *testing.T) {
 	q := New[int](16)
 	if !q.Idle() {
 		t.Error("an empty queue is not idle")
@@ -101,23 +109,22 @@ func TestIdle(t *testing.T) {
 		t.Helper()
 		got := make(chan []*Request[int], 1)
 		go func() { got <- q.Next(10, same()) }()
+		synctest.Wait()
 		select {
 		case batch := <-got:
 			return batch
-		case <-time.After(5 * time.Second):
+		default:
 			t.Fatal("Next waits, but the queue was not idle")
 			return nil
 		}
 	}
 	send := func(ctx context.Context, n int) <-chan error {
-		done, before := make(chan error, 1), q.Len()
+		done := make(chan error, 1)
 		go func() {
 			_, err := q.Do(ctx, n)
 			done <- err
 		}()
-		for q.Len() == before {
-			time.Sleep(time.Millisecond)
-		}
+		synctest.Wait()
 		return done
 	}
 	abandon := func(n int) {

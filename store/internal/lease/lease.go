@@ -34,7 +34,7 @@ func (t *Table) Allows(a footnote.Append, now time.Time) bool {
 	return Allows(a, ok && now.Before(l.expires), l.token, l.owner)
 }
 
-// Allows reports whether the lease of a stream allows an append. held says whether an unexpired lease exists. An append
+// Allows reports whether the lease of a stream allows an append. held means that an unexpired lease exists. An append
 // may take a free lease or one of the same owner, write under the current token, or write without a token to a stream
 // that has no lease.
 func Allows(a footnote.Append, held bool, token int64, owner string) bool {

@@ -8,8 +8,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// TestForgets takes many leases that nobody gives back: the table stays small, and the unexpired ones stay in it.
-func TestForgets(t *testing.T) {
+// TestExpiredLeasesAreRemoved takes many leases that are never released. The table must stay small and keep the
+// unexpired ones.
+func TestExpiredLeasesAreRemoved(t *testing.T) {
 	var table Table
 	now := time.Unix(0, 0)
 	take := func(stream string, ttl time.Duration) {
@@ -24,6 +25,6 @@ func TestForgets(t *testing.T) {
 		t.Errorf("%d leases, of which %d are not expired", n, 11)
 	}
 	if !table.Held("kept", now) || !table.Allows(footnote.Append{Stream: "kept", Lease: 1}, now) {
-		t.Error("an unexpired lease was forgotten")
+		t.Error("an unexpired lease was removed")
 	}
 }

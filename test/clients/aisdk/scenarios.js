@@ -444,8 +444,9 @@ export function scenarios({ Chat, ai, major, strict }) {
     await refused(await say(output(find('tool-pick'), { toolCallId: 'toolu_invented' })), 409, /No call "toolu_invented"/);
     await refused(await say(output(find('tool-count'), { providerExecuted: undefined })), 409, /closed/);
     await refused(await say(output(find('tool-drop'), { providerExecuted: undefined })), 409, /waits/);
-    await refused(await say({ ...find('tool-drop'), state: 'approval-responded', approval: { id: 'appr_invented', approved: true } }), 409, /No approval "appr_invented"/);
-    await refused(await say(...answer.parts), 409, /nothing that is open/);
+    const invented = { ...find('tool-drop'), state: 'approval-responded', approval: { id: 'appr_invented', approved: true } };
+    await refused(await say(invented), 409, /No call in this conversation needs the approval "appr_invented"/);
+    await refused(await say(...answer.parts), 409, /answers no open call/);
     const kinds = (await log(page)).map((e) => e.kind);
     assert.equal(kinds.at(-1), 'run_parked');
   });
@@ -515,7 +516,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.match(text, /"type":"start","messageId":"msg_run_/);
     assert.match(text, /pick gave mine/);
     body.messages.at(-1).parts.find((p) => p.type === 'tool-pick').output = 'other';
-    await refused(await post(body), 409, /answered already, differently/);
+    await refused(await post(body), 409, /already has a different answer/);
     assert.equal((await log(page)).filter((e) => e.kind === 'assistant_message').length, 2);
     // A page in a loop is stopped.
     let status;

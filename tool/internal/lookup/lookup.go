@@ -1,6 +1,6 @@
 // Package lookup decodes a tool's input and finds what it names: a source, a table, a column. If something does not
-// exist, the error is a Fault, which tells the model what does. Only names that this package returns from a catalog
-// are ever written into SQL.
+// exist, the error is a tool.Refusal, which tells the model what does. Only names that this package returns from a
+// catalog are ever written into SQL.
 package lookup
 
 import (
@@ -26,70 +26,64 @@ type Sources interface {
 // maxText limits the bytes of foreign text that are repeated to the model.
 const maxText = 2000
 
-// Fault is an error that the model should read and can repair.
-type Fault struct {
-	Kind  string // of a failed statement: source.Refused, …; otherwise empty
-	Words string
+// Tool returns a tool whose calls decode their input to an In and call run. A tool.Refusal from run becomes a failed
+// output. So does an unavailable source if the conversation has others. Any other error ends the run.
+func Tool[In any](spec tool.Spec, run func(context.Context, tool.Call, In) (tool.Output, error)) tool.Tool {
+	return typedTool[In]{spec, run}
 }
 
-func (f *Fault) Error() string { return f.Words }
-
-// output returns the fault as output for the model.
-func (f *Fault) output() tool.Output {
-	out := tool.Fail(f.Words)
-	out.Fault = f.Kind
-	return out
+type typedTool[In any] struct {
+	spec tool.Spec
+	run  func(context.Context, tool.Call, In) (tool.Output, error)
 }
 
-// faultf returns a Fault in valid UTF-8.
-func faultf(kind, format string, args ...any) *Fault {
-	return &Fault{kind, strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")}
-}
+// Spec implements tool.Tool.
+func (t typedTool[In]) Spec() tool.Spec { return t.spec }
 
-// Run implements Call for a tool whose input is an In: it decodes the input and calls f. A Fault from f becomes a
-// failed output. So does an unavailable source if the conversation has others. Any other error ends the run.
-func Run[In any](ctx context.Context, call tool.Call,
-	f func(context.Context, tool.Call, In) (tool.Output, error)) (tool.Output, error) {
+// Call implements tool.Tool.
+func (t typedTool[In]) Call(ctx context.Context, call tool.Call) (tool.Output, error) {
 	var in In
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return tool.Fail("The input does not fit " + call.Name + ": " + err.Error()), nil
 	}
-	out, err := f(ctx, call, in)
+	out, err := t.run(ctx, call, in)
 	if err == nil {
 		return out, nil
 	}
-	if fault, ok := errors.AsType[*Fault](err); ok {
-		return fault.output(), nil
+	if r, ok := errors.AsType[*tool.Refusal](err); ok {
+		return r.Output(), nil
 	}
 	if footnote.CodeOf(err) == footnote.DatabaseUnavailable && len(call.Sources) > 1 {
-		return unreachable(call, err).output(), nil
+		return unreachable(call, err), nil
 	}
 	return tool.Output{}, err
 }
 
-// unreachable returns the fault for an unreachable source and names the other sources.
-func unreachable(call tool.Call, err error) *Fault {
+// unreachable tells the model that a source cannot be reached, and names the other sources.
+func unreachable(call tool.Call, err error) tool.Output {
 	var in struct {
 		Source string `json:"source"`
 	}
 	_ = json.Unmarshal(call.Input, &in) // the input was already decoded once
 	name, _ := Name(call, in.Source)
 	others := slices.DeleteFunc(slices.Clone(call.Sources), func(s string) bool { return s == name })
-	return faultf(source.Failed, "The source %s cannot be reached now: %s The other sources are: %s.", name,
+	text := fmt.Sprintf("The source %s cannot be reached now: %s The other sources are: %s.", name,
 		footnote.MessageOf(err), strings.Join(others, ", "))
+	r := tool.Refusal{Text: strings.ToValidUTF8(text, "�"), Fault: source.Failed}
+	return r.Output()
 }
 
 // Name returns the name of the source that a call refers to: want, if the conversation has it, or the only source
-// if want is empty. The error is a Fault: for a call that could mean several sources, none is chosen.
+// if want is empty. The error is a tool.Refusal: for a call that could mean several sources, none is chosen.
 func Name(call tool.Call, want string) (string, error) {
 	if len(call.Sources) == 0 {
-		return "", faultf("", "This conversation has no data source.")
+		return "", tool.Refusef("This conversation has no data source.")
 	}
 	switch {
 	case want == "" && len(call.Sources) == 1:
 		return call.Sources[0], nil
 	case want == "":
-		return "", faultf("",
+		return "", tool.Refusef(
 			"This conversation has several sources: say in source which one is meant. The sources are: %s.",
 			strings.Join(call.Sources, ", "))
 	}
@@ -98,7 +92,7 @@ func Name(call tool.Call, want string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", faultf("", "There is no source named %q. The sources are: %s.", clip(want),
+	return "", tool.Refusef("There is no source named %q. The sources are: %s.", clip(want),
 		strings.Join(call.Sources, ", "))
 }
 
@@ -125,12 +119,12 @@ func Table(ctx context.Context, src source.Source, name string) (source.Table, e
 		if len(s.Tables) == 1 {
 			return s.Tables[0], nil
 		}
-		return source.Table{}, faultf("", "Say which table is meant. %s", listTables(tableNames(s)))
+		return source.Table{}, tool.Refusef("Say which table is meant. %s", listTables(tableNames(s)))
 	}
 	if table, ok := s.Table(unquoted(name)); ok {
 		return table, nil
 	}
-	return source.Table{}, faultf("", "%s", MissingTable(s, name))
+	return source.Table{}, tool.Refusef("%s", MissingTable(s, name))
 }
 
 // MissingTable returns a message that no table has the name, with a list of the existing tables.
@@ -138,7 +132,7 @@ func MissingTable(s source.Schema, name string) string {
 	return fmt.Sprintf("There is no table named %q. %s", clip(name), tableHint(name, s))
 }
 
-// Column returns a table's column with the given name. The error is a Fault.
+// Column returns a table's column with the given name. The error is a tool.Refusal.
 func Column(table source.Table, name string) (source.Column, error) {
 	if c, ok := table.Column(unquoted(name)); ok {
 		return c, nil
@@ -151,7 +145,8 @@ func Column(table source.Table, name string) (source.Column, error) {
 	if near := spelling.Nearest(name, names, 2); len(near) > 0 {
 		text = didYouMean(near)
 	}
-	return source.Column{}, faultf("", "Table %s has no column named %q. %s", clip(table.FullName()), clip(name), text)
+	return source.Column{}, tool.Refusef(
+		"Table %s has no column named %q. %s", clip(table.FullName()), clip(name), text)
 }
 
 // unquoted removes the quotes that models put around a name out of habit. The result is only used for lookup.
@@ -164,8 +159,8 @@ func unquoted(name string) string {
 	return name
 }
 
-// Failure turns a query's error into a Fault, with a hint if a name was wrong. Errors that the model cannot repair
-// are returned unchanged.
+// Failure turns a query's error into a tool.Refusal, with a hint if a name was wrong. Errors that the model cannot
+// repair are returned unchanged.
 func Failure(ctx context.Context, src source.Source, sql string, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
 	if !ok {
@@ -186,7 +181,7 @@ func Failure(ctx context.Context, src source.Source, sql string, err error) erro
 			text = strings.TrimRight(text, ". \n") + ". " + h
 		}
 	}
-	return faultf(bad.Kind, "%s", text)
+	return &tool.Refusal{Text: strings.ToValidUTF8(text, "�"), Fault: bad.Kind}
 }
 
 func clip(name string) string {

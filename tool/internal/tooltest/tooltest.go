@@ -20,6 +20,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 	lite "github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/tool"
+	"github.com/footnotehq/footnote/tool/schema"
 )
 
 // Source is a database under test. Set its fields before use.
@@ -120,9 +121,8 @@ func Kind(declared string) string {
 		{"BOOL", footnote.KindBoolean}, {"TIMESTAMP", footnote.KindTimestamp}, {"DATETIME", footnote.KindTimestamp},
 		{"DATE", footnote.KindDate}, {"DECIMAL", footnote.KindDecimal}, {"INT", footnote.KindInteger},
 		{"REAL", footnote.KindNumber}, {"DOUBLE", footnote.KindNumber}, {"FLOAT", footnote.KindNumber},
-		{
-			"CHAR", footnote.KindText,
-		}, {"TEXT", footnote.KindText}, {"BLOB", footnote.KindBlob}, {"JSON", footnote.KindJSON},
+		{"CHAR", footnote.KindText},
+		{"TEXT", footnote.KindText}, {"BLOB", footnote.KindBlob}, {"JSON", footnote.KindJSON},
 	} {
 		if strings.Contains(d, k.part) {
 			return k.kind
@@ -234,6 +234,15 @@ func Call(t testing.TB, tl tool.Tool, input any, sources ...string) tool.Call {
 		data = string(b)
 	}
 	return tool.Call{ID: "call_1", Name: tl.Spec().Name, Input: json.RawMessage(data), Sources: sources, ResultID: "r1"}
+}
+
+// CheckInput returns an error if the tool's schema does not accept the input.
+func CheckInput(tl tool.Tool, input json.RawMessage) error {
+	s, err := schema.Compile(tl.Spec().InputSchema)
+	if err != nil {
+		return err
+	}
+	return s.Validate(input)
 }
 
 // Named returns the tool with the given name.

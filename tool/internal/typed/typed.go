@@ -26,8 +26,8 @@ const (
 // All lists the types in the order in which messages name them.
 var All = []string{Text, Integer, Number, Boolean, Date}
 
-// Longest limits the bytes of a text that is bound.
-const Longest = 1000
+// MaxText limits the bytes of a text that is bound.
+const MaxText = 1000
 
 // Value parses a value of a type; null becomes nil. If values is not empty, it lists the accepted texts. The error
 // continues a sentence that begins with a name: "must be a number".
@@ -61,8 +61,8 @@ func Value(typ string, values []string, raw json.RawMessage) (any, error) {
 		}
 	}
 	switch {
-	case len(s) > Longest || strings.ContainsRune(s, 0):
-		return nil, fmt.Errorf("must have at most %d bytes, none of them NUL", Longest)
+	case len(s) > MaxText || strings.ContainsRune(s, 0):
+		return nil, fmt.Errorf("must have at most %d bytes, none of them NUL", MaxText)
 	case len(values) > 0 && !slices.Contains(values, s):
 		return nil, fmt.Errorf("must be one of %s", strings.Join(values, ", "))
 	}
@@ -82,7 +82,8 @@ func integer(raw json.RawMessage) (any, error) {
 	return nil, errors.New("must be a whole number within 64 bits")
 }
 
-// Said returns what was bound as $n, as a comment line after the statement. A footnote uses it to name its query.
-func Said(n int, name string, arg any) string {
+// BoundComment returns what was bound as $n, as a comment line after the statement. A footnote uses it to name its
+// query.
+func BoundComment(n int, name string, arg any) string {
 	return fmt.Sprintf("\n-- $%d %s: %s", n, name, reply.JSON(arg))
 }

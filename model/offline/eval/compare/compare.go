@@ -9,24 +9,22 @@ import (
 	"strings"
 )
 
-// Rules are how one answer is compared.
+// Rules configure the comparison of one answer.
 type Rules struct {
 	Ordered bool // the order of the rows is part of the answer
 	Extra   bool // further columns of the same rows are allowed (5)
 	// LabelAlone says that gold's last column, the measure, may be absent (7).
 	LabelAlone bool
-	// Share says that gold's last column is a share from 0 to 100. It may come
-	// from 0 to 1 (8), with the absolute value and the total beside it (5).
+	// Share says that gold's last column is a share from 0 to 100. The answer may have it from 0 to 1 (8), and also
+	// the absolute value and the total (5).
 	Share bool
-	// InOrder says that the columns stand in gold's order (9, the wide form).
+	// InOrder says that the columns must be in gold's order (9, the wide form).
 	InOrder bool
-	// Keys are those of the source's entities; a key may stand beside its label
-	// (5).
+	// Keys are the keys of the source's entities. The answer may have a key in addition to its label (5).
 	Keys Keys
 }
 
-// Difference says why the answer is not gold; it is empty when the answer is
-// right.
+// Difference returns why the answer differs from gold, or "" if it is right.
 func Difference(gold, answer Table, r Rules) string {
 	why := ""
 	for i, g := range variants(gold, r) {
@@ -41,15 +39,14 @@ func Difference(gold, answer Table, r Rules) string {
 	return why
 }
 
-// variant is gold in one of its allowed shapes; share is the column of the share,
-// or -1.
+// variant is gold in one of its allowed shapes; share is the index of the column with the share, or -1.
 type variant struct {
 	Table
 	share int
 }
 
-// variants are the shapes of gold that are right: as it is, without its measure
-// (7), and with a first and a last name in one column (6).
+// variants returns the allowed shapes of gold: as it is, without its measure (7), and with first and last names in one
+// column (6).
 func variants(gold Table, r Rules) []variant {
 	last := len(gold.Columns) - 1
 	base := variant{gold, -1}
@@ -58,7 +55,7 @@ func variants(gold Table, r Rules) []variant {
 	}
 	list := []variant{base}
 	if r.LabelAlone && last > 0 {
-		list = append(list, variant{without(gold, last), -1})
+		list = append(list, variant{withoutColumn(gold, last), -1})
 	}
 	if joined, ok := joinNames(gold); ok {
 		list = append(list, variant{joined, -1})
@@ -66,7 +63,7 @@ func variants(gold Table, r Rules) []variant {
 	return list
 }
 
-func without(t Table, j int) Table {
+func withoutColumn(t Table, j int) Table {
 	out := Table{Columns: slices.Delete(slices.Clone(t.Columns), j, j+1)}
 	for _, row := range t.Rows {
 		out.Rows = append(out.Rows, slices.Delete(slices.Clone(row), j, j+1))
@@ -74,7 +71,7 @@ func without(t Table, j int) Table {
 	return out
 }
 
-// joinNames puts a column of first names and one of last names together.
+// joinNames merges a column of first names and one of last names.
 func joinNames(t Table) (Table, bool) {
 	first, last := -1, -1
 	for j, name := range t.Columns {
@@ -88,7 +85,7 @@ func joinNames(t Table) (Table, bool) {
 	if first < 0 || last < 0 {
 		return Table{}, false
 	}
-	out := without(t, last)
+	out := withoutColumn(t, last)
 	at := first
 	if last < first {
 		at--
@@ -99,16 +96,16 @@ func joinNames(t Table) (Table, bool) {
 	return out, true
 }
 
-// search looks for an assignment of the answer's columns to gold's.
-type search struct {
-	gold   variant
-	answer Table
-	rules  Rules
-	form   []period // of gold's columns
-	to     []int    // answer's column for each of gold's
-	factor float64  // what gold's share is multiplied with
-	why    string   // of the assignment that came furthest
-	rank   int
+// assignment assigns columns of the answer to those of gold.
+type assignment struct {
+	gold    variant
+	answer  Table
+	rules   Rules
+	periods []period // of gold's columns
+	columns []int    // answer's column for each of gold's
+	factor  float64  // by which gold's share is multiplied
+	reason  string   // why the assignment that matched most columns failed
+	rank    int
 }
 
 func difference(gold variant, answer Table, r Rules) string {
@@ -118,82 +115,81 @@ func difference(gold variant, answer Table, r Rules) string {
 	case len(answer.Columns) < len(gold.Columns):
 		return fmt.Sprintf("the answer has %d columns, not %d", len(answer.Columns), len(gold.Columns))
 	}
-	s := &search{gold: gold, answer: answer, rules: r, factor: 1}
+	s := &assignment{gold: gold, answer: answer, rules: r, factor: 1}
 	for j := range gold.Columns {
-		s.form = append(s.form, periodsOf(gold.column(j)))
+		s.periods = append(s.periods, periodsOf(gold.column(j)))
 	}
 	if s.assign(0) {
 		return ""
 	}
 	if gold.share >= 0 {
 		s.factor = 0.01
-		if s.to = nil; s.assign(0) {
+		if s.columns = nil; s.assign(0) {
 			return ""
 		}
 	}
-	return s.why
+	return s.reason
 }
 
-// failed keeps the reason of the attempt that got furthest.
-func (s *search) failed(rank int, format string, args ...any) bool {
+// keepReason records the reason why an assignment failed if no other one got further. It returns false.
+func (s *assignment) keepReason(rank int, format string, args ...any) bool {
 	if rank >= s.rank {
-		s.rank, s.why = rank, fmt.Sprintf(format, args...)
+		s.rank, s.reason = rank, fmt.Sprintf(format, args...)
 	}
 	return false
 }
 
-// assign finds columns for gold's columns from g on.
-func (s *search) assign(g int) bool {
+// assign assigns columns to those of gold from index g on, and reports whether it could.
+func (s *assignment) assign(g int) bool {
 	if g == len(s.gold.Columns) {
-		return s.rows() && s.extras()
+		return s.rowsMatch() && s.extrasAllowed()
 	}
 	from := 0
 	if s.rules.InOrder && g > 0 {
-		from = s.to[g-1] + 1
+		from = s.columns[g-1] + 1
 	}
 	found := false
 	for a := from; a < len(s.answer.Columns); a++ {
-		if slices.Contains(s.to[:g], a) || !s.matches([]int{g}, []int{a}) {
+		if slices.Contains(s.columns[:g], a) || !s.matches([]int{g}, []int{a}) {
 			continue
 		}
 		found = true
-		s.to = append(s.to[:g], a)
+		s.columns = append(s.columns[:g], a)
 		if s.assign(g + 1) {
 			return true
 		}
 	}
 	if !found {
-		return s.failed(g, "no column of the answer has the values of %q", s.gold.Columns[g])
+		return s.keepReason(g, "no column of the answer has the values of %q", s.gold.Columns[g])
 	}
 	return false
 }
 
-// rows compares whole rows under a complete assignment.
-func (s *search) rows() bool {
-	all := make([]int, len(s.to))
+// rowsMatch compares whole rows under a complete assignment.
+func (s *assignment) rowsMatch() bool {
+	all := make([]int, len(s.columns))
 	for g := range all {
 		all[g] = g
 	}
-	if !s.matches(all, s.to) {
-		return s.failed(len(s.to)+1, "the columns have the right values, in other rows")
+	if !s.matches(all, s.columns) {
+		return s.keepReason(len(s.columns)+1, "the columns have the right values, but in other rows")
 	}
 	return true
 }
 
-// matches compares some columns of gold with as many of the answer's: as a
-// sequence, or as a multiset.
-func (s *search) matches(golds, answers []int) bool {
+// matches compares some columns of gold with as many columns of the answer, as a sequence or as a multiset of rows.
+func (s *assignment) matches(golds, answers []int) bool {
 	used := make([]bool, len(s.answer.Rows))
 	for i, row := range s.gold.Rows {
 		if s.rules.Ordered {
-			if !s.same(row, s.answer.Rows[i], golds, answers) {
+			if !s.sameCells(row, s.answer.Rows[i], golds, answers) {
 				return false
 			}
 			continue
 		}
 		at := -1
 		for k, other := range s.answer.Rows {
-			if !used[k] && s.same(row, other, golds, answers) {
+			if !used[k] && s.sameCells(row, other, golds, answers) {
 				at = k
 				break
 			}
@@ -206,13 +202,13 @@ func (s *search) matches(golds, answers []int) bool {
 	return true
 }
 
-func (s *search) same(gold, answer []Cell, golds, answers []int) bool {
+func (s *assignment) sameCells(gold, answer []Cell, golds, answers []int) bool {
 	for i, g := range golds {
 		want, got := gold[g], answer[answers[i]]
 		if g == s.gold.share {
 			want.num *= s.factor
 		}
-		if f := s.form[g]; f != noPeriod && want.kind == text {
+		if f := s.periods[g]; f != noPeriod && want.kind == text {
 			if periodOf(got, f) != want.text {
 				return false
 			}
@@ -223,29 +219,29 @@ func (s *search) same(gold, answer []Cell, golds, answers []int) bool {
 	return true
 }
 
-// extras judges the columns that gold does not have (5).
-func (s *search) extras() bool {
+// extrasAllowed reports whether the columns that gold does not have are allowed (5).
+func (s *assignment) extrasAllowed() bool {
 	if s.rules.Extra {
 		return true
 	}
 	var rest []int
 	for a := range s.answer.Columns {
-		if !slices.Contains(s.to, a) && !s.isKey(a) {
+		if !slices.Contains(s.columns, a) && !s.isKey(a) {
 			rest = append(rest, a)
 		}
 	}
 	if len(rest) == 0 || (s.gold.share >= 0 && s.besideShare(rest)) {
 		return true
 	}
-	return s.failed(len(s.to)+2, "the answer has the further column %q", s.answer.Columns[rest[0]])
+	return s.keepReason(len(s.columns)+2, "the answer has the additional column %q", s.answer.Columns[rest[0]])
 }
 
-// isKey reports whether a column has the key of the entity that each row names.
-func (s *search) isKey(a int) bool {
+// isKey reports whether a column contains the keys of the entities that the rows name.
+func (s *assignment) isKey(a int) bool {
 	return slices.ContainsFunc(s.rules.Keys, func(keys map[Cell][]string) bool {
 		some := false
 		for _, row := range s.answer.Rows {
-			labelled := slices.ContainsFunc(s.to, func(j int) bool {
+			labelled := slices.ContainsFunc(s.columns, func(j int) bool {
 				return (row[j].kind == text && slices.Contains(keys[row[a]], row[j].text)) ||
 					(row[j].kind == null && row[a].kind == null)
 			})
@@ -258,12 +254,11 @@ func (s *search) isKey(a int) bool {
 	})
 }
 
-// besideShare reports whether columns are the absolute value or the total or both
-// of the share.
-func (s *search) besideShare(columns []int) bool {
+// besideShare reports whether columns contain the absolute value of the share, the total, or both.
+func (s *assignment) besideShare(columns []int) bool {
 	var share []float64
 	for _, row := range s.answer.Rows {
-		share = append(share, row[s.to[s.gold.share]].num/s.factor/100)
+		share = append(share, row[s.columns[s.gold.share]].num/s.factor/100)
 	}
 	var values [][]float64
 	for _, a := range columns {
@@ -286,10 +281,10 @@ func (s *search) besideShare(columns []int) bool {
 }
 
 func isTotal(v []float64) bool {
-	return !slices.ContainsFunc(v, func(f float64) bool { return !near(f, v[0]) })
+	return !slices.ContainsFunc(v, func(f float64) bool { return !nearlyEqual(f, v[0]) })
 }
 
-// isPart reports whether the values are to each other as the shares are.
+// isPart reports whether the values have the same proportions as the shares.
 func isPart(v, share []float64) bool {
 	largest := 0
 	for i := range share {
@@ -298,7 +293,7 @@ func isPart(v, share []float64) bool {
 		}
 	}
 	for i := range v {
-		if !near(v[i]*share[largest], share[i]*v[largest]) {
+		if !nearlyEqual(v[i]*share[largest], share[i]*v[largest]) {
 			return false
 		}
 	}
@@ -307,15 +302,15 @@ func isPart(v, share []float64) bool {
 
 func isPartOf(part, total, share []float64) bool {
 	for i := range part {
-		if !near(part[i], total[i]*share[i]) {
+		if !nearlyEqual(part[i], total[i]*share[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// near is equality within 1e-6, relative, and 1e-9 around zero (3).
-func near(a, b float64) bool {
+// nearlyEqual reports equality within a relative tolerance of 1e-6, or 1e-9 near zero (3).
+func nearlyEqual(a, b float64) bool {
 	return math.Abs(a-b) <= max(1e-6*max(math.Abs(a), math.Abs(b)), 1e-9)
 }
 
@@ -326,7 +321,7 @@ func equal(a, b Cell) bool {
 	}
 	switch {
 	case a.kind == number && b.kind == number:
-		return near(a.num, b.num)
+		return nearlyEqual(a.num, b.num)
 	case a.kind == boolean && b.kind == number:
 		return a.num == b.num
 	case a.kind == boolean && b.kind == text:
@@ -355,8 +350,7 @@ var (
 	firstDay    = regexp.MustCompile(`^(\d{4})-(\d\d)-01$`)
 )
 
-// periodsOf says of what size the periods in a column of gold are. Gold writes
-// them as 2024, 2024-Q1 and 2024-01.
+// periodsOf returns the size of the periods in a column of gold, which writes them as 2024, 2024-Q1 and 2024-01.
 func periodsOf(cells []Cell) period {
 	for p, form := range goldForms {
 		some := false
@@ -371,8 +365,7 @@ func periodsOf(cells []Cell) period {
 	return noPeriod
 }
 
-// periodOf writes a period of the given size as gold does, whichever of the
-// allowed forms it has (10); otherwise it returns "".
+// periodOf returns a period of the given size as gold writes it, from any of the allowed forms (10), or "".
 func periodOf(c Cell, p period) string {
 	if c.kind == number && p == year && c.num == math.Trunc(c.num) {
 		return strconv.FormatFloat(c.num, 'f', 0, 64)

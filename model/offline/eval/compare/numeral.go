@@ -17,10 +17,9 @@ var (
 	}
 )
 
-// Shown reports whether a text has a number: in full or rounded to the digits
-// shown, with any grouping signs, a point or a comma for decimals, and in
-// thousands, millions or billions where the text says so. A share, from 0 to 100,
-// may also stand there from 0 to 1.
+// Shown reports whether a text contains a number, in full or rounded to the digits shown. Any grouping signs, a decimal
+// point or comma, and a scale such as thousands or millions are allowed. A share from 0 to 100 may also be shown from 0
+// to 1.
 func Shown(text string, value float64, share bool) bool {
 	text = isoDate.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("x", len(s)) })
 	for _, form := range []*regexp.Regexp{numerals, spaced} {
@@ -51,14 +50,13 @@ func isWord(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// reading is one way to understand a numeral.
+// reading is one interpretation of a numeral.
 type reading struct {
 	value    float64
 	decimals int
 }
 
-// rounds reports whether the reading is the value rounded to the digits shown. A
-// zero stands for nothing but zero.
+// rounds reports whether the reading is the value rounded to the digits shown. A zero means only zero.
 func (r reading) rounds(value, factor float64) bool {
 	if r.value == 0 {
 		return math.Abs(value) <= 1e-9
@@ -67,8 +65,8 @@ func (r reading) rounds(value, factor float64) bool {
 	return math.Abs(r.value*factor-value) <= half*(1+1e-6)+1e-9*math.Abs(value)
 }
 
-// readings are the ways to understand a numeral: 1,234 may be a thousand or a bit
-// more than one.
+// readings returns the interpretations of a numeral. For example, 1,234 may have a thousands separator or a decimal
+// comma.
 func readings(s string) []reading {
 	sign := 1.0
 	for _, minus := range []string{"-", "−"} {
@@ -93,7 +91,7 @@ func readings(s string) []reading {
 	last := len(groups) - 1
 	if last > 0 && strings.ContainsAny(s[len(s)-len(groups[last])-1:], ".,") {
 		sep := s[len(s)-len(groups[last])-1]
-		if strings.Count(s, string(sep)) == 1 { // a decimal sign stands once
+		if strings.Count(s, string(sep)) == 1 { // a decimal sign occurs only once
 			add(groups[:last], groups[last])
 		}
 	}

@@ -1,6 +1,5 @@
-// Package compare decides whether the table of an answer says what the table of a
-// right answer says. The rules are those of the evaluation set's README, section
-// "Comparing an answer with gold"; the numbers in the comments here are its.
+// Package compare decides whether the table of an answer is equivalent to that of a right answer. The rules are in the
+// README of the evaluation set, in the section "Comparing an answer with gold"; numbers in comments refer to them.
 package compare
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// kind is what a cell holds once the differences between engines are gone.
+// kind is the type of a cell, independent of the engine.
 type kind uint8
 
 const (
@@ -24,8 +23,8 @@ const (
 	text
 )
 
-// Cell is a value without its engine's way of writing it: every number is a
-// float64, a date is ISO text, and a timestamp at midnight is its day.
+// Cell is a value independent of the engine's notation: every number is a float64, a date is ISO text, and a timestamp
+// at midnight is its day.
 type Cell struct {
 	kind kind
 	num  float64 // of a number; 0 or 1 of a boolean
@@ -38,9 +37,8 @@ type Table struct {
 	Rows    [][]Cell // each as long as Columns
 }
 
-// New makes a table of what a query gave: cells as in a footnote.Result, read by
-// the kinds of their columns, or values as database/sql scans them. Missing cells
-// are NULL. The error names a value of a type that no query should give.
+// New converts the rows of a query, which are cells as in a footnote.Result, read by the kinds of their columns, or
+// values as database/sql scans them. Missing cells are NULL. It returns an error for a value of an unexpected type.
 func New(columns []footnote.Column, rows [][]any) (Table, error) {
 	t := Table{Rows: make([][]Cell, len(rows))}
 	for _, c := range columns {
@@ -102,8 +100,8 @@ func cellOf(v any, columnKind string) (Cell, error) {
 
 var timestamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]00(:?00)?)?$`)
 
-// dayOf writes a timestamp in one way, and one at midnight as its day (4). Other
-// text stays as it is.
+// dayOf returns a timestamp in one notation, and a timestamp at midnight as its day (4). It returns other text
+// unchanged.
 func dayOf(s string) string {
 	m := timestamp.FindStringSubmatch(s)
 	if m == nil {
@@ -119,7 +117,7 @@ func dayOf(s string) string {
 	return m[1] + " " + m[2] + seconds + fraction
 }
 
-// String is the cell as a person reads it.
+// String returns the cell for display.
 func (c Cell) String() string {
 	switch c.kind {
 	case null:
@@ -133,7 +131,7 @@ func (c Cell) String() string {
 	}
 }
 
-// Number returns the one number of a table with a single cell.
+// Number returns the number in a table with a single cell.
 func (t Table) Number() (float64, bool) {
 	if len(t.Columns) != 1 || len(t.Rows) != 1 || t.Rows[0][0].kind != number {
 		return 0, false
@@ -141,7 +139,7 @@ func (t Table) Number() (float64, bool) {
 	return t.Rows[0][0].num, true
 }
 
-// Head is the first rows as text, for people.
+// Head returns the first rows for display.
 func (t Table) Head(n int) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(t.Columns, " | "))
@@ -161,7 +159,7 @@ func (t Table) Head(n int) string {
 	return b.String()
 }
 
-// column is one column's cells.
+// column returns the cells of one column.
 func (t Table) column(j int) []Cell {
 	cells := make([]Cell, len(t.Rows))
 	for i, row := range t.Rows {
@@ -170,11 +168,11 @@ func (t Table) column(j int) []Cell {
 	return cells
 }
 
-// Keys tells keys of entities from other columns: each element is one table, from
-// its key to the words of its row.
+// Keys distinguishes keys of entities from other columns. Each element is one table, and maps each key to the texts of
+// its row.
 type Keys []map[Cell][]string
 
-// Add takes in a table whose keys stand in column key.
+// Add adds a table whose keys are in column key.
 func (k *Keys) Add(t Table, key int) {
 	m := make(map[Cell][]string, len(t.Rows))
 	for _, row := range t.Rows {

@@ -27,33 +27,33 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// askTime is how long one turn may take.
+// askTime limits one turn.
 const askTime = time.Minute
 
 // runQuery is the tool whose last result is the table of an answer.
 const runQuery = "run_query"
 
-// figures are the tools that bring figures out of the data.
+// figures are the tools whose results contain figures from the data.
 var figures = []string{runQuery, "get_column_stats", "get_value_distribution"}
 
-// said is what came of one turn.
-type said struct {
-	text    string
-	called  bool   // a tool that brings figures was called
-	source  string // that run_query read last
-	sql     string
-	table   *compare.Table // of the last run_query that brought rows
-	failure string         // of the last run_query, or of the run
-	uncited int            // numerals of the text without a footnote
-	elapsed time.Duration  // from the question to the end of the run
+// turnResult holds the outcome of one turn.
+type turnResult struct {
+	text     string
+	usedData bool   // a tool of figures was called
+	source   string // of the last run_query
+	sql      string
+	table    *compare.Table // of the last run_query with rows
+	failure  string         // of the last run_query, or of the run
+	uncited  int            // numerals of the text without a footnote
+	elapsed  time.Duration  // from the question to the end of the run
 }
 
 // asker holds one assistant for each group of sources that are asked together.
 type asker struct {
-	engine  *agent.Engine
-	log     *sqlite.Store
-	folder  string       // of the log
-	unsound atomic.Int64 // footnotes of the model that do not hold
+	engine       *agent.Engine
+	log          *sqlite.Store
+	folder       string       // of the log
+	invalidCites atomic.Int64 // footnotes of the model that Verify rejects
 }
 
 func newAsker(
@@ -118,8 +118,7 @@ func (a *asker) close(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(a.folder))
 }
 
-// resolve finds footnotes as the server does, and counts those of the model that
-// do not hold.
+// resolve finds footnotes in the same way as the server, and counts the model's footnotes that Verify rejects.
 func (a *asker) resolve(text, question string, tables []agent.Table,
 	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
@@ -130,7 +129,7 @@ func (a *asker) resolve(text, question string, tables []agent.Table,
 		}
 	}
 	bad := cite.Verify(text, hints, results)
-	a.unsound.Add(int64(len(bad)))
+	a.invalidCites.Add(int64(len(bad)))
 	holds := func(start, end int) bool {
 		return slices.ContainsFunc(hints, func(h footnote.Cite) bool {
 			return start < h.End && h.Start < end &&
@@ -144,13 +143,13 @@ func (a *asker) resolve(text, question string, tables []agent.Table,
 	return found, open
 }
 
-// ask asks a task in a conversation of its own; of a pair, the second turn counts.
-func (a *asker) ask(ctx context.Context, t task) (said, error) {
+// askTask asks a task in a new conversation. For a pair, it returns the result of the second turn.
+func (a *asker) askTask(ctx context.Context, t task) (turnResult, error) {
 	conversation := ""
 	if t.first != "" {
 		_, ticket, err := a.turn(ctx, t.source, "", t.first)
 		if err != nil {
-			return said{}, fmt.Errorf("the first turn: %w", err)
+			return turnResult{}, fmt.Errorf("the first turn: %w", err)
 		}
 		conversation = ticket.Conversation
 	}
@@ -158,8 +157,8 @@ func (a *asker) ask(ctx context.Context, t task) (said, error) {
 	return got, err
 }
 
-// turn asks one thing and waits for the end of its run.
-func (a *asker) turn(ctx context.Context, source, conversation, text string) (said, agent.Ticket, error) {
+// turn asks one question and waits for the end of its run.
+func (a *asker) turn(ctx context.Context, source, conversation, text string) (turnResult, agent.Ticket, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errors.New("the answer took longer than a minute"))
 	defer cancel()
 	begun := time.Now()
@@ -168,11 +167,11 @@ func (a *asker) turn(ctx context.Context, source, conversation, text string) (sa
 		Principal: footnote.Principal{Org: "local", User: "eval"},
 	})
 	if err != nil {
-		return said{}, ticket, err
+		return turnResult{}, ticket, err
 	}
 	reader := a.engine.Subscribe(ticket)
 	defer reader.Close()
-	var out said
+	var out turnResult
 	var last *footnote.StoredResult
 	for {
 		batch, err := reader.Next(ctx)
@@ -187,19 +186,20 @@ func (a *asker) turn(ctx context.Context, source, conversation, text string) (sa
 				result.Result != nil {
 				last = result.Result
 			}
-			if out.take(entry.Event.Body) {
+			if out.apply(entry.Event.Body) {
 				out.elapsed = time.Since(begun)
-				return out, ticket, a.fill(ctx, ticket.Conversation, last, &out)
+				err := a.fill(ctx, ticket.Conversation, last, &out)
+				return out, ticket, err
 			}
 		}
 	}
 }
 
-// take reads one event of the run and reports whether it was the last.
-func (s *said) take(body footnote.Body) bool {
+// apply records one event of the run and reports whether it was the last.
+func (s *turnResult) apply(body footnote.Body) bool {
 	switch b := body.(type) {
 	case footnote.ToolResult:
-		s.called = s.called || slices.Contains(figures, b.Name)
+		s.usedData = s.usedData || slices.Contains(figures, b.Name)
 		if b.Name == runQuery {
 			s.failure = ""
 			if b.IsError {
@@ -213,14 +213,14 @@ func (s *said) take(body footnote.Body) bool {
 	case footnote.RunStopped:
 		s.failure = "the run was stopped by " + b.By
 	case footnote.RunParked:
-		s.failure = "the run waits for somebody"
+		s.failure = "the run waits for a person"
 		return true
 	}
 	return footnote.Terminal(body)
 }
 
 // fill reads the rows of the answer's table.
-func (a *asker) fill(ctx context.Context, conversation string, r *footnote.StoredResult, out *said) error {
+func (a *asker) fill(ctx context.Context, conversation string, r *footnote.StoredResult, out *turnResult) error {
 	if r == nil {
 		return nil
 	}
@@ -249,19 +249,18 @@ func (a *asker) fill(ctx context.Context, conversation string, r *footnote.Store
 var noCause = regexp.MustCompile(
 	`(?i)(\bnot\b|n't\b|\bcannot\b|\bno\b)[^.!?]{0,80}\b(cause[sd]?|why|reasons?|explain(s|ed)?|explanation)\b`)
 
-// judgeRefusal decides about the answer to a question that has none. What asks for
-// a cause may be shown the figures behind it, if the text says that they are no
-// cause.
-func judgeRefusal(t task, s said) (outcome, why string) {
+// judgeRefusal judges the answer to a question that the data cannot answer. For a question about a cause, the answer
+// may show figures if it says that they are not the cause.
+func judgeRefusal(t task, s turnResult) (outcome, why string) {
 	switch {
-	case s.called && t.kind == "unanswerable_why" && noCause.MatchString(s.text):
-		return Declined, "figures, said not to be the cause"
-	case s.called:
+	case s.usedData && t.kind == "unanswerable_why" && noCause.MatchString(s.text):
+		return Declined, "figures, with a note that they are not the cause"
+	case s.usedData:
 		return Wrong, "the data was queried for a question it cannot answer"
 	case s.failure != "":
 		return Failed, s.failure
 	case s.text == "":
-		return Failed, "nothing was said"
+		return Failed, "the answer is empty"
 	}
 	return Declined, ""
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline/evalset"
 )
 
-// ChoiceAnswer is what became of a Choice. Got is the source that answered, evalset.WantAsk or evalset.WantDecline.
+// ChoiceAnswer is the outcome of a Choice. Got is the source that answered, evalset.WantAsk or evalset.WantDecline.
 type ChoiceAnswer struct {
 	evalset.Choice
 	Got  string `json:"got"`
@@ -29,7 +29,7 @@ type ChoiceReport struct {
 	Left    []string       `json:"left_out,omitempty"` // sources that this program cannot open
 }
 
-// RunChoices asks the questions of the set Several, each of its sources together, and notes which source answers.
+// RunChoices asks each question of the set Several of all its sources together, and records which source answers.
 func RunChoices(ctx context.Context, o Options) (report ChoiceReport, err error) {
 	if o.Dir == "" {
 		if o.Dir, err = os.MkdirTemp("", "footnote-eval-"); err != nil {
@@ -61,11 +61,11 @@ func RunChoices(ctx context.Context, o Options) (report ChoiceReport, err error)
 	}
 	defer func() { err = errors.Join(err, asker.close(ctx)) }()
 	for _, c := range choices {
-		said, err := asker.ask(ctx, task{source: groupOf(c), first: c.First, question: c.Question})
+		said, err := asker.askTask(ctx, task{source: groupOf(c), first: c.First, question: c.Question})
 		if err != nil {
 			return report, fmt.Errorf("asking %s: %w", c.ID, err)
 		}
-		a := ChoiceAnswer{Choice: c, Got: said.chosen(), SQL: said.sql, Text: said.text}
+		a := ChoiceAnswer{Choice: c, Got: said.chosenSource(), SQL: said.sql, Text: said.text}
 		a.Unnamed = said.source != "" && !strings.Contains(said.text, said.source)
 		report.Answers = append(report.Answers, a)
 	}
@@ -74,22 +74,23 @@ func RunChoices(ctx context.Context, o Options) (report ChoiceReport, err error)
 
 func groupOf(c evalset.Choice) string { return strings.Join(c.Sources, "+") }
 
-// chosen is the source that answered. A text without figures whose first line is a question asks back.
-func (s said) chosen() string {
+// chosenSource returns the source that answered, WantAsk or WantDecline. A text without figures asks back if its first
+// line is a question.
+func (s turnResult) chosenSource() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s.text), "\n")
 	switch {
 	case s.source != "":
 		return s.source
-	case !s.called && strings.HasSuffix(line, "?"):
+	case !s.usedData && strings.HasSuffix(line, "?"):
 		return evalset.WantAsk
 	}
 	return evalset.WantDecline
 }
 
 // choiceTally counts the answers of one kind.
-type choiceTally struct{ all, right, silent, asked, declined int }
+type choiceTally struct{ all, right, wrongSource, asked, declined int }
 
-// add counts one answer: right, a source that was chosen in error, or an answer that was needlessly withheld.
+// add counts one answer as right, from a wrong source, or needlessly withheld.
 func (t *choiceTally) add(a ChoiceAnswer) {
 	t.all++
 	switch a.Got {
@@ -100,14 +101,14 @@ func (t *choiceTally) add(a ChoiceAnswer) {
 	case evalset.WantDecline:
 		t.declined++
 	default:
-		t.silent++
+		t.wrongSource++
 	}
 }
 
-// Silent is how many answers came from a source that should not have answered.
-func (r ChoiceReport) Silent() int { return r.total().silent }
+// Silent returns the number of answers from a source that should not have answered.
+func (r ChoiceReport) Silent() int { return r.total().wrongSource }
 
-// Right is how many answers are as wanted.
+// Right returns the number of answers that are as expected.
 func (r ChoiceReport) Right() int { return r.total().right }
 
 func (r ChoiceReport) total() (t choiceTally) {
@@ -117,7 +118,7 @@ func (r ChoiceReport) total() (t choiceTally) {
 	return t
 }
 
-// Write prints the figures; with details, every answer that is not as wanted.
+// Write prints the figures. With details, it also prints every answer that is not as expected.
 func (r ChoiceReport) Write(out io.Writer, details bool) error {
 	var b strings.Builder
 	groups := map[string]*choiceTally{}
@@ -157,11 +158,11 @@ func (r ChoiceReport) Write(out io.Writer, details bool) error {
 	fmt.Fprintln(w, "\tn\tright\twrong source\tneedlessly asked\tdeclined\t")
 	for _, name := range names {
 		t := groups[name]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t\n", name, t.all, t.right, t.silent, t.asked, t.declined)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t\n", name, t.all, t.right, t.wrongSource, t.asked, t.declined)
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	if len(r.Left) > 0 {
-		fmt.Fprintf(&b, "left out, for want of DuckDB: %s\n", strings.Join(r.Left, ", "))
+		fmt.Fprintf(&b, "skipped without DuckDB: %s\n", strings.Join(r.Left, ", "))
 	}
 	fmt.Fprintf(&b, "\nanswers that do not name their source: %d\n", unnamed)
 	_, err := io.WriteString(out, b.String())

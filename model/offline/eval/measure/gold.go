@@ -13,15 +13,14 @@ import (
 	"github.com/footnotehq/footnote/model/offline/evalset"
 )
 
-// gold runs the set's own SQL. It does not go through the source under test, so
-// that a fault there is not on both sides of the comparison.
+// gold runs the set's own SQL. It does not use the source under test, so that a fault of that source does not affect
+// both sides of the comparison.
 type gold struct {
 	db   *sql.DB
 	keys compare.Keys
 }
 
-// openGold opens a source for gold SQL: the SQLite file itself, or the logical
-// table of a CSV.
+// openGold opens a source for gold SQL: the SQLite file itself, or the logical table of a CSV.
 func openGold(ctx context.Context, s evalset.Source, path string) (*gold, error) {
 	if s.Kind == evalset.KindCSV {
 		db, err := openLogical(ctx, s, path+".logical")
@@ -44,7 +43,7 @@ func openGold(ctx context.Context, s evalset.Source, path string) (*gold, error)
 
 func (g *gold) close() error { return g.db.Close() }
 
-// query runs one statement and keeps its rows.
+// query runs one statement and returns its rows.
 func (g *gold) query(ctx context.Context, text string) (_ compare.Table, err error) {
 	rows, err := g.db.QueryContext(ctx, text)
 	if err != nil {
@@ -76,7 +75,7 @@ func (g *gold) query(ctx context.Context, text string) (_ compare.Table, err err
 	return compare.New(columns, all)
 }
 
-// readKeys learns which values are keys of which entities.
+// readKeys reads the primary keys of all tables.
 func (g *gold) readKeys(ctx context.Context) error {
 	list, err := g.query(ctx,
 		`SELECT m.name, min(c.cid) FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.pk > 0
@@ -91,7 +90,7 @@ func (g *gold) readKeys(ctx context.Context) error {
 		}
 		var at int
 		if _, err := fmt.Sscan(row[1].String(), &at); err != nil {
-			return fmt.Errorf("place of the key of %s: %w", row[0], err)
+			return fmt.Errorf("position of the key of %s: %w", row[0], err)
 		}
 		g.keys.Add(t, at)
 	}

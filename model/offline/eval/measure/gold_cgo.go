@@ -15,8 +15,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline/evalset"
 )
 
-// openLogical loads the table that a CSV source means into DuckDB. The file is
-// written to path.
+// openLogical loads the logical table of a CSV source into DuckDB, through a file that it writes to path.
 func openLogical(ctx context.Context, s evalset.Source, path string) (*sql.DB, error) {
 	if err := os.WriteFile(path, s.Logical, 0o600); err != nil {
 		return nil, fmt.Errorf("write the logical table: %w", err)

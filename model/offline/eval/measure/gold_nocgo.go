@@ -10,8 +10,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline/evalset"
 )
 
-// openLogical returns an error: DuckDB needs cgo. Run asks nothing about CSV
-// sources then.
+// openLogical returns an error, because DuckDB needs cgo. Run then skips CSV sources.
 func openLogical(context.Context, evalset.Source, string) (*sql.DB, error) {
 	return nil, errors.New("this program was built without DuckDB")
 }

@@ -1,6 +1,5 @@
-// Package measure asks a model the questions of the evaluation set through the
-// real run loop, over the real sources, and judges what it answers. It knows no
-// model: whoever runs it brings one.
+// Package measure asks a model the questions of the evaluation set through the real run loop, over the real sources,
+// and judges the answers. The caller provides the model.
 package measure
 
 import (
@@ -22,15 +21,15 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// Options say what to measure. Model is required.
+// Options configure a measurement. Model is required.
 type Options struct {
-	// Model makes the model under test; it finds its data in sources.
+	// Model creates the model under test, which reads its data from sources.
 	Model func(sources Sources) model.Model
-	// Set is what is asked; the zero one is the frozen set.
+	// Set is the evaluation set; the zero value is the frozen set.
 	Set evalset.Set
-	// Source and ID, where set, leave out what has another source or id.
+	// Source and ID, if set, select the questions with this source or id.
 	Source, ID string
-	// Dir is where the sources are written; default a directory that is removed.
+	// Dir is the directory for the sources; default a temporary one.
 	Dir string
 }
 
@@ -53,7 +52,7 @@ func (s Sources) close() error {
 	return errors.Join(errs...)
 }
 
-// task is one thing to ask: a question, or a pair of which the second is judged.
+// task is a question, or a pair of which the second question is judged.
 type task struct {
 	id, source, kind string
 	first, question  string
@@ -64,7 +63,7 @@ type task struct {
 	note             string
 }
 
-// tasks are the selected questions and pairs of one source, in the set's order.
+// tasks returns the selected questions and pairs of one source, in the order of the set.
 func tasks(name string, o Options) []task {
 	var list []task
 	for _, q := range o.Set.Questions() {
@@ -88,7 +87,7 @@ func tasks(name string, o Options) []task {
 	return selected
 }
 
-// rules are how an answer to the task is compared with gold, or with an alt.
+// rules returns the rules for comparing an answer with gold or, if isAlt is true, with an alternative.
 func (t task) rules(isAlt bool, columns int, keys compare.Keys) compare.Rules {
 	percent := strings.Contains(t.question, "percent") // a follow-up that asks for percentages
 	return compare.Rules{
@@ -101,10 +100,9 @@ func (t task) rules(isAlt bool, columns int, keys compare.Keys) compare.Rules {
 	}
 }
 
-// Run asks everything that is selected and judges the answers. The process must
-// have called child.Main with both engines. The error says what kept it from
-// measuring; a wrong answer is none. Without DuckDB the CSV sources are left out,
-// and Report.Left names them.
+// Run asks all selected questions and judges the answers. The process must have called child.Main with both engines. It
+// returns an error only if it cannot measure, not for a wrong answer. Without DuckDB it skips the CSV sources, and
+// Report.Left names them.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Dir == "" {
 		if o.Dir, err = os.MkdirTemp("", "footnote-eval-"); err != nil {
@@ -150,7 +148,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if len(report.Answers) == 0 {
 		return report, fmt.Errorf("nothing in the set has the source %q and the id %q", o.Source, o.ID)
 	}
-	report.Unsound = int(asker.unsound.Load())
+	report.Unsound = int(asker.invalidCites.Load())
 	return report, nil
 }
 
@@ -186,7 +184,7 @@ func openSources(
 	return sources, left, nil
 }
 
-// measureSource asks the tasks of one source, one after the other.
+// measureSource asks the tasks of one source in turn.
 func measureSource(ctx context.Context, a *asker, s evalset.Source, path string, list []task) (_ []Answer, err error) {
 	g, err := openGold(ctx, s, path)
 	if err != nil {
@@ -195,7 +193,7 @@ func measureSource(ctx context.Context, a *asker, s evalset.Source, path string,
 	defer func() { err = errors.Join(err, g.close()) }()
 	var answers []Answer
 	for i, t := range list {
-		said, err := a.ask(ctx, t)
+		said, err := a.askTask(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("asking %s: %w", t.id, err)
 		}
@@ -209,11 +207,11 @@ func measureSource(ctx context.Context, a *asker, s evalset.Source, path string,
 	return answers, nil
 }
 
-// headRows is how much of a table a report shows.
+// headRows limits the rows of a table that a report shows.
 const headRows = 6
 
-// judge decides what an answer is.
-func judge(ctx context.Context, g *gold, t task, said said) (Answer, error) {
+// judge returns the judged answer to a task.
+func judge(ctx context.Context, g *gold, t task, said turnResult) (Answer, error) {
 	a := Answer{
 		ID: t.id, Source: t.source, Kind: t.kind, Before: t.first, Question: t.question, Answerable: t.answerable,
 		SQL: said.sql, Gold: t.gold, Text: said.text, Millis: float64(said.elapsed) / float64(time.Millisecond),
@@ -254,8 +252,8 @@ func judge(ctx context.Context, g *gold, t task, said said) (Answer, error) {
 	return a, nil
 }
 
-// match returns the table, of gold and the alts, that the answer is equal to; or
-// nil and why it is not gold.
+// match returns the table, among gold and the alternatives, that the answer equals, or nil and the reason why the
+// answer differs from gold.
 func match(ctx context.Context, g *gold, t task, want, got compare.Table) (*compare.Table, string, error) {
 	why := compare.Difference(want, got, t.rules(false, 0, g.keys))
 	if why == "" {

@@ -22,14 +22,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pupil is a model that runs the SQL it has for a question, and then says what the
-// query gave. Without SQL it declines.
-type pupil struct {
+// scriptedModel runs the SQL that it has for a question and replies with the result. Without SQL it declines.
+type scriptedModel struct {
 	sql func(source, question string) string
 	say func(result string) string
 }
 
-func (p pupil) Step(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
+func (p scriptedModel) Step(_ context.Context, req model.Request, _ model.Live) (model.Reply, error) {
 	var blocks []struct {
 		Type, Text string
 		Content    json.RawMessage
@@ -65,12 +64,11 @@ func reply(block any, stop string) model.Reply {
 // median matches a median over a column.
 var median = regexp.MustCompile(`MEDIAN\(("[^"]*"|\w+)\)`)
 
-// goldSQL is the SQL of a right answer in the frozen set.
+// goldSQL returns the SQL of the right answer in the frozen set.
 func goldSQL(source, question string) string { return goldOf(evalset.Frozen, source, question) }
 
-// goldOf is the SQL of a right answer in a set. Gold is written for floating
-// columns, but files of money are loaded as DECIMAL, and DuckDB cuts the median of
-// decimals to their scale.
+// goldOf returns the SQL of the right answer in a set. Gold is written for floating-point columns, but files with money
+// are loaded as DECIMAL, and DuckDB truncates the median of decimals to their scale.
 func goldOf(set evalset.Set, source, question string) string {
 	for _, q := range set.Questions() {
 		if q.Source == source && q.Question == question {
@@ -85,7 +83,7 @@ func goldOf(set evalset.Set, source, question string) string {
 	return ""
 }
 
-func run(t *testing.T, p pupil, o Options) Report {
+func run(t *testing.T, p scriptedModel, o Options) Report {
 	t.Helper()
 	if p.say == nil {
 		p.say = func(result string) string { return result }
@@ -98,11 +96,11 @@ func run(t *testing.T, p pupil, o Options) Report {
 	return r
 }
 
-// Gold itself, through the tools, the gates and the loader of dirty files, must be
-// right everywhere: otherwise the measure is wrong, or one of these is.
+// Gold SQL that runs through the tools, the gates and the loader of untidy files must always be judged right. Otherwise
+// the measurement or one of these parts is wrong.
 func TestGoldIsRight(t *testing.T) {
 	for _, set := range []evalset.Set{evalset.Frozen, evalset.Heldout, evalset.Blind} {
-		r := run(t, pupil{
+		r := run(t, scriptedModel{
 			sql: func(source, question string) string { return goldOf(set, source, question) },
 		}, Options{Set: set})
 		for _, a := range r.Answers {
@@ -116,8 +114,9 @@ func TestGoldIsRight(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsWrong(t *testing.T) {
-	r := run(t, pupil{sql: func(string, string) string { return "SELECT 'x' AS a, -7 AS b" }}, Options{Source: "saas"})
+func TestUnrelatedTableIsWrong(t *testing.T) {
+	r := run(t, scriptedModel{sql: func(string, string) string { return "SELECT 'x' AS a, -7 AS b" }},
+		Options{Source: "saas"})
 	for _, a := range r.Answers {
 		if a.Outcome != Wrong || a.Good() {
 			t.Errorf("%s is %s, want wrong", a.ID, a.Outcome)
@@ -130,8 +129,8 @@ func TestNonsenseIsWrong(t *testing.T) {
 	}
 }
 
-func TestSilenceIsDeclined(t *testing.T) {
-	r := run(t, pupil{sql: func(string, string) string { return "" }}, Options{Source: "clinic"})
+func TestAnswerWithoutFiguresIsDeclined(t *testing.T) {
+	r := run(t, scriptedModel{sql: func(string, string) string { return "" }}, Options{Source: "clinic"})
 	for _, a := range r.Answers {
 		if a.Outcome != Declined || a.Good() == a.Answerable {
 			t.Errorf("%s is %s, want declined", a.ID, a.Outcome)
@@ -150,41 +149,46 @@ func TestOutcomes(t *testing.T) {
 	text := func(s string) func(string) string { return func(string) string { return s } }
 	for _, tt := range []struct {
 		name, id string
-		pupil    pupil
+		model    scriptedModel
 		want     string
 	}{
-		{"the number is not said", number, pupil{sql: goldSQL, say: text("There are some.")}, Unsaid},
-		{"another number is said", number, pupil{sql: goldSQL, say: text("There are 7.")}, Unsaid},
-		{"the query fails", number, pupil{sql: fixed("SELECT nothing FROM nowhere")}, Failed},
-		{"a write is refused", "clinic-052", pupil{sql: fixed("DELETE FROM appointments")}, Wrong},
-		{"figures as a cause", why, pupil{sql: fixed("SELECT 1"), say: text("It went up because of 1.")}, Wrong},
+		{"the number is missing", number, scriptedModel{sql: goldSQL, say: text("There are some.")}, Unsaid},
+		{"another number", number, scriptedModel{sql: goldSQL, say: text("There are 7.")}, Unsaid},
+		{"the query fails", number, scriptedModel{sql: fixed("SELECT nothing FROM nowhere")}, Failed},
+		{"a write is refused", "clinic-052", scriptedModel{sql: fixed("DELETE FROM appointments")}, Wrong},
 		{
-			"figures that are no cause", why, pupil{
+			"figures presented as a cause", why, scriptedModel{
+				sql: fixed("SELECT 1"),
+				say: text("It went up because of 1."),
+			}, Wrong,
+		},
+		{
+			"figures, not presented as a cause", why, scriptedModel{
 				sql: fixed("SELECT 1"),
 				say: text("It was 1. That does not say why."),
 			}, Declined,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if a := run(t, tt.pupil, Options{ID: tt.id}).Answers[0]; a.Outcome != tt.want {
+			if a := run(t, tt.model, Options{ID: tt.id}).Answers[0]; a.Outcome != tt.want {
 				t.Errorf("%s is %s (%s), want %s", tt.id, a.Outcome, a.Why, tt.want)
 			}
 		})
 	}
 }
 
-func TestRunOfNothing(t *testing.T) {
+func TestRunFailsForUnknownID(t *testing.T) {
 	_, err := Run(t.Context(), Options{
 		ID:    "none",
 		Dir:   t.TempDir(),
-		Model: func(Sources) model.Model { return pupil{} },
+		Model: func(Sources) model.Model { return scriptedModel{} },
 	})
 	if err == nil {
-		t.Error("an id that is not in the set was measured")
+		t.Error("Run with an unknown id = nil, want an error")
 	}
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteReport(t *testing.T) {
 	r := Report{Answers: []Answer{
 		{ID: "a-1", Source: "a", Kind: "count", Answerable: true, Outcome: Right, Millis: 10, First: true},
 		{

@@ -10,12 +10,12 @@ import (
 	"text/tabwriter"
 )
 
-// What an answer is.
+// The outcomes of an answer.
 const (
 	Right    = "right"    // equal to gold or an alt, and the number is in the text
 	Unsaid   = "unsaid"   // the right table, but its number is not in the text
-	Wrong    = "wrong"    // a table that is not the right one: confidently wrong
-	Declined = "declined" // no figures were brought
+	Wrong    = "wrong"    // a wrong table, presented as the answer
+	Declined = "declined" // no figures
 	Failed   = "failed"   // a query or the run failed
 )
 
@@ -39,7 +39,7 @@ type Answer struct {
 	First      bool    `json:"first"`   // of its source: includes looking at the data
 }
 
-// Good reports whether the answer is what the set wants.
+// Good reports whether the answer is as the set expects.
 func (a Answer) Good() bool {
 	if a.Answerable {
 		return a.Outcome == Right
@@ -47,22 +47,22 @@ func (a Answer) Good() bool {
 	return a.Outcome == Declined
 }
 
-// Report is what a run found.
+// Report is the result of a run.
 type Report struct {
 	Answers []Answer `json:"answers"`
 	Left    []string `json:"left_out,omitempty"` // sources that this program cannot open
-	Unsound int      `json:"unsound_footnotes"`  // footnotes the model gave that do not hold
+	Unsound int      `json:"unsound_footnotes"`  // footnotes of the model that Verify rejects
 }
 
 // The goals.
 const (
-	wantRight    = 80.0  // percent of the answerable, at least
-	wantWrong    = 3.0   // percent of all, at most
-	wantDeclined = 95.0  // percent of the unanswerable, at least
-	wantMillis   = 500.0 // of 95 percent of the answers, below
+	wantRight    = 80.0  // at least, in percent of the answerable questions
+	wantWrong    = 3.0   // at most, in percent of all questions
+	wantDeclined = 95.0  // at least, in percent of the unanswerable questions
+	wantMillis   = 500.0 // 95th percentile of the times, below
 )
 
-// Goal is one goal and what was reached.
+// Goal is a goal and the figure that was reached.
 type Goal struct {
 	Name string  `json:"name"`
 	Got  float64 `json:"got"`
@@ -70,8 +70,7 @@ type Goal struct {
 	Text string  `json:"text"`
 }
 
-// Goals are the goals, each of which is met when nothing was asked that it is
-// about.
+// Goals returns the goals. A goal is met if the run contained no question that it applies to.
 func (r Report) Goals() []Goal {
 	var answerable, right, other, declined, wrong int
 	for _, a := range r.Answers {
@@ -92,24 +91,25 @@ func (r Report) Goals() []Goal {
 	all := len(r.Answers)
 	slow := quantile(r.millis(nil), 0.95)
 	return []Goal{
-		goal("right", percent(right, answerable), answerable == 0 || percent(right, answerable) >= wantRight,
+		newGoal("right", percent(right, answerable), answerable == 0 || percent(right, answerable) >= wantRight,
 			"%d of %d answerable questions are right (%.1f %%), want at least %.0f %%", right, answerable,
 			percent(right, answerable), wantRight),
-		goal("wrong", percent(wrong, all), percent(wrong, all) <= wantWrong,
+		newGoal("wrong", percent(wrong, all), percent(wrong, all) <= wantWrong,
 			"%d of %d answers are confidently wrong (%.1f %%), want at most %.0f %%", wrong, all, percent(wrong, all),
 			wantWrong),
-		goal("declined", percent(declined, other), other == 0 || percent(declined, other) >= wantDeclined,
+		newGoal("declined", percent(declined, other), other == 0 || percent(declined, other) >= wantDeclined,
 			"%d of %d unanswerable questions are declined (%.1f %%), want at least %.0f %%", declined, other,
 			percent(declined, other), wantDeclined),
-		goal("latency", slow, slow < wantMillis, "p95 of the answers is %.0f ms, want below %.0f ms", slow, wantMillis),
+		newGoal("latency", slow, slow < wantMillis, "p95 of the answers is %.0f ms, want below %.0f ms", slow,
+			wantMillis),
 	}
 }
 
-func goal(name string, got float64, met bool, format string, args ...any) Goal {
+func newGoal(name string, got float64, met bool, format string, args ...any) Goal {
 	return Goal{Name: name, Got: got, Met: met, Text: fmt.Sprintf(format, args...)}
 }
 
-// Met reports whether every goal is.
+// Met reports whether all goals are met.
 func (r Report) Met() bool {
 	return !slices.ContainsFunc(r.Goals(), func(g Goal) bool { return !g.Met })
 }
@@ -121,7 +121,7 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// millis are the times of the answers that keep lets through, sorted.
+// millis returns the sorted times of the answers for which keep is true, or of all answers.
 func (r Report) millis(keep func(Answer) bool) []float64 {
 	var list []float64
 	for _, a := range r.Answers {
@@ -133,7 +133,7 @@ func (r Report) millis(keep func(Answer) bool) []float64 {
 	return list
 }
 
-// quantile of sorted values, by nearest rank.
+// quantile returns a quantile of sorted values, by nearest rank.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -141,8 +141,8 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-// Write prints the report as tables; with details, what is not good as well, and
-// a single answer whatever it is.
+// Write prints the report as tables. With details, it also prints the answers that are not good, and a single answer in
+// any case.
 func (r Report) Write(w io.Writer, details bool) error {
 	var b strings.Builder
 	if details {
@@ -155,10 +155,10 @@ func (r Report) Write(w io.Writer, details bool) error {
 	r.tally(&b, "source", func(a Answer) string { return a.Source })
 	r.tally(&b, "kind", func(a Answer) string { return a.Kind })
 	if len(r.Left) > 0 {
-		fmt.Fprintf(&b, "left out, for want of DuckDB: %s\n", strings.Join(r.Left, ", "))
+		fmt.Fprintf(&b, "skipped without DuckDB: %s\n", strings.Join(r.Left, ", "))
 	}
 	first, later := r.millis(func(a Answer) bool { return a.First }), r.millis(func(a Answer) bool { return !a.First })
-	fmt.Fprintf(&b, "time in ms: p50 %.1f, p95 %.1f over all; first of each source: p50 %.1f, most %.1f; later ones: "+
+	fmt.Fprintf(&b, "time in ms: p50 %.1f, p95 %.1f over all; first of each source: p50 %.1f, max %.1f; later ones: "+
 		"p50 %.1f, p95 %.1f\n",
 		quantile(r.millis(nil), 0.5), quantile(r.millis(nil), 0.95), quantile(first, 0.5), quantile(first, 1),
 		quantile(later, 0.5), quantile(later, 0.95))
@@ -166,7 +166,7 @@ func (r Report) Write(w io.Writer, details bool) error {
 	for _, a := range r.Answers {
 		uncited += a.Uncited
 	}
-	fmt.Fprintf(&b, "numerals without a footnote: %d; footnotes of the model that do not hold: %d\n\n", uncited,
+	fmt.Fprintf(&b, "numerals without a footnote: %d; invalid footnotes of the model: %d\n\n", uncited,
 		r.Unsound)
 	for _, g := range r.Goals() {
 		mark := "met   "
@@ -205,7 +205,7 @@ func (r Report) tally(b *strings.Builder, title string, of func(Answer) string) 
 	b.WriteByte('\n')
 }
 
-// write prints an answer that is not what was wanted.
+// write prints the details of an answer.
 func (a Answer) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s (%s): %s", a.ID, a.Kind, strings.ToUpper(a.Outcome))
 	if a.Why != "" {

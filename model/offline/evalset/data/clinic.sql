@@ -1,4 +1,4 @@
--- A clinic: who came, to which doctor, and what was billed. Synthetic; written by gen, do not edit.
+-- A clinic: who came, to which doctor, and what was billed. Made up and frozen; do not edit.
 
 CREATE TABLE departments (
   department_id INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- A logistics company: shipments of goods to customers, with short column names. Synthetic; written by gen, do not edit.
+-- A logistics company: shipments of goods to customers, with short column names. Made up and frozen; do not edit.
 
 CREATE TABLE carrier (
   carr_id INTEGER PRIMARY KEY,

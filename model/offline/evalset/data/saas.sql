@@ -1,4 +1,4 @@
--- A subscription software business: accounts, plans, subscriptions and support. Synthetic; written by gen, do not edit.
+-- A subscription software business: accounts, plans, subscriptions and support. Made up and frozen; do not edit.
 
 CREATE TABLE Plan (
   PlanId INTEGER PRIMARY KEY,

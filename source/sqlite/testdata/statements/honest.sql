@@ -1,14 +1,4 @@
 # Statements that must run, with their rows where these are the point.
-==== plain
-SELECT id, name FROM customers ORDER BY id LIMIT 2
-----
-[[1,"Ada"],[2,"Björn"]]
-==== trailing semicolon
-SELECT count(*) FROM orders;
-----
-[[5]]
-==== semicolons and a comment at the end
-SELECT 1;; -- done
 ==== leading comment
 /* how many? */ SELECT count(*) FROM customers
 ----
@@ -22,14 +12,6 @@ SELECT count(*) FROM customers
 SELECT 1 /* a /* b */ + 1
 ----
 [[2]]
-==== injection inside a string
-SELECT id FROM customers WHERE name = 'D''Arcy; DROP TABLE customers'
-----
-[[4]]
-==== statement as a string
-SELECT '; DELETE FROM orders; --' AS s
-----
-[["; DELETE FROM orders; --"]]
 ==== comment marks inside a string
 SELECT note FROM orders WHERE note LIKE '%--%' OR note LIKE '%/*%' ORDER BY id
 ----
@@ -46,22 +28,10 @@ SELECT [update] FROM customers WHERE [update] = 'daily'
 SELECT `update` FROM customers WHERE `update` = 'daily'
 ----
 [["daily"]]
-==== alias named delete
-SELECT total AS "delete" FROM orders WHERE id = 12
-----
-[[15.25]]
-==== table with a space
-SELECT sum(quantity) FROM "order lines"
-----
-[[26]]
 ==== table with a space in brackets
 SELECT max(quantity) FROM [order lines]
 ----
 [[10]]
-==== replace is a function
-SELECT replace(name, 'ö', 'oe') FROM customers WHERE id = 2
-----
-[["Bjoern"]]
 ==== lower case keywords
 select name from customers where city = 'Oslo'
 ----
@@ -70,30 +40,10 @@ select name from customers where city = 'Oslo'
 SeLeCt COUNT(*) FrOm Orders
 ----
 [[5]]
-==== with
-WITH t AS (SELECT customer_id, sum(total) AS s FROM orders GROUP BY 1) SELECT name, s FROM t JOIN customers ON id = customer_id ORDER BY s DESC
-----
-[["Chiyo",342],["Ada",200.5],["Björn",15.25]]
-==== recursive with
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT sum(i) FROM n
-----
-[[55]]
-==== materialized with
-WITH t AS MATERIALIZED (SELECT 1 AS a), u AS NOT MATERIALIZED (SELECT a + 1 AS b FROM t) SELECT a, b FROM t, u
-----
-[[1,2]]
-==== values
-VALUES (1, 'a'), (2, 'b')
-----
-[[1,"a"],[2,"b"]]
 ==== values in from
 SELECT column1 FROM (VALUES (3), (1), (2)) ORDER BY 1
 ----
 [[1],[2],[3]]
-==== window functions
-SELECT id, row_number() OVER (ORDER BY total DESC) AS r, sum(total) OVER (PARTITION BY customer_id ORDER BY placed) FROM orders ORDER BY r LIMIT 2
-----
-[[13,1,300],[10,2,120.5]]
 ==== lag and named window
 SELECT placed, total - lag(total) OVER w FROM orders WHERE customer_id = 3 WINDOW w AS (ORDER BY placed)
 ----
@@ -126,8 +76,6 @@ SELECT '{"a":{"b":5}}' -> 'a' ->> 'b'
 SELECT json_group_array(id) FROM customers WHERE id < 3
 ----
 [["[1,2]"]]
-==== explain
-EXPLAIN SELECT * FROM customers
 ==== explain query plan
 EXPLAIN QUERY PLAN SELECT * FROM customers WHERE id = 1
 ==== pragma table_info
@@ -178,22 +126,10 @@ SELECT sum(CASE WHEN total >= 100 THEN 1 ELSE 0 END) FROM orders
 SELECT group_concat(product, ', ') FROM (SELECT DISTINCT product FROM "order lines" ORDER BY 1)
 ----
 [["chair, desk, ink, lamp, pen"]]
-==== string_agg with order
-SELECT string_agg(name, '|' ORDER BY id DESC) FROM customers WHERE id < 4
-----
-[["Chiyo|Björn|Ada"]]
 ==== union, intersect, except
 SELECT 1 UNION SELECT 2 EXCEPT SELECT 2 INTERSECT SELECT 1
 ----
 [[1]]
-==== exists and not in
-SELECT name FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id)
-----
-[["D'Arcy; DROP TABLE customers"]]
-==== correlated subquery
-SELECT name, (SELECT max(total) FROM orders o WHERE o.customer_id = c.id) FROM customers c WHERE id = 1
-----
-[["Ada",120.5]]
 ==== outer joins
 SELECT count(*) FROM customers c FULL OUTER JOIN orders o ON o.customer_id = c.id
 ----
@@ -202,18 +138,10 @@ SELECT count(*) FROM customers c FULL OUTER JOIN orders o ON o.customer_id = c.i
 SELECT count(*) FROM orders o JOIN "order lines" l ON l.order_id = o.id JOIN customers c ON c.id = o.customer_id
 ----
 [[7]]
-==== view
-SELECT name, total FROM revenue ORDER BY total DESC LIMIT 1
-----
-[["Chiyo",342]]
 ==== having
 SELECT customer_id FROM orders GROUP BY customer_id HAVING count(*) > 1 ORDER BY 1
 ----
 [[1],[3]]
-==== limit with offset
-SELECT id FROM orders ORDER BY id LIMIT 2 OFFSET 2
-----
-[[12],[13]]
 ==== schema-qualified
 SELECT count(*) FROM main.customers
 ----
@@ -230,10 +158,6 @@ SELECT NULL, TRUE, 1 = 1, NULL IS NULL
 SELECT x'00ff'
 ----
 [["blob, 2 bytes"]]
-==== no rows
-SELECT * FROM orders WHERE id < 0
-----
-[]
 ==== math
 SELECT round(sqrt(2), 4), power(2, 10), ceil(1.2), mod(7, 4), round(pi(), 2)
 ----
@@ -242,10 +166,6 @@ SELECT round(sqrt(2), 4), power(2, 10), ceil(1.2), mod(7, 4), round(pi(), 2)
 SELECT upper('a'), length('naïve'), instr('hello', 'l'), substr('hello', 2, 3), trim('  x '), hex('a'), unicode('€'), char(65)
 ----
 [["A",5,3,"ell","x","61",8364,"A"]]
-==== text with unicode and emoji
-SELECT '字 🎉 ñ' AS "über"
-----
-[["字 🎉 ñ"]]
 ==== is distinct from
 SELECT 1 IS DISTINCT FROM NULL
 ----

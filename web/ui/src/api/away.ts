@@ -1,50 +1,50 @@
-// Whether the server answers. Once a call found it away it is asked until it is back;
-// then what could not be had is loaded again.
+// Tracks whether the server is reachable. After a call fails because it is not, this polls until the server responds
+// and then runs the callbacks of onServerBack, which repeat what failed.
 import { useSyncExternalStore } from "react";
-import { answers } from "../lib/answers";
+import { serverReady } from "../lib/serverReady";
 import { ApiError } from "./client";
 
-let gone = false;
+let away = false;
 const watchers = new Set<() => void>();
-const waiting = new Set<() => void>();
+const backListeners = new Set<() => void>();
 
-/** Calls f each time the server is back. */
-export function whenBack(f: () => void): void {
-  waiting.add(f);
+/** Calls f each time the server becomes reachable again. */
+export function onServerBack(f: () => void): void {
+  backListeners.add(f);
 }
 
-/** Whether a failure is that of a server which is away: no answer, or one of a proxy
- *  before it. */
-function isAway(err: unknown): boolean {
+/** Reports whether an error means that the server is unreachable: no response, or a proxy's 502 to 504. */
+function isUnreachable(err: unknown): boolean {
   return (
     err instanceof ApiError &&
     (err.code === "unreachable" || (err.code === "" && err.status >= 502 && err.status <= 504))
   );
 }
 
-/** Notes what a call failed with. */
+/** Starts polling the server if err means that it is unreachable. */
 export function noteFailure(err: unknown): void {
-  if (!gone && isAway(err)) void waitForIt();
+  if (!away && isUnreachable(err)) void pollUntilBack();
 }
 
-async function waitForIt(): Promise<void> {
-  set(true);
-  await answers();
-  set(false);
-  for (const f of waiting) f();
+async function pollUntilBack(): Promise<void> {
+  setAway(true);
+  await serverReady();
+  setAway(false);
+  for (const f of backListeners) f();
 }
 
-function set(now: boolean): void {
-  gone = now;
+function setAway(now: boolean): void {
+  away = now;
   for (const f of watchers) f();
 }
 
+/** Reports whether the server is unreachable. */
 export function useAway(): boolean {
   return useSyncExternalStore(
     (f) => {
       watchers.add(f);
       return () => watchers.delete(f);
     },
-    () => gone,
+    () => away,
   );
 }

@@ -1,6 +1,5 @@
-// The server's own API, typed. Every call has a deadline and fails with an ApiError
-// that can be shown.
-import type { Cell, Column } from "../log/events";
+// Typed calls of the server's own API. Every call has a timeout and fails with an ApiError whose message can be shown.
+import type { Cell, Column, Place } from "../log/events";
 import { learnTools } from "../log/tools";
 
 export interface Session {
@@ -13,7 +12,8 @@ export interface Session {
   version: string;
   offline: boolean;
   offline_hint?: string;
-  features: { duckdb: boolean; coder: boolean; uploads: boolean; charts?: boolean };
+  /** What the server offers. Modules of the app have keys of their own. */
+  features: { duckdb: boolean; coder: boolean; uploads: boolean; [module: string]: boolean | undefined };
 }
 
 type RunState = "idle" | "running" | "parked";
@@ -27,7 +27,7 @@ export interface ConversationHead {
   updated: string;
 }
 
-/** What the log of a conversation tells beyond its head. */
+/** A conversation with figures that the server computes from its log. */
 interface ConversationDetails extends ConversationHead {
   usage: {
     input_tokens: number;
@@ -37,7 +37,7 @@ interface ConversationDetails extends ConversationHead {
     cost_usd: number;
   };
   messages: number;
-  where?: { symbol?: string; timeframe?: string };
+  where?: Place;
 }
 
 export interface Assistant {
@@ -81,7 +81,7 @@ export interface SchemaTable {
 
 export interface Schema {
   name: string;
-  engine: string;
+  editor_dialect?: string; // as CodeMirror names it
   tables: SchemaTable[];
 }
 
@@ -94,11 +94,11 @@ export interface Distribution {
   min?: Cell;
   max?: Cell;
   avg?: Cell;
-  /** Values, or ranges from one to below another, with how often each occurs. */
+  /** How often each value occurs, or each range from `from` up to but excluding `to`. */
   values: { value?: Cell; from?: Cell; to?: Cell; count: number }[];
 }
 
-interface Suggestion {
+export interface Suggestion {
   text: string;
   reading?: string;
 }
@@ -130,7 +130,7 @@ export interface Budget {
   incomplete?: boolean; // a long log is still being added up
 }
 
-/** What somebody has used on one day (UTC). */
+/** The usage of one user on one day (UTC). */
 export interface PersonDay {
   day: string;
   user: string;
@@ -146,7 +146,7 @@ export interface PersonDay {
   cost_is_upper_bound?: boolean;
 }
 
-/** A question of somebody; one whose conversation is deleted has no words. */
+/** A question that a user asked. The text is missing if the conversation was deleted. */
 export interface AskedQuestion {
   run: string;
   conversation: string;
@@ -167,18 +167,15 @@ interface Ticket {
   duplicate?: boolean;
 }
 
-/** Where a question is asked on the chart page. */
-export interface ChartContext {
-  symbol: string;
-  timeframe: string;
-}
+/** What the model reads besides a question: text, or what a module's page shows, such as the symbol of a chart. */
+export type Context = string | Place;
 
 export interface Question {
   text: string;
   assistant?: string;
   sources?: string[];
   tier?: string;
-  context?: string | ChartContext;
+  context?: Context;
   client_id?: string;
 }
 
@@ -188,7 +185,7 @@ export interface WorkspaceFile {
   changed: string;
 }
 
-/** A change of a file; the digests give its contents before and after. */
+/** A change to a file, with the digests of its contents before and after. */
 export interface WorkspaceChange {
   seq: number;
   time: string;
@@ -197,7 +194,7 @@ export interface WorkspaceChange {
   before?: string;
   after?: string;
   size: number;
-  kept?: boolean; // the contents after it can be had
+  kept?: boolean; // the server still has the contents after the change
   diff?: string;
   tool: string; // what changed it: a tool, "template", "outside" or "revert"
   call_id?: string;
@@ -216,13 +213,13 @@ export interface ToolAnswer {
 }
 
 type TurnBody =
-  | { text: string; context?: string | ChartContext; client_id?: string }
+  | { text: string; context?: Context; client_id?: string }
   | { answers: ToolAnswer[] }
   | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] }
   | { edit: { seq: number; text: string } }
   | { regenerate: true };
 
-/** A refusal or failure, with a sentence for people. Status 0: no answer came. */
+/** A failed call, with a message to show. The status is 0 if there was no response. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -235,17 +232,17 @@ export class ApiError extends Error {
   }
 }
 
-/** What to tell a person about anything that was thrown. */
-export function sentence(err: unknown): string {
+/** Returns the message to show for a caught error. */
+export function errorMessage(err: unknown): string {
   if (err instanceof ApiError) return err.message;
-  return "Something in this page failed. Reload it, and tell the operator when it comes back.";
+  return "Something in this page failed. Reload it, and tell the operator if it happens again.";
 }
 
 const unreachable = "The server does not answer. It may be starting, or the network is down.";
 
-/** Called when the server wants a key: the page then shows the sign-in. */
 let onUnauthorized = () => {};
-export function whenUnauthorized(f: () => void): void {
+/** Sets the function to call when the server requires a key. */
+export function setOnUnauthorized(f: () => void): void {
   onUnauthorized = f;
 }
 
@@ -256,7 +253,7 @@ interface Call {
   timeout?: number; // ms
 }
 
-/** Makes a call and returns the response, or throws an ApiError. */
+/** Sends a request. Throws an ApiError unless the response has a status of success. */
 export async function request(
   path: string,
   { method = "GET", body, signal, timeout = 60_000 }: Call = {},
@@ -277,12 +274,12 @@ export async function request(
     if (limit.aborted) throw new ApiError(0, "timeout", "The server took too long to answer. Try again.");
     throw new ApiError(0, "unreachable", unreachable);
   }
-  if (!res.ok) throw await refusal(res);
+  if (!res.ok) throw await errorFrom(res);
   return res;
 }
 
-/** Reads the envelope of an error. */
-export async function refusal(res: Response): Promise<ApiError> {
+/** Reads the error in the body of a failed response. */
+export async function errorFrom(res: Response): Promise<ApiError> {
   let code = "",
     message = "";
   try {
@@ -290,14 +287,14 @@ export async function refusal(res: Response): Promise<ApiError> {
     code = data.error?.code ?? "";
     message = data.error?.message ?? "";
   } catch {
-    // Not from our server, or cut off: the status has to do.
+    // A proxy's response, or a truncated body: fall back to the status.
   }
   if (res.status === 401) onUnauthorized();
   const wait = Number(res.headers.get("Retry-After"));
   return new ApiError(
     res.status,
     code,
-    message || `The server answered with ${res.status}.`,
+    message || `The server responded with status ${res.status}.`,
     wait > 0 ? wait : undefined,
   );
 }
@@ -307,7 +304,7 @@ async function json<T>(path: string, call?: Call): Promise<T> {
 }
 
 const enc = encodeURIComponent;
-const at = (id: string) => `/api/conversations/${enc(id)}`;
+const conversationPath = (id: string) => `/api/conversations/${enc(id)}`;
 
 export const api = {
   session: (signal?: AbortSignal) => json<Session>("/api/session", { signal, timeout: 10_000 }),
@@ -320,29 +317,34 @@ export const api = {
       { signal },
     ),
   open: (question: Question) => json<Ticket>("/api/conversations", { method: "POST", body: question }),
-  conversation: (id: string) => json<ConversationDetails>(at(id)),
-  rename: (id: string, title: string) => json<ConversationHead>(at(id), { method: "PATCH", body: { title } }),
-  remove: (id: string) => request(at(id), { method: "DELETE" }),
-  turn: (id: string, body: TurnBody) => json<Ticket>(`${at(id)}/turns`, { method: "POST", body }),
-  stop: (id: string) => request(`${at(id)}/stop`, { method: "POST" }),
-  exportUrl: (id: string) => `${at(id)}/export?format=html`,
-  eventsUrl: (id: string) => `${at(id)}/events?format=jsonl`,
+  conversation: (id: string) => json<ConversationDetails>(conversationPath(id)),
+  rename: (id: string, title: string) =>
+    json<ConversationHead>(conversationPath(id), { method: "PATCH", body: { title } }),
+  remove: (id: string) => request(conversationPath(id), { method: "DELETE" }),
+  turn: (id: string, body: TurnBody) => json<Ticket>(`${conversationPath(id)}/turns`, { method: "POST", body }),
+  stop: (id: string) => request(`${conversationPath(id)}/stop`, { method: "POST" }),
+  exportUrl: (id: string) => `${conversationPath(id)}/export?format=html`,
+  eventsUrl: (id: string) => `${conversationPath(id)}/events?format=jsonl`,
 
-  workspace: (id: string) => json<{ files: WorkspaceFile[]; changes: WorkspaceChange[] }>(`${at(id)}/workspace`),
-  /** A file of the workspace as it is now, or as a change left it. */
+  workspace: (id: string) =>
+    json<{ files: WorkspaceFile[]; changes: WorkspaceChange[] }>(`${conversationPath(id)}/workspace`),
+  /** The address of a workspace file: its current contents, or those with the digest. */
   workspaceFileUrl: (id: string, path: string, digest = "") =>
-    `${at(id)}/workspace/file?path=${enc(path)}${digest ? `&digest=${enc(digest)}` : ""}`,
+    `${conversationPath(id)}/workspace/file?path=${enc(path)}${digest ? `&digest=${enc(digest)}` : ""}`,
   workspaceText: async (id: string, path: string, digest = "") =>
     (await request(api.workspaceFileUrl(id, path, digest))).text(),
-  /** The same with whether it is a text at all. */
+  /** The current contents of a file. The text of a binary file is empty. */
   workspaceContent: async (id: string, path: string) => {
     const res = await request(api.workspaceFileUrl(id, path));
     const binary = !res.headers.get("Content-Type")?.startsWith("text/");
     return { binary, text: binary ? "" : await res.text() };
   },
-  /** Gives a file a content of its history again; without a digest it is removed. */
+  /** Restores earlier contents of a file. Without a digest, deletes it. */
   revertFile: (id: string, path: string, digest?: string) =>
-    request(`${at(id)}/workspace/revert`, { method: "POST", body: { path, ...(digest ? { digest } : {}) } }),
+    request(`${conversationPath(id)}/workspace/revert`, {
+      method: "POST",
+      body: { path, ...(digest ? { digest } : {}) },
+    }),
 
   assistants: async () => {
     const list = await json<{ assistants: Assistant[] }>("/api/assistants");
@@ -367,7 +369,8 @@ export const api = {
   },
   query: (source: string, body: { sql: string; conversation?: string; replaces?: string }, signal?: AbortSignal) =>
     json<QueryAnswer>(`/api/sources/${enc(source)}/query`, { method: "POST", body, signal }),
-  ranHere: (
+  /** Records a query that ran in the browser as a new version of a result. */
+  recordLocalQuery: (
     conversation: string,
     body: { sql: string; replaces: string; columns: Column[]; row_count: number; ms: number },
     signal?: AbortSignal,

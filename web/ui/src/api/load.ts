@@ -1,8 +1,8 @@
-// Loading with React: a small cache by key, for what does not change while the page
-// is open (schemas, assistants, pages of results).
+// A React hook that loads data through a small cache. For data that does not change while the page is open, such as
+// schemas, assistants and pages of results.
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
-import { noteFailure, whenBack } from "./away";
-import { sentence } from "./client";
+import { noteFailure, onServerBack } from "./away";
+import { errorMessage } from "./client";
 
 export interface Loaded<T> {
   data?: T;
@@ -14,11 +14,11 @@ export interface Loaded<T> {
 interface Entry {
   value: { data?: unknown; error?: string; loading: boolean };
   started: boolean;
-  get?: () => Promise<unknown>; // of the last try
+  get?: () => Promise<unknown>; // of the last attempt
   listeners: Set<() => void>;
 }
 
-const kept = 200;
+const maxEntries = 200;
 const cache = new Map<string, Entry>();
 
 function entry(key: string): Entry {
@@ -27,7 +27,7 @@ function entry(key: string): Entry {
     e = { value: { loading: true }, started: false, listeners: new Set() };
     cache.set(key, e);
     for (const [k, old] of cache) {
-      if (cache.size <= kept) break;
+      if (cache.size <= maxEntries) break;
       if (old.listeners.size === 0 && k !== key) cache.delete(k);
     }
   }
@@ -46,17 +46,17 @@ async function load(e: Entry, get: () => Promise<unknown>): Promise<void> {
   try {
     put(e, { data: await get(), loading: false });
   } catch (err) {
-    put(e, { ...e.value, error: sentence(err), loading: false });
+    put(e, { ...e.value, error: errorMessage(err), loading: false });
     noteFailure(err);
   }
 }
 
 if (typeof addEventListener === "function") addEventListener("online", retryFailed);
-whenBack(retryFailed);
+onServerBack(retryFailed);
 
 const nothing: Entry = { value: { loading: false }, started: true, listeners: new Set() };
 
-/** Loads once per key; an empty key loads nothing. */
+/** Loads data once per key. An empty key loads nothing. */
 export function useLoad<T>(key: string, get: () => Promise<T>): Loaded<T> {
   const e = key ? entry(key) : nothing;
   const subscribe = useCallback((f: () => void) => (e.listeners.add(f), () => void e.listeners.delete(f)), [e]);
@@ -64,35 +64,36 @@ export function useLoad<T>(key: string, get: () => Promise<T>): Loaded<T> {
   useEffect(() => {
     if (!e.started) void load(e, get);
   });
+  // A component that is mounted after a failure tries again.
   useEffect(() => {
     if (e.value.error !== undefined && !e.value.loading) void load(e, get);
-  }, [e]); // what failed is tried again by whoever shows it next
+  }, [e]);
   const reload = useCallback(() => void (key && load(e, get)), [key, e]);
   return { ...value, reload };
 }
 
-/** Forgets what begins with a prefix, so that the next look loads it anew. */
+/** Marks all entries whose key has the prefix as stale. Mounted components load them again at once. */
 export function invalidate(prefix: string): void {
   for (const [key, e] of cache) {
     if (!key.startsWith(prefix)) continue;
     e.started = false;
-    put(e, { ...e.value }); // those who show it load again
+    put(e, { ...e.value }); // makes mounted components load again
   }
 }
 
-/** Tries again what is shown as failed: the server is back. */
+/** Repeats the failed loads whose result a mounted component waits for. */
 export function retryFailed(): void {
   for (const e of cache.values()) {
     if (e.get && e.value.error !== undefined && !e.value.loading && e.listeners.size > 0) void load(e, e.get);
   }
 }
 
-/** A value that follows another after a pause. */
+/** Returns the value once it has not changed for the given time. */
 export function useDebounced<T>(value: T, ms: number): T {
-  const [late, setLate] = useState(value);
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setLate(value), ms);
+    const timer = setTimeout(() => setDebounced(value), ms);
     return () => clearTimeout(timer);
   }, [value, ms]);
-  return late;
+  return debounced;
 }

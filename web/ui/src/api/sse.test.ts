@@ -9,7 +9,7 @@ const want = [
   { id: "2", event: "message", data: "a\nb" },
 ];
 
-test("messages, whole and in pieces of any size", () => {
+test("parses a stream that arrives in pieces of any size", () => {
   for (let size = 1; size <= stream.length; size++) {
     const p = new Parser();
     const got = [];
@@ -18,7 +18,7 @@ test("messages, whole and in pieces of any size", () => {
   }
 });
 
-test("an unfinished message is not given out", () => {
+test("does not return an incomplete message", () => {
   expect(new Parser().push("data: half")).toEqual([]);
   expect(new Parser().push("data: half\n")).toEqual([]);
 });

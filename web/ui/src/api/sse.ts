@@ -1,5 +1,4 @@
-// Server-sent events over fetch: unlike EventSource it tells a refusal from a
-// broken line, and it can be ended at once.
+// Server-sent events over fetch. Unlike EventSource, fetch shows the status of a refused request and can be aborted.
 
 export interface Message {
   id?: string;
@@ -7,7 +6,7 @@ export interface Message {
   data: string;
 }
 
-/** Splits a stream of text into messages. Feed it pieces as they come. */
+/** Parses a stream of server-sent events, piece by piece. */
 export class Parser {
   private rest = "";
   private id: string | undefined;
@@ -38,7 +37,7 @@ export class Parser {
 
   private field(line: string): void {
     const colon = line.indexOf(":");
-    if (colon === 0) return; // a comment: the line is alive
+    if (colon === 0) return; // a comment, sent as keep-alive
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(colon + (line[colon + 1] === " " ? 2 : 1));
     if (name === "data") this.data.push(value);
@@ -47,17 +46,17 @@ export class Parser {
   }
 }
 
-/** How long the line may be silent: the server sends a comment every 15 s. */
-const silence = 45_000;
+/** The server sends a comment every 15 s, so a connection that is silent for longer than this is broken. */
+const maxSilence = 45_000;
 
-/** Reads a response until it ends. Throws when the line is silent for too long. */
+/** Reads a response until it ends. Throws if the connection is silent for too long. */
 export async function read(res: Response, abort: AbortController, take: (messages: Message[]) => void): Promise<void> {
   const reader = res.body!.pipeThrough(new TextDecoderStream()).getReader();
   const parser = new Parser();
   let watch: ReturnType<typeof setTimeout> | undefined;
   const alive = () => {
     clearTimeout(watch);
-    watch = setTimeout(() => abort.abort(new Error("silent")), silence);
+    watch = setTimeout(() => abort.abort(new Error("silent")), maxSilence);
   };
   try {
     for (;;) {
@@ -69,6 +68,6 @@ export async function read(res: Response, abort: AbortController, take: (message
     }
   } finally {
     clearTimeout(watch);
-    reader.cancel().catch(() => {}); // it may be broken already
+    reader.cancel().catch(() => {}); // fails if the connection is broken
   }
 }

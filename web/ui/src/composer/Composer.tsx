@@ -1,11 +1,12 @@
+import { capital } from "../lib/format";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Assistant, Source } from "../api/client";
-import { sentence } from "../api/client";
+import { errorMessage } from "../api/client";
 import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { draft, keepDraft } from "./drafts";
-import { fitting, mentionAt, pinned, useTables, whenNamed, type TableName } from "./mentions";
+import { matchingTables, mentionAt, contextOf, useTables, onTableNamed, type TableName } from "./mentions";
 
 export interface Choice {
   assistant?: string;
@@ -14,24 +15,24 @@ export interface Choice {
 }
 
 interface Props {
-  /** Drafts are kept under this name while the tab is open. */
+  /** The name under which the draft is kept while the tab is open. */
   name: string;
   placeholder: string;
   running?: boolean;
-  /** Context is what the model is told beside the text: tables that were named. */
+  /** Context is text for the model besides the question, such as the tables that were mentioned. */
   onSend: (text: string, context?: string) => Promise<void>;
   onStop?: () => Promise<unknown>;
-  /** What can still be chosen; in a conversation everything is fixed. */
+  /** The assistants and sources to choose from, for a new conversation. */
   choice?: { now: Choice; set: (c: Choice) => void; assistants: Assistant[]; sources: Source[] };
-  /** What is shown instead of the choice in a conversation. */
+  /** Shown instead of `choice` in a conversation, where nothing can be chosen. */
   fixed?: ReactNode;
   tools?: ReactNode;
-  /** Whose tables can be named with @. */
+  /** The sources whose tables can be mentioned with @. */
   sources?: readonly string[];
-  /** The tables that can be named with @ instead. */
+  /** The tables that can be mentioned with @, instead of those of the sources. */
   tables?: readonly TableName[];
   autoFocus?: boolean;
-  /** Why nothing can be sent now; one can still write. */
+  /** Why nothing can be sent at the moment. Writing is still possible. */
   off?: string;
 }
 
@@ -40,9 +41,9 @@ function withTable(old: readonly TableName[], t: TableName): readonly TableName[
 }
 
 const none: readonly string[] = [];
-const longest = 10_000;
+const maxLength = 10_000;
 
-/** Where questions are written. Enter sends, Shift and Enter breaks the line. */
+/** The field for questions. Enter sends; Shift and Enter adds a line break. */
 export function Composer({
   name,
   placeholder,
@@ -60,14 +61,14 @@ export function Composer({
   const [text, setText] = useState(() => draft(name));
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
-  const [held, setHeld] = useState(false); // somebody tried to send while nothing can be sent
+  const [held, setHeld] = useState(false); // the user pressed Enter while nothing can be sent
   const field = useRef<HTMLTextAreaElement>(null);
   const [pins, setPins] = useState<readonly TableName[]>([]);
-  const [caret, setCaret] = useState<number>(); // while it may stand in a mention
+  const [caret, setCaret] = useState<number>(); // undefined when no mention can be completed
   const [chosen, setChosen] = useState(0);
   const mention = caret === undefined ? undefined : mentionAt(text, caret);
   const tables = useTables(given ? none : sources, mention !== undefined);
-  const offers = mention ? fitting(given ?? tables, mention.word) : [];
+  const offers = mention ? matchingTables(given ?? tables, mention.word) : [];
   const at = Math.min(chosen, offers.length - 1);
 
   const pin = (t: TableName) => {
@@ -83,7 +84,7 @@ export function Composer({
 
   useEffect(
     () =>
-      whenNamed(field.current!, (t) => {
+      onTableNamed(field.current!, (t) => {
         setText((old) =>
           old.split(/\s+/).includes(t.table) ? old : `${old.trimEnd()}${old.trim() ? " " : ""}${t.table} `,
         );
@@ -92,8 +93,8 @@ export function Composer({
     [],
   );
 
-  /** Keys that move in the offers; true when it was one. */
-  const pick = (key: string): boolean => {
+  /** Handles a key that moves in the list of tables or picks one. Returns false for other keys. */
+  const pickTable = (key: string): boolean => {
     if (!offers.length) return false;
     if (key === "ArrowDown") setChosen((at + 1) % offers.length);
     else if (key === "ArrowUp") setChosen((at - 1 + offers.length) % offers.length);
@@ -120,18 +121,18 @@ export function Composer({
     setError("");
     setText("");
     try {
-      await onSend(words, pinned(pins));
+      await onSend(words, contextOf(pins));
       setPins([]);
     } catch (err) {
       setText((now) => now || words);
-      keepDraft(name, draft(name) || words); // also when this is shown no more: who is signed out finds it again
-      setError(sentence(err));
+      keepDraft(name, draft(name) || words); // the composer may be unmounted, such as after being signed out
+      setError(errorMessage(err));
     }
     setSending(false);
     field.current?.focus();
   };
 
-  const stop = () => onStop?.().catch((err: unknown) => setError(sentence(err)));
+  const stop = () => onStop?.().catch((err: unknown) => setError(errorMessage(err)));
 
   return (
     <form
@@ -148,7 +149,7 @@ export function Composer({
         aria-label="Your question"
         placeholder={placeholder}
         value={text}
-        maxLength={longest}
+        maxLength={maxLength}
         rows={1}
         aria-autocomplete="list"
         aria-controls={offers.length ? "composer-tables" : undefined}
@@ -161,7 +162,7 @@ export function Composer({
         }}
         onBlur={() => setCaret(undefined)}
         onKeyDown={(e) => {
-          if (!e.nativeEvent.isComposing && pick(e.key)) {
+          if (!e.nativeEvent.isComposing && pickTable(e.key)) {
             e.preventDefault();
             return;
           }
@@ -180,7 +181,7 @@ export function Composer({
       )}
       {held && off && (
         <p role="status" className="px-4 text-sm text-ink-soft">
-          Not sent yet: {off}. Press Enter again when it is done.
+          Not sent: {off}. Press Enter to try again.
         </p>
       )}
       {offers.length > 0 && (
@@ -221,7 +222,7 @@ export function Composer({
                 icon="close"
                 small
                 round
-                label={`Leave out ${t.table}`}
+                label={`Remove ${t.table}`}
                 onClick={() => setPins((old) => old.filter((o) => o !== t))}
               />
             </span>
@@ -232,7 +233,9 @@ export function Composer({
         {choice ? <Choices {...choice} /> : fixed}
         {tools}
         <span className="flex-1" />
-        {text.length > longest * 0.9 && <span className="tabular text-xs text-ink-quiet">{longest - text.length}</span>}
+        {text.length > maxLength * 0.9 && (
+          <span className="tabular text-xs text-ink-quiet">{maxLength - text.length}</span>
+        )}
         {running && !text ? (
           <IconButton icon="stop" label="Stop" look="primary" round onClick={() => void stop()} />
         ) : (
@@ -250,12 +253,10 @@ export function Composer({
   );
 }
 
-/** Whether an assistant asks the sources of the server: the others have files. */
-export function asksSources(a: Assistant | undefined): boolean {
+/** Reports whether an assistant queries the server's sources. The others work with files. */
+export function queriesSources(a: Assistant | undefined): boolean {
   return !a?.tools || a.tools.some((t) => t.family === "query" && t.side === "server");
 }
-
-export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
 
 export const chip =
   "inline-flex h-8 min-w-0 items-center gap-1.5 rounded-full border px-2.5 text-sm text-ink-soft hover:bg-hover hover:text-ink";
@@ -267,7 +268,7 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
   const some = now.sources ?? [];
   return (
     <>
-      {sources.length > 0 && asksSources(assistant) && (
+      {sources.length > 0 && queriesSources(assistant) && (
         <Menu
           label="Data"
           side="above"
@@ -287,7 +288,7 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
                 ...sources.map((s) => ({
                   label: s.name,
                   hint: s.ok ? `${s.engine}, ${s.tables === 1 ? "1 table" : `${s.tables} tables`}` : undefined,
-                  disabled: s.ok ? undefined : (s.error ?? "It cannot be opened."),
+                  disabled: s.ok ? undefined : (s.error ?? "This source cannot be opened."),
                   checked: some.includes(s.name) || sources.length === 1,
                   onSelect: () => set({ ...now, sources: [s.name] }),
                 })),
@@ -314,7 +315,7 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
               items: assistants.map((a) => ({
                 label: a.title || a.name,
                 hint: a.description,
-                disabled: a.available ? undefined : (a.reason ?? "It is not available here."),
+                disabled: a.available ? undefined : (a.reason ?? "This assistant is not available."),
                 checked: a.name === assistant?.name,
                 onSelect: () => set({ ...now, assistant: a.name, tier: undefined }),
               })),
@@ -325,7 +326,7 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
                     title: "Effort",
                     items: [
                       {
-                        label: "As the assistant is set up",
+                        label: "Assistant's default",
                         checked: tier === undefined,
                         onSelect: () => set({ ...now, tier: undefined }),
                       },

@@ -1,4 +1,4 @@
-// What was being written, by the name of its field: also after a reload of this tab.
+// Unsent questions, by the name of their field. They survive a reload of the tab.
 const drafts = new Map<string, string>();
 const key = (name: string) => `footnote-draft.${name}`;
 
@@ -8,7 +8,7 @@ export function draft(name: string): string {
     try {
       text = sessionStorage.getItem(key(name)) ?? "";
     } catch {
-      text = ""; // the browser keeps nothing
+      text = ""; // storage is disabled
     }
   }
   return text;
@@ -20,16 +20,16 @@ export function keepDraft(name: string, text: string): void {
     if (text) sessionStorage.setItem(key(name), text);
     else sessionStorage.removeItem(key(name));
   } catch {
-    // It then lasts as long as the page.
+    // Storage is disabled: the draft is lost with the page.
   }
 }
 
-/** Whoever signs in next in this tab may be somebody else. */
+/** Deletes all drafts, because the next person to sign in may be a different one. */
 export function forgetDrafts(): void {
   drafts.clear();
   try {
     for (const k of Object.keys(sessionStorage)) if (k.startsWith(key(""))) sessionStorage.removeItem(k);
   } catch {
-    // Nothing was kept.
+    // Storage is disabled: there is nothing to delete.
   }
 }

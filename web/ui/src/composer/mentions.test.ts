@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitting, mentionAt, pinned } from "./mentions";
+import { matchingTables, mentionAt, contextOf } from "./mentions";
 
 test("a mention is the word after an @ at the caret", () => {
   expect(mentionAt("@", 1)).toEqual({ from: 0, word: "" });
@@ -12,13 +12,13 @@ test("a mention is the word after an @ at the caret", () => {
 
 const tables = ["customers", "order_items", "orders", "reorders"].map((table) => ({ source: "shop", table }));
 
-test("what begins so comes before what has it", () => {
-  expect(fitting(tables, "ord").map((t) => t.table)).toEqual(["order_items", "orders", "reorders"]);
-  expect(fitting(tables, "shop.c").map((t) => t.table)).toEqual(["customers"]);
-  expect(fitting(tables, "")).toHaveLength(4);
+test("tables that begin with the word come before those that contain it", () => {
+  expect(matchingTables(tables, "ord").map((t) => t.table)).toEqual(["order_items", "orders", "reorders"]);
+  expect(matchingTables(tables, "shop.c").map((t) => t.table)).toEqual(["customers"]);
+  expect(matchingTables(tables, "")).toHaveLength(4);
 });
 
-test("the model is told what is meant", () => {
-  expect(pinned([])).toBeUndefined();
-  expect(pinned(tables.slice(2, 3))).toBe("The user means this table: shop.orders.");
+test("the context lists the mentioned tables", () => {
+  expect(contextOf([])).toBeUndefined();
+  expect(contextOf(tables.slice(2, 3))).toBe("The user means this table: shop.orders.");
 });

@@ -1,31 +1,31 @@
-// Naming a table with @: what stands before the caret, and what fits it.
+// Mentions of tables with @: the word before the caret, and the tables that match it.
 import { api, type Schema } from "../api/client";
 import { useLoad } from "../api/load";
 
 export interface TableName {
   source: string;
   table: string;
-  /** It is a file in this browser, and source its name. */
+  /** Set if the table is a file in this browser. The source is then the file's name. */
   here?: boolean;
 }
 
-/** The word that is being written after an @, and where it begins. */
+/** Returns the word between an @ and the caret, and the position of the @. */
 export function mentionAt(text: string, caret: number): { from: number; word: string } | undefined {
   const m = /(?:^|\s)@([\p{L}\p{N}_.]*)$/u.exec(text.slice(0, caret));
   return m ? { from: caret - m[1]!.length - 1, word: m[1]!.toLowerCase() } : undefined;
 }
 
-const most = 8;
+const maxMatches = 8;
 
-/** The tables whose name fits: those that begin so come first. */
-export function fitting(tables: readonly TableName[], word: string): readonly TableName[] {
+/** Returns the tables whose name contains the word. Names that begin with it come first. */
+export function matchingTables(tables: readonly TableName[], word: string): readonly TableName[] {
   const named = (t: TableName) => [t.table.toLowerCase(), `${t.source}.${t.table}`.toLowerCase()];
   const begins = tables.filter((t) => named(t).some((n) => n.startsWith(word)));
   const has = tables.filter((t) => !begins.includes(t) && named(t).some((n) => n.includes(word)));
-  return [...begins, ...has].slice(0, most);
+  return [...begins, ...has].slice(0, maxMatches);
 }
 
-/** All tables of some sources, once somebody wants to name one. */
+/** Loads the tables of the sources once they are wanted. */
 export function useTables(sources: readonly string[], wanted: boolean): readonly TableName[] {
   const { data } = useLoad<readonly TableName[]>(
     wanted && sources.length ? `tables:${sources.join("\n")}` : "",
@@ -40,22 +40,22 @@ export function useTables(sources: readonly string[], wanted: boolean): readonly
 const none: readonly TableName[] = [];
 const naming = "name-table";
 
-/** Names a table in the question that is being written, from elsewhere on the page. */
+/** Adds a table to the question in the composer, from another part of the page. */
 export function nameTable(t: TableName): void {
   const field = document.getElementById("composer");
   field?.dispatchEvent(new CustomEvent<TableName>(naming, { detail: t }));
   field?.focus();
 }
 
-/** Calls back for tables that are named elsewhere. */
-export function whenNamed(field: HTMLElement, f: (t: TableName) => void): () => void {
+/** Calls f for each table that nameTable adds. Returns a function that ends this. */
+export function onTableNamed(field: HTMLElement, f: (t: TableName) => void): () => void {
   const heard = (e: Event) => f((e as CustomEvent<TableName>).detail);
   field.addEventListener(naming, heard);
   return () => field.removeEventListener(naming, heard);
 }
 
-/** What the model is told of the tables that a person named. */
-export function pinned(tables: readonly TableName[]): string | undefined {
+/** Returns the context that tells the model which tables the question mentions. */
+export function contextOf(tables: readonly TableName[]): string | undefined {
   if (!tables.length) return undefined;
   return `The user means ${tables.length === 1 ? "this table" : "these tables"}: ${tables.map((t) => (t.here ? t.table : `${t.source}.${t.table}`)).join(", ")}.`;
 }

@@ -1,4 +1,4 @@
-/** Lets the browser save what is at an address of this server. */
+/** Downloads a file from this server. */
 export function download(url: string, name = ""): void {
   const a = document.createElement("a");
   a.href = url;
@@ -6,14 +6,14 @@ export function download(url: string, name = ""): void {
   a.click();
 }
 
-/** Lets the browser save what was made here. */
+/** Saves data as a file. */
 export function save(data: Blob, name: string): void {
   const url = URL.createObjectURL(data);
   download(url, name);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A name for a file, from a title. */
+/** Makes a file name from a title. */
 export function fileName(title: string, extension: string): string {
   const words = title
     .toLowerCase()

@@ -1,5 +1,4 @@
-// Rows that are only in this browser as files, as the server writes them: a text that
-// a spreadsheet would take for a formula gets an apostrophe in front.
+// Writes rows that are only in this browser as files, in the formats that the server uses for its own rows.
 import { strToU8, zip } from "fflate";
 import type { Cell, Column } from "../log/events";
 
@@ -10,22 +9,22 @@ export interface Sheet {
 
 const plainNumber = /^[-+]?[0-9]+(\.[0-9]+)?$/;
 
-/** A text that no spreadsheet takes for a formula. A number with a sign stays. */
-export function inert(s: string): string {
+/** Puts an apostrophe before a text that a spreadsheet would run as a formula. Signed numbers are unchanged. */
+export function escapeFormula(s: string): string {
   return /^ *[=+\-@\t\r\n＝＋－＠]/.test(s) && !plainNumber.test(s) ? `'${s}` : s;
 }
 
-const texts = (v: Cell) => (v === null ? "" : inert(String(v)));
+const cellText = (v: Cell) => (v === null ? "" : escapeFormula(String(v)));
 
 export function csv({ columns, rows }: Sheet): Blob {
   const field = (s: string) => (/[",\r\n]|^ | $/.test(s) ? `"${s.replaceAll('"', '""')}"` : s);
   const line = (cells: readonly string[]) => `${cells.map(field).join(",")}\r\n`;
-  return new Blob([line(columns.map((c) => inert(c.name))), ...rows.map((r) => line(r.map(texts)))], {
+  return new Blob([line(columns.map((c) => escapeFormula(c.name))), ...rows.map((r) => line(r.map(cellText)))], {
     type: "text/csv;charset=utf-8",
   });
 }
 
-/** An array of objects. Of columns with the same name the later ones get a number. */
+/** Writes an array of objects. Columns that share a name are numbered from the second on. */
 export function json({ columns, rows }: Sheet): Blob {
   const names = distinct(columns.map((c) => c.name));
   const lines = rows.map(
@@ -44,12 +43,13 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
-const mostRows = 1_048_575,
-  mostLetters = 32_767; // what a sheet and a cell hold
+// The limits of a spreadsheet, without the header row.
+const maxRows = 1_048_575;
+const maxCellLength = 32_767;
 
 const escaped = (s: string) =>
   s
-    .slice(0, mostLetters)
+    .slice(0, maxCellLength)
     .replace(
       /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
       "\ufffd",
@@ -59,8 +59,7 @@ const escaped = (s: string) =>
 const text = (s: string, style = "") =>
   `<c t="inlineStr"${style}><is><t xml:space="preserve">${escaped(s)}</t></is></c>`;
 
-/** The number of a day, as spreadsheets count them; none before March 1900, where
- *  they disagree. */
+/** The serial number of a date in a spreadsheet. Undefined before March 1900, where spreadsheets disagree. */
 function serial(v: string): number | undefined {
   const ms = Date.parse(v.length > 10 ? `${v.replace(" ", "T").replace(/Z$/, "")}Z` : v);
   const days = (ms - Date.UTC(1899, 11, 30)) / 86_400_000;
@@ -73,7 +72,7 @@ function cell(v: Cell, kind = ""): string {
   if (typeof v === "boolean") return `<c t="b"><v>${v ? 1 : 0}</v></c>`;
   const day = kind === "date" || kind === "timestamp" ? serial(v) : undefined;
   if (day !== undefined) return `<c s="${kind === "date" ? 2 : 3}"><v>${day}</v></c>`;
-  return text(inert(v));
+  return text(escapeFormula(v));
 }
 
 const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -93,8 +92,8 @@ export function xlsx({ columns, rows }: Sheet): Promise<Blob> {
   const line = (cells: string) => `<row>${cells}</row>`;
   const sheet = [
     `<worksheet ${main}><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`,
-    line(columns.map((c) => text(inert(c.name), ' s="1"')).join("")),
-    ...rows.slice(0, mostRows).map((r) => line(r.map((v, j) => cell(v, columns[j]!.kind)).join(""))),
+    line(columns.map((c) => text(escapeFormula(c.name), ' s="1"')).join("")),
+    ...rows.slice(0, maxRows).map((r) => line(r.map((v, j) => cell(v, columns[j]!.kind)).join(""))),
     "</sheetData></worksheet>",
   ];
   const files: Record<string, Uint8Array> = { "xl/worksheets/sheet1.xml": strToU8(head + sheet.join("")) };

@@ -1,4 +1,4 @@
-// Numbers, times and money as people read them.
+// Formats numbers, times and money for people.
 
 const whole = new Intl.NumberFormat("en-US");
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
@@ -17,7 +17,7 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** How long before something was: just now, 40 s ago, 2 min ago, 3 h ago. */
+/** Formats an age in milliseconds: just now, 40 s ago, 2 min ago, 3 h ago. */
 export function ago(ms: number): string {
   if (!(ms >= 1000)) return "just now";
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s ago`;
@@ -25,7 +25,7 @@ export function ago(ms: number): string {
   return `${Math.floor(ms / 3_600_000)} h ago`;
 }
 
-/** Money from millionths of a dollar. */
+/** Formats an amount in millionths of a dollar. */
 export function money(microUSD: number): string {
   const usd = microUSD / 1e6;
   if (usd === 0) return "$0";
@@ -42,7 +42,7 @@ export function bytes(n: number): string {
 
 const day = 86_400_000;
 
-/** The heading under which a conversation stands in a list. */
+/** The heading for a time in a list: Today, Yesterday, This week, October 2026. */
 export function period(time: string, now = Date.now()): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const t = Date.parse(time);
@@ -52,9 +52,8 @@ export function period(time: string, now = Date.now()): string {
   return new Date(t).toLocaleDateString("en-US", { month: "long", year: "numeric" });
 }
 
-/** When something was, told apart from the rest of its list: 14:05 today, Mon 14:05
- *  this week, else 3 Nov 2026. */
-export function told(time: string, now = Date.now()): string {
+/** A time for use in a list: 14:05 today, Mon 14:05 this week, otherwise 3 Nov 2026. */
+export function listTime(time: string, now = Date.now()): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const t = Date.parse(time);
   if (t >= midnight) return clock(time);
@@ -66,7 +65,7 @@ export function clock(time: string): string {
   return new Date(time).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
-/** A cell as text: numbers grouped where they are counts of something. */
+/** Formats a cell. Integers below 10,000 have no thousands separator, because they may be years. */
 export function cell(v: unknown, kind?: string): string {
   if (v === null || v === undefined) return "";
   if (typeof v === "number")
@@ -77,3 +76,11 @@ export function cell(v: unknown, kind?: string): string {
     return v.replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, ",");
   return String(v);
 }
+
+/** Returns the name of a result in texts for people: "result 1" for r1. */
+export function resultName(id: string): string {
+  return id.replace(/^r(?=\d+$)/, "result ");
+}
+
+/** Capitalises the first letter. */
+export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);

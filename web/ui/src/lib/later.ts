@@ -1,35 +1,34 @@
-// Parts of the page that come when they are first needed, also when the server is away
-// just then: they wait for it.
+// Loads parts of the app when they are first needed. If the server is unreachable then, loading waits for it.
 import { createElement, lazy, useState, type ComponentType } from "react";
-import { answers } from "./answers";
+import { serverReady } from "./serverReady";
 
-/** Loads a module. One that cannot be had is asked for again once the server answers;
- *  when it does and still has no such file, it is a newer one: a reload is due. */
-export async function patiently<T>(get: () => Promise<T>): Promise<T> {
+/** Loads a module, and if that fails, once more when the server is ready. A second failure means that the server was
+ *  updated and no longer has the file, so the page must be reloaded. */
+export async function loadWithRetry<T>(get: () => Promise<T>): Promise<T> {
   try {
     return await get();
   } catch {
-    await answers();
+    await serverReady();
     return get();
   }
 }
 
-/** A component of a module that is loaded when it is first drawn, within Suspense and a
- *  Boundary. What is there already is drawn at once, without what stands in for it. */
-export function later<P extends object>(
+/** Makes a component that is loaded when it is first rendered. Use it within Suspense and a Boundary. A component that
+ *  is already loaded renders without the fallback. */
+export function lazyComponent<P extends object>(
   get: () => Promise<{ default: ComponentType<P> }>,
 ): ComponentType<P> & { preload: () => void } {
-  let there: ComponentType<P> | undefined;
+  let loaded: ComponentType<P> | undefined;
   const load = async () => {
-    const m = await patiently(get);
-    there = m.default;
+    const m = await loadWithRetry(get);
+    loaded = m.default;
     return m;
   };
-  const Coming = lazy<ComponentType<P>>(load);
+  const Lazy = lazy<ComponentType<P>>(load);
   function Later(props: P) {
-    const [Now] = useState(() => there ?? (Coming as unknown as ComponentType<P>));
-    return createElement(Now, props);
+    const [Component] = useState(() => loaded ?? (Lazy as unknown as ComponentType<P>));
+    return createElement(Component, props);
   }
-  // What fails is tried again when it is drawn.
+  // If preloading fails, rendering the component tries again.
   return Object.assign(Later, { preload: () => void load().catch(() => {}) });
 }

@@ -3,7 +3,7 @@ import { ago, cell, duration, money, period, plural } from "./format";
 import { href, parse } from "./router";
 import { fromBytes } from "./utf8";
 
-test("bytes of UTF-8 to indices", () => {
+test("converts UTF-8 byte offsets to string indices", () => {
   const text = "Größe: 1.200 €, 😀 12";
   const at = fromBytes(text);
   const bytes = (s: string) => new TextEncoder().encode(s).length;
@@ -16,23 +16,24 @@ test("bytes of UTF-8 to indices", () => {
   expect(fromBytes("plain")(3)).toBe(3);
 });
 
-test("addresses go there and back", () => {
+test("parse reverses href", () => {
   for (const r of [
     {},
     { conversation: "conv_1" },
     { conversation: "conv_1", result: "r3", view: "sql" },
     { view: "data", at: "shop.orders" },
-    { chart: { symbol: "EURUSD", timeframe: "1h" } },
-    { chart: { symbol: "EURUSD", timeframe: "4h" }, conversation: "conv_1" },
+    { page: ["chart", "EURUSD", "1h"] },
+    { page: ["chart", "EUR/USD", "4h"], conversation: "conv_1" },
+    { usage: true },
   ] as const) {
     expect(parse(href(r))).toEqual(r);
   }
   expect(parse("/c/conv_1/r2?view=nonsense")).toEqual({ conversation: "conv_1", result: "r2" });
   expect(parse("/c/%E0%A4%A")).toEqual({ conversation: "%E0%A4%A" });
-  expect(parse("/elsewhere")).toEqual({});
+  expect(parse("/elsewhere/")).toEqual({ page: ["elsewhere"] });
 });
 
-test("figures as people read them", () => {
+test("formats numbers, durations and money", () => {
   expect([0, 12.4, 99, 840, 3210, 64_000].map(duration)).toEqual([
     "0 ms",
     "12 ms",
@@ -66,7 +67,7 @@ test("figures as people read them", () => {
   ]).toEqual(["2026", "16,682.2", "12,345,678,901,234,567,890.10", "", "true", "2025-01"]);
 });
 
-test("lists are grouped by day", () => {
+test("groups times by day, week and month", () => {
   const now = new Date(2026, 10, 21, 12).getTime();
   const ago = (days: number) => new Date(now - days * 86_400_000).toISOString();
   expect([0, 1, 3, 40].map((d) => period(ago(d), now))).toEqual(["Today", "Yesterday", "This week", "October 2026"]);

@@ -1,11 +1,11 @@
-// Who looks at the page, for sentences that say "you".
+// The name of the signed-in user, so that texts can say "you".
 let me = "";
 
 export function setMe(user: string): void {
   me = user;
 }
 
-/** "you", or the name of somebody else. */
-export function who(user: string | undefined): string {
+/** Returns "you" for the signed-in user or an unknown one, and otherwise the name. */
+export function youOrName(user: string | undefined): string {
   return !user || user === me ? "you" : user;
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether a media query holds. */
+/** Reports whether a media query matches. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (f) => {
@@ -12,5 +12,5 @@ export function useMedia(query: string): boolean {
   );
 }
 
-/** Wide enough for the thread and a pane beside each other. */
+/** Reports whether the screen has room for the thread and a pane side by side. */
 export const useWide = (): boolean => useMedia("(min-width: 64rem)");

@@ -1,8 +1,7 @@
-// How often something was drawn: tests hold that what is finished is left alone.
-// In the built app this is nothing.
+// Counts renders, so that tests can check that finished parts do not render again. Does nothing in the built app.
 
 export const renders = new Map<string, number>();
 
-export function counted(name: string): void {
+export function countRender(name: string): void {
   if (import.meta.env.MODE === "test") renders.set(name, (renders.get(name) ?? 0) + 1);
 }

@@ -1,6 +1,6 @@
-// Addresses: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of
-// its results. What the right pane shows is in the query: ?view=sql. /chart/{symbol}/{timeframe}
-// is a chart, with the conversation beside it in ?talk=. /usage is what people have used.
+// The addresses of the app: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of its results. The query
+// says what the right pane shows: ?view=sql. /usage shows administrators everyone's usage. Every other address is the
+// page of a module; ?talk= names the conversation beside it.
 import { useSyncExternalStore } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;
@@ -10,29 +10,27 @@ export interface Route {
   conversation?: string;
   result?: string;
   view?: View;
-  /** What is selected within the view: a table of the data browser, a file. */
+  /** What is selected within the view: a table in the data browser, or a file. */
   at?: string;
-  /** The chart page: what it shows. The conversation is the one beside it. */
-  chart?: { symbol?: string; timeframe?: string };
-  /** The page that tells administrators what people have used. */
+  /** The segments of a module's address. `conversation` is then the one beside the module's page. */
+  page?: readonly string[];
+  /** The page with everyone's usage, for administrators. */
   usage?: boolean;
 }
 
 export function parse(url: string): Route {
   const { pathname, searchParams } = new URL(url, "http://page");
   const route: Route = {};
-  const m = /^\/c\/([^/]+)(?:\/([^/]+))?\/?$/.exec(pathname);
-  if (m) {
-    route.conversation = decode(m[1]!);
-    if (m[2]) route.result = decode(m[2]);
-  }
-  const chart = /^\/chart(?:\/([^/]+)(?:\/([^/]+))?)?\/?$/.exec(pathname);
-  if (chart) {
-    route.chart = { symbol: chart[1] && decode(chart[1]), timeframe: chart[2] && decode(chart[2]) };
+  const segments = pathname.split("/").filter(Boolean).map(decode);
+  if (segments[0] === "c") {
+    [, route.conversation, route.result] = segments;
+  } else if (segments[0] === "usage") {
+    route.usage = true;
+  } else if (segments.length) {
+    route.page = segments;
     const talk = searchParams.get("talk");
     if (talk) route.conversation = talk;
   }
-  if (/^\/usage\/?$/.test(pathname)) route.usage = true;
   const view = searchParams.get("view");
   if (views.includes(view as View)) route.view = view as View;
   const at = searchParams.get("at");
@@ -52,9 +50,8 @@ export function href(r: Route): string {
   const e = encodeURIComponent;
   const query = new URLSearchParams();
   let path = r.conversation ? `/c/${e(r.conversation)}${r.result ? `/${e(r.result)}` : ""}` : "/";
-  if (r.chart) {
-    const { symbol, timeframe } = r.chart;
-    path = `/chart${symbol ? `/${e(symbol)}${timeframe ? `/${e(timeframe)}` : ""}` : ""}`;
+  if (r.page) {
+    path = `/${r.page.map(e).join("/")}`;
     if (r.conversation) query.set("talk", r.conversation);
   }
   if (r.usage) path = "/usage";
@@ -74,7 +71,7 @@ function changed(): void {
 
 if (typeof addEventListener === "function") addEventListener("popstate", changed);
 
-/** Goes to an address. Replace leaves no trace in the history. */
+/** Goes to an address. With "replace", the browser's back button does not return to the current one. */
 export function go(r: Route, how: "push" | "replace" = "push"): void {
   const to = href(r);
   if (to === location.pathname + location.search) return;

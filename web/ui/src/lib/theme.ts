@@ -1,5 +1,5 @@
-// Light, dark, or what the system says. Colours are in tokens.css; the page only
-// says which of each pair is meant.
+// The theme: light, dark or the system's. tokens.css has both colours of each token; the attribute data-theme selects
+// one.
 import { useSyncExternalStore } from "react";
 
 type Theme = "system" | "light" | "dark";
@@ -15,7 +15,7 @@ function stored(): string | null {
   try {
     return localStorage.getItem(key);
   } catch {
-    return null; // the browser keeps nothing
+    return null; // storage is disabled
   }
 }
 
@@ -24,7 +24,7 @@ export function setTheme(t: Theme): void {
     if (t === "system") localStorage.removeItem(key);
     else localStorage.setItem(key, t);
   } catch {
-    // It then lasts as long as the page.
+    // Storage is disabled: the choice lasts until the page is reloaded.
   }
   applyTheme(t);
   for (const f of listeners) f();
@@ -50,7 +50,7 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, theme);
 }
 
-/** Which of each pair is shown, for what draws on a canvas. */
+/** Reports whether the dark theme is shown, for code that draws on a canvas. */
 export function useDark(): boolean {
   return useSyncExternalStore(subscribe, () => {
     const t = theme();
@@ -58,7 +58,7 @@ export function useDark(): boolean {
   });
 }
 
-/** The value of a colour token now, resolved: for canvases, which know no names. */
+/** Resolves a colour token to its current value, because a canvas cannot use CSS variables. */
 export function color(token: `--${string}`): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${token})`;

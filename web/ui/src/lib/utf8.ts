@@ -1,6 +1,4 @@
-// Footnotes count bytes of UTF-8; strings here count UTF-16 units.
-
-/** Turns byte offsets into indices of the string, for offsets in any order. */
+/** Returns a function that converts a UTF-8 byte offset, as in footnotes, to an index of the string. */
 export function fromBytes(text: string): (byte: number) => number {
   if (/^[\x00-\x7f]*$/.test(text)) return (b) => Math.min(b, text.length);
   const starts = new Map<number, number>();

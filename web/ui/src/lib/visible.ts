@@ -1,11 +1,11 @@
-// Long lists: only the rows that can be seen are drawn.
+// Windowing for long lists: only the visible rows are rendered.
 import { useEffect, useState, type RefObject } from "react";
 
-/** How many rows beyond the edges are drawn, so that scrolling shows no gaps. */
-const beyond = 12;
+/** Rows to render beyond each edge, so that scrolling shows no gaps. */
+const overscan = 12;
 
-/** The rows of a list that are in view: from, up to and without to. TopOf is where a
- *  row begins, in pixels, and topOf(count) where the last one ends. */
+/** Returns the range of rows to render, without `to`. topOf returns the top of a row in pixels; topOf(count) is the
+ *  height of the list. */
 export function useVisible(
   scroller: RefObject<HTMLElement | null>,
   count: number,
@@ -15,33 +15,33 @@ export function useVisible(
   useEffect(() => {
     const el = scroller.current;
     if (!el) return;
-    let asked = 0;
-    const look = () => {
-      asked = 0;
+    let frame = 0;
+    const measure = () => {
+      frame = 0;
       setAt((old) =>
         old.top === el.scrollTop && old.height === el.clientHeight
           ? old
           : { top: el.scrollTop, height: el.clientHeight },
       );
     };
-    const soon = () => (asked ||= requestAnimationFrame(look));
-    look();
-    const seen = new ResizeObserver(soon);
-    seen.observe(el);
-    el.addEventListener("scroll", soon, { passive: true });
+    const schedule = () => (frame ||= requestAnimationFrame(measure));
+    measure();
+    const resize = new ResizeObserver(schedule);
+    resize.observe(el);
+    el.addEventListener("scroll", schedule, { passive: true });
     return () => {
-      cancelAnimationFrame(asked);
-      seen.disconnect();
-      el.removeEventListener("scroll", soon);
+      cancelAnimationFrame(frame);
+      resize.disconnect();
+      el.removeEventListener("scroll", schedule);
     };
   }, [scroller]);
   return {
-    from: Math.max(0, rowAt(at.top, count, topOf) - beyond),
-    to: Math.min(count, rowAt(at.top + at.height, count, topOf) + 1 + beyond),
+    from: Math.max(0, rowAt(at.top, count, topOf) - overscan),
+    to: Math.min(count, rowAt(at.top + at.height, count, topOf) + 1 + overscan),
   };
 }
 
-/** The row at a height. */
+/** Returns the row at a vertical position. */
 function rowAt(y: number, count: number, topOf: (i: number) => number): number {
   let low = 0,
     high = Math.max(0, count - 1);
@@ -53,7 +53,7 @@ function rowAt(y: number, count: number, topOf: (i: number) => number): number {
   return low;
 }
 
-/** A length in rem, in pixels. */
+/** Converts rem to pixels. */
 export function rem(n: number): number {
   return n * (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
 }

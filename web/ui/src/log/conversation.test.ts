@@ -5,9 +5,9 @@ import { recorded } from "./fixtures/read";
 
 const play = (events: LogEvent[], from: Conversation = empty("conv_1")) => events.reduce(applyEvent, from);
 
-/** Events from kinds and bodies, numbered after what is there. */
-function log<K extends Kind>(...said: [K, Partial<Bodies[K]>][]): LogEvent[] {
-  return said.map(
+/** Makes events from kinds and bodies, numbered from 1. */
+function log<K extends Kind>(...entries: [K, Partial<Bodies[K]>][]): LogEvent[] {
+  return entries.map(
     ([kind, body], i) =>
       ({ seq: i + 1, time: "2026-01-01T00:00:00Z", kind, run: "run_1", body }) as unknown as LogEvent,
   );
@@ -51,13 +51,13 @@ describe("recorded logs", () => {
     for (const p of steps(t)) expect(p.kind === "tool" ? p.state : "").toBe("done");
   });
 
-  test("the same event twice changes nothing", () => {
+  test("applying an event twice changes nothing", () => {
     const events = recorded("months");
     const c = play(events);
     for (const ev of events) expect(applyEvent(c, ev)).toBe(c);
   });
 
-  test("a chart belongs to its result", () => {
+  test("a chart is stored with its result", () => {
     expect(play(recorded("months")).results.r1?.chart).toMatchObject({ type: "line", x: "month", y: ["revenue"] });
   });
 });
@@ -75,7 +75,7 @@ test("finished turns keep their identity while the next one runs", () => {
 });
 
 describe("growing messages", () => {
-  test("end with the message they become", () => {
+  test("are replaced by the finished message", () => {
     let c = play(log(["user_message", { text: "q" }], ["run_started", { door: "app" }]));
     c = applyDelta(c, delta({ op: "start" }));
     c = applyDelta(c, delta({ text: "There are " }));
@@ -86,14 +86,14 @@ describe("growing messages", () => {
     expect(answerText(c.turns[0]!)).toBe("There are 42.");
   });
 
-  test("begin again after a reconnect", () => {
+  test("start from the beginning after a reconnect", () => {
     let c = empty("c");
     for (const d of [{ op: "start" }, { text: "Hel" }, { op: "start" }, { text: "Hello" }] as const)
       c = applyDelta(c, delta(d));
     expect(c.live?.blocks[0]?.text).toBe("Hello");
   });
 
-  test("of an older step or attempt are ignored", () => {
+  test("ignore deltas of an older step or attempt", () => {
     let c = applyDelta(empty("c"), delta({ step: 2, op: "start" }));
     expect(applyDelta(c, delta({ step: 1, text: "old" }))).toBe(c);
     c = applyDelta(c, delta({ step: 2, attempt: 2, op: "start" }));
@@ -101,13 +101,13 @@ describe("growing messages", () => {
     expect(applyDelta(c, delta({ run: "run_2", op: "start" })).live?.run).toBe("run_2");
   });
 
-  test("say that they are tried again", () => {
+  test("show that the model call is tried again", () => {
     const c = applyDelta(empty("c"), delta({ op: "retrying", code: "rate_limited", wait_ms: 900 }));
     expect(c.live?.retrying).toEqual({ code: "rate_limited", wait: 900 });
     expect(applyDelta(c, delta({ op: "start" })).live?.retrying).toBeUndefined();
   });
 
-  test("that broke leave their text", () => {
+  test("keep their text when the model call breaks off", () => {
     let c = play(log(["user_message", { text: "q" }], ["run_started", { door: "app" }]));
     c = applyDelta(c, delta({ op: "start" }));
     c = applyEvent(c, {
@@ -121,7 +121,7 @@ describe("growing messages", () => {
 });
 
 describe("tool calls", () => {
-  test("prose before a call is a step, prose after it the answer", () => {
+  test("text before a call is a step, text after the last call is the answer", () => {
     const c = play(
       log<Kind>(
         ["user_message", { text: "q" }],
@@ -153,7 +153,7 @@ describe("tool calls", () => {
     expect(c.results.r1).toMatchObject({ turn: 1, version: 1, by: "server" });
   });
 
-  test("wait for a person, and go on", () => {
+  test("wait for a person, then continue", () => {
     const begin = log<Kind>(
       ["user_message", { text: "q" }],
       ["run_started", { door: "app" }],
@@ -175,7 +175,7 @@ describe("tool calls", () => {
     expect(resumed.turns[0]!.parts[0]).toMatchObject({ state: "running", approval: { approved: true } });
   });
 
-  test("that nobody answered have failed when the run ends", () => {
+  test("fail if they are still open when the run ends", () => {
     const c = play(
       log<Kind>(["user_message", { text: "q" }], ["run_started", { door: "app" }], says(1, call("t1")), [
         "run_stopped",
@@ -187,7 +187,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("going back", () => {
+describe("rewinding", () => {
   const said = log<Kind>(
     ["user_message", { text: "first" }],
     ["run_started", { door: "app" }],
@@ -206,7 +206,7 @@ describe("going back", () => {
       c,
     );
 
-  test("an edited question takes the place of the old one", () => {
+  test("an edited question replaces the old one", () => {
     const c = play(said);
     const first = c.turns[0];
     const edited = next(
@@ -222,14 +222,14 @@ describe("going back", () => {
     expect(edited.turns[1]).toMatchObject({ state: "running", parts: [] });
   });
 
-  test("asked again, the question stays and its answer goes", () => {
+  test("regenerating keeps the question and removes its answer", () => {
     const c = next(play(said), ...log<Kind>(["rewound", { to_seq: 6 }], ["run_started", { door: "app" }]));
     expect(c.turns.map((t) => t.text)).toEqual(["first", "second"]);
     expect(c.turns[1]!.answer).toBeUndefined();
     expect(c.turns[1]!.state).toBe("running");
   });
 
-  test("asked again with the question said once more, it is there once", () => {
+  test("regenerating with a repeated user_message shows the question once", () => {
     const c = next(
       play(said),
       ...log<Kind>(["rewound", { to_seq: 6 }], ["user_message", { text: "second" }], ["run_started", { door: "app" }]),
@@ -239,7 +239,7 @@ describe("going back", () => {
   });
 });
 
-test("a person's own run is a new version of a result", () => {
+test("a statement that a person ran is a new version of the result", () => {
   const result = (id: string) => ({ id, source: "shop", sql: "SELECT 1", columns: [{ name: "n" }], row_count: 1 });
   const c = play(
     log<Kind>(
@@ -255,7 +255,7 @@ test("a person's own run is a new version of a result", () => {
   expect(c.results.r2).toMatchObject({ version: 2, replacedBy: "r3" });
 });
 
-test("a hit of the cache says how old its rows were", () => {
+test("a cache hit has the age of its rows", () => {
   const c = play(
     log<Kind>(["user_message", { text: "q" }], says(1, call("t1")), [
       "tool_result",
@@ -267,7 +267,7 @@ test("a hit of the cache says how old its rows were", () => {
   expect((part as { age: number }).age).toBeGreaterThan(0);
 });
 
-test("what a client had said before it came is shown as turns", () => {
+test("imported messages are shown as turns", () => {
   const c = play(
     log([
       "imported",
@@ -286,12 +286,12 @@ test("what a client had said before it came is shown as turns", () => {
   ]);
 });
 
-test("an unknown kind of event is passed over, and counted", () => {
+test("an event of unknown kind only advances the sequence", () => {
   const c = applyEvent(empty("c"), { seq: 1, time: "", kind: "of_a_newer_server", body: {} } as unknown as LogEvent);
   expect(c.last).toBe(1);
 });
 
-test("thumbs are kept with their answer", () => {
+test("feedback is kept with its answer", () => {
   const c = play([
     ...recorded("count"),
     {

@@ -1,5 +1,5 @@
-// A conversation as it is shown, made from its log by pure functions. A turn that
-// nothing happens to keeps its identity, so what is drawn from it is not drawn anew.
+// Reduces the log of a conversation to what the page shows, with pure functions. A turn that does not change keeps its
+// identity, so memoised components do not render again.
 import type {
   Block,
   CalledTool,
@@ -8,6 +8,7 @@ import type {
   Cost,
   Delta,
   LogEvent,
+  Place,
   StoredResult,
   Unresolved,
   Usage,
@@ -37,18 +38,18 @@ export interface ToolPart {
   key: string; // the id of the call
   seq: number;
   name: string;
-  /** How to show it, as the log says; undefined if it is too old to say. See log/tools. */
+  /** How to show the call. Undefined in older logs; see log/tools. */
   tool?: CalledTool;
   input: unknown;
   state: ToolState;
-  /** What a person is asked, when the call waits for one. */
+  /** The approval that the call waits or waited for. */
   approval?: { id: string; approved?: boolean; reason?: string };
-  /** The call waits for the browser or a person. */
+  /** Set if the call waits for the browser or a person. */
   parked?: boolean;
   content?: string; // what the model read
   millis?: number;
   cached?: boolean;
-  /** How old the rows were that came from the cache, in milliseconds. */
+  /** The age of rows from the cache, in milliseconds. */
   age?: number;
   by?: string;
   result?: StoredResult;
@@ -68,7 +69,7 @@ export interface Answer {
 
 export type TurnState = "idle" | "running" | "parked" | "finished" | "failed" | "stopped";
 
-/** One question and what came of it. */
+/** A question with its steps and its answer. */
 export interface Turn {
   seq: number; // of the question
   text: string;
@@ -79,7 +80,7 @@ export interface Turn {
   answer?: Answer;
   failure?: { code: string; message: string; retryAfter?: number };
   stoppedBy?: string;
-  deadline?: string; // until when a parked run waits
+  deadline?: string; // a parked run waits until then
   reason?: string; // why a finished run ended
   model?: string;
   usage?: Usage;
@@ -97,7 +98,7 @@ interface LiveBlock {
   ended: boolean;
 }
 
-/** The message that is growing now. */
+/** The message that the model is writing. */
 export interface Live {
   run: string;
   step: number;
@@ -106,17 +107,17 @@ export interface Live {
   retrying?: { code: string; wait: number };
 }
 
-/** A result with where it came from. */
+/** A result and its origin. */
 export interface ShownResult extends StoredResult {
-  seq: number; // of the event that brought it
+  seq: number; // of the event that stored it
   turn: number; // seq of the question
   by: string; // "server", "client" or "user"
-  author?: string; // the user, when a person ran it
+  author?: string; // the user, if a person ran the statement
   version: number; // from 1
   replaces?: string;
   replacedBy?: string; // the newest version
   millis?: number;
-  chart?: ChartSpec; // the last one that draws it
+  chart?: ChartSpec; // the latest chart of it
 }
 
 export interface Conversation {
@@ -124,11 +125,11 @@ export interface Conversation {
   last: number; // seq of the newest event
   assistant?: string;
   model?: string;
-  tier?: string; // that was chosen; none: the assistant's own model
+  tier?: string; // undefined for the assistant's own model
   sources: readonly string[];
   title: string;
-  /** The chart beside which the newest question was asked. */
-  where?: { symbol?: string; timeframe?: string };
+  /** What the page of a module showed when the newest question was asked. */
+  where?: Place;
   turns: readonly Turn[];
   results: Readonly<Record<string, ShownResult>>;
   live?: Live;
@@ -138,7 +139,7 @@ export function empty(id: string): Conversation {
   return { id, last: 0, sources: [], title: "", turns: [], results: {} };
 }
 
-/** Adds an event. One that is known already changes nothing. */
+/** Applies an event. Ignores an event that was applied before. */
 export function applyEvent(c: Conversation, ev: LogEvent): Conversation {
   if (ev.seq <= c.last) return c;
   return { ...reduce(c, ev), last: ev.seq };
@@ -166,7 +167,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     case "assistant_message": {
       const { blocks, tools, step } = ev.body;
       const parts = blocks.flatMap((b, i) => part(b, ev.seq, `${ev.run}.${step}.${i}`, tools));
-      return spoke(
+      return endLive(
         withLast(c, (t) => ({ ...t, model: ev.body.model, parts: [...t.parts, ...parts] })),
         ev.run,
         step,
@@ -180,7 +181,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
         text: ev.body.partial ?? "",
         broken: ev.body.code,
       };
-      return spoke(
+      return endLive(
         withLast(c, (t) => ({ ...t, parts: [...t.parts, broken] })),
         ev.run,
         ev.body.step,
@@ -211,8 +212,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
       return withLast(c, (t) => ({ ...t, state: "running", deadline: undefined }));
     case "answered": {
       const { text, footnotes, unresolved, chart } = ev.body;
-      // Where there is no data to ask, a number cannot have a footnote, and needs none:
-      // the coder's are sizes and lines of files.
+      // Without data to query, numbers need no footnotes. Those of the coder are sizes and line counts.
       const data = (c.sources.length > 0 && c.assistant !== "coder") || Object.keys(c.results).length > 0;
       const answer: Answer = {
         seq: ev.seq,
@@ -249,8 +249,7 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
   }
 }
 
-/** A new question. After a regenerate the same one is said again: it takes the
- *  place of the one that was emptied. */
+/** Adds a question. Regenerating may repeat it in the log, so it replaces an equal one without an answer. */
 function asked(c: Conversation, seq: number, time: string, run: string | undefined, text: string): Conversation {
   const turn: Turn = { seq, text, time, run, state: "idle", parts: [] };
   const last = c.turns.at(-1);
@@ -261,7 +260,7 @@ function asked(c: Conversation, seq: number, time: string, run: string | undefin
 function importedTurns(seq: number, time: string, said: { role: string; text: string }[]): Turn[] {
   const turns: Turn[] = [];
   said.forEach(({ role, text }, i) => {
-    const key = seq + i / 10_000; // there are fewer of them, and their place is before the next event
+    const key = seq + i / 10_000; // unique, and below the sequence of the next event
     const last = turns.at(-1);
     if (role === "user" || !last) {
       turns.push({ seq: key, text: role === "user" ? text : "", time, state: "finished", parts: [] });
@@ -292,8 +291,8 @@ function part(b: Block, seq: number, key: string, tools?: Record<string, CalledT
   }
 }
 
-/** The growing message is complete, or was given up. */
-function spoke(c: Conversation, run: string | undefined, step: number): Conversation {
+/** Removes the growing message once the step is in the log. */
+function endLive(c: Conversation, run: string | undefined, step: number): Conversation {
   return c.live && c.live.run === run && c.live.step <= step ? { ...c, live: undefined } : c;
 }
 
@@ -302,8 +301,7 @@ function withLast(c: Conversation, change: (t: Turn) => Turn): Conversation {
   return last ? { ...c, turns: [...c.turns.slice(0, -1), change(last)] } : c;
 }
 
-/** Changes a tool call. It belongs to one of the newest turns: a new question
- *  closes the calls that the last one left open. */
+/** Changes an open call. Searches the newest turns first, because a new question closes the calls that were open. */
 function withCall(c: Conversation, call: string, change: (p: ToolPart) => ToolPart): Conversation {
   for (let i = c.turns.length - 1; i >= 0; i--) {
     const t = c.turns[i]!;
@@ -351,7 +349,7 @@ function withResult(
     chart: old?.chart,
   };
   const results = { ...c.results, [r.id]: shown };
-  // Every earlier version points to the newest, so that what quotes it can say so.
+  // Every earlier version points to the newest, so that texts citing it can mention the newer one.
   for (let id = replaces; id && results[id]; id = results[id]?.replaces) {
     results[id] = { ...results[id]!, replacedBy: r.id };
   }
@@ -370,7 +368,7 @@ function ended(
     usage: e.usage,
     cost: e.cost,
     millis: e.millis,
-    // Calls that nobody answered: their result is written by whoever ended the run.
+    // Calls that are still open get no result any more.
     parts: t.parts.map((p) =>
       p.kind === "tool" && (p.state === "running" || p.state === "waiting")
         ? { ...p, state: "failed", parked: false }
@@ -380,7 +378,7 @@ function ended(
   return { ...next, live: undefined };
 }
 
-/** Takes back everything after toSeq. */
+/** Removes everything after toSeq. */
 function rewound(c: Conversation, toSeq: number): Conversation {
   const turns = c.turns
     .filter((t) => t.seq <= toSeq)
@@ -394,7 +392,7 @@ function rewound(c: Conversation, toSeq: number): Conversation {
   return { ...c, turns, live: undefined };
 }
 
-/** Adds a piece of the growing message. */
+/** Applies a delta to the growing message. */
 export function applyDelta(c: Conversation, d: Delta): Conversation {
   const live = c.live;
   if (live && live.run === d.run && (d.step < live.step || (d.step === live.step && d.attempt < live.attempt)))
@@ -418,31 +416,30 @@ function grown(blocks: readonly LiveBlock[], d: Delta): readonly LiveBlock[] {
   const fresh: LiveBlock = { index, kind: d.kind ?? "text", id: d.id, name: d.name, text: "", ended: false };
   let next: LiveBlock;
   if (d.op === "start")
-    next = fresh; // said again after a reconnect: from the beginning
+    next = fresh; // after a reconnect, the block starts from the beginning
   else if (d.op === "end") next = { ...(old ?? fresh), ended: true };
   else next = { ...(old ?? fresh), text: (old?.text ?? "") + (d.text ?? "") };
   return old ? blocks.with(at, next) : [...blocks, next];
 }
 
-/** Whether the conversation has a run that goes on or waits. */
+/** Reports whether the conversation has a run that is not finished. */
 export function busy(c: Conversation): boolean {
   const s = c.turns.at(-1)?.state;
   return s === "running" || s === "parked" || s === "idle";
 }
 
-/** Whether a call waits for a person: for a decision, or for an answer in words. */
+/** Reports whether a call waits for a person's approval or answer. */
 export function waitsForPerson(p: Part): p is ToolPart {
   if (p.kind !== "tool" || p.state !== "waiting") return false;
   return familyOf(p) === "question" ? p.parked === true : p.approval !== undefined && p.approval.approved === undefined;
 }
 
-/** What a turn shows beside its answer: the steps, without the prose that became
- *  the answer. */
+/** Returns the parts of a turn that are not part of its answer. */
 export function steps(t: Turn): readonly Part[] {
   return t.parts.slice(0, answerFrom(t));
 }
 
-/** The answer's text, while the footnotes are still being found too. */
+/** Returns the text of the answer, even before its footnotes are known. */
 export function answerText(t: Turn): string {
   if (t.answer) return t.answer.text;
   return t.parts
@@ -453,14 +450,14 @@ export function answerText(t: Turn): string {
 
 function answerFrom(t: Turn): number {
   let i = t.parts.length;
-  // What had been said of an answer that was stopped, or broke off, stays.
+  // An answer that was stopped or broke off keeps its text.
   const last = t.parts[i - 1];
   if ((t.state === "stopped" || t.state === "failed") && last?.kind === "text" && last.broken && last.text) i--;
   while (i > 0 && t.parts[i - 1]!.kind === "text" && !(t.parts[i - 1] as TextPart).broken) i--;
   return i;
 }
 
-/** The result a turn is about: the one its chart draws, or the last one. */
+/** Returns the main result of a turn: that of its chart, or the last one. */
 export function mainResult(c: Conversation, t: Turn): string | undefined {
   const chart =
     t.answer?.chart?.result ??

@@ -1,6 +1,5 @@
-// The durable events of a conversation, as GET /api/conversations/{id}/events sends
-// them, and the deltas of a message that is still growing. The server's own types
-// are in event.go, result.go, cite.go and delta.go.
+// The events of a conversation, as GET /api/conversations/{id}/events sends them, and the deltas of a growing message.
+// The server's types are in event.go, result.go, cite.go and delta.go.
 
 export interface Column {
   name: string;
@@ -18,7 +17,7 @@ export interface StoredResult {
   truncated?: boolean;
 }
 
-/** The footnote of one numeral; start and end are UTF-8 byte offsets. */
+/** The footnote of one number. start and end are UTF-8 byte offsets. */
 export interface Cite {
   start: number;
   end: number;
@@ -37,6 +36,9 @@ export interface Unresolved {
   text: string;
   reason?: string;
 }
+
+/** What the page of a module showed when a question was asked, such as the symbol of a chart. */
+export type Place = Readonly<Record<string, string | undefined>>;
 
 /** A chart that the server has checked. */
 export interface ChartSpec {
@@ -65,7 +67,7 @@ export interface Cost {
   unpriced?: boolean;
 }
 
-/** A block of a model's message, of the kinds that are shown. */
+/** A block of a message by the model. Only the fields that the page shows are listed. */
 export interface Block {
   type: string;
   text?: string;
@@ -90,7 +92,7 @@ interface Ended {
 
 export interface Bodies {
   opened: { assistant: string; model: string; tier?: string; sources?: string[] };
-  user_message: { text: string; context?: string; where?: { symbol?: string; timeframe?: string } };
+  user_message: { text: string; context?: string; where?: Place };
   imported: { turns: { role: "user" | "assistant"; text: string }[] };
   assistant_message: {
     step: number;
@@ -109,11 +111,11 @@ export interface Bodies {
     is_error?: boolean;
     millis?: number;
     cache_hit?: boolean;
-    /** Of a hit: when the statement ran. */
+    /** When the statement ran, if the result came from the cache. */
     ran_at?: string;
     result?: StoredResult;
     chart?: ChartSpec;
-    /** More for a page to show, such as a diff. */
+    /** Details for the page to show, such as a diff. */
     detail?: unknown;
     by?: string;
   };
@@ -131,7 +133,7 @@ export interface Bodies {
   answered: { text: string; footnotes: Cite[]; unresolved?: Unresolved[]; chart?: ChartSpec };
   titled: { title: string };
   feedback: { seq: number; good: boolean; words?: string };
-  /** A person ran a statement; with replaces it is a new version of that result. */
+  /** A person ran a statement. The result is a new version of `replaces`, if that is set. */
   query_run: { result: StoredResult; replaces?: string; by?: string; millis?: number };
 }
 

@@ -5,7 +5,8 @@ import { Log } from "./store";
 const sse = (events: { seq: number; kind: string }[]) =>
   events.map((e) => `id: ${e.seq}\nevent: ${e.kind}\ndata: ${JSON.stringify(e)}\n\n`).join("");
 
-/** A server that gives the log from a place on, and breaks off where it is told. */
+/** Stubs fetch with a server that streams the log. Each entry of cuts is for one request: the sequence after which the
+ *  connection breaks, -1 for a network error, -2 for a 404. */
 function server(cuts: number[]) {
   const asked: string[] = [];
   const events = recorded("months");
@@ -46,37 +47,37 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("lost connections are taken up where they broke", async () => {
+test("reconnecting continues after the last event", async () => {
   const asked = server([4, -1, 9]);
   const log = new Log("conv_1");
   const states = new Set<string>();
-  log.subscribe(() => states.add(log.line().state));
+  log.subscribe(() => states.add(log.connection().state));
   const stop = log.follow();
   await vi.advanceTimersByTimeAsync(20_000);
   expect(asked.map((u) => new URL(u, "http://x").searchParams.get("after"))).toEqual(["0", "4", "4", "9"]);
   expect(log.conversation().last).toBe(11);
   expect(log.conversation().turns).toHaveLength(1);
   expect([...states]).toEqual(["connecting", "open", "waiting"]);
-  expect(log.line().state).toBe("open");
+  expect(log.connection().state).toBe("open");
   stop();
   await vi.advanceTimersByTimeAsync(1000);
-  expect(log.line().state).toBe("off");
+  expect(log.connection().state).toBe("off");
 });
 
-test("what is refused is not asked for again by itself", async () => {
+test("a refused request is not repeated automatically", async () => {
   const asked = server([-2, 11]);
   const log = new Log("conv_1");
   const stop = log.follow();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(asked).toHaveLength(1);
-  expect(log.line()).toEqual({ state: "refused", status: 404, why: "There is no such conversation." });
+  expect(log.connection()).toEqual({ state: "refused", status: 404, why: "There is no such conversation." });
   log.retry();
   await vi.advanceTimersByTimeAsync(100);
   expect(log.conversation().last).toBe(11);
   stop();
 });
 
-test("a silent line is given up", async () => {
+test("a silent connection is replaced", async () => {
   const asked = server([]);
   const log = new Log("conv_1");
   const stop = log.follow();
@@ -87,7 +88,7 @@ test("a silent line is given up", async () => {
   stop();
 });
 
-test("a log that was restored from a backup is read anew", async () => {
+test("a log that was restored from a backup is read from the start", async () => {
   const asked: string[] = [];
   const events = recorded("months");
   vi.stubGlobal("fetch", async (url: string) => {

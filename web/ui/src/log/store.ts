@@ -1,21 +1,20 @@
-// The logs that are open in this page. One of them is followed: its events and
-// deltas are read from the server for as long as it is shown, through lost
-// connections. What comes within a frame is drawn once.
+// The logs that are open in this page. While a log is shown, the page follows it: it reads events and deltas from the
+// server, and reconnects if the connection is lost. Everything that arrives within a frame is rendered at once.
 import { useSyncExternalStore } from "react";
-import { ApiError, refusal, sentence } from "../api/client";
+import { ApiError, errorFrom, errorMessage } from "../api/client";
 import { retryFailed } from "../api/load";
 import { read, type Message } from "../api/sse";
 import { applyDelta, applyEvent, empty, type Conversation } from "./conversation";
 import type { Delta, Frame, LogEvent } from "./events";
 
-export type Line =
+export type Connection =
   | { state: "off" }
   | { state: "connecting" }
   | { state: "open" }
   | { state: "waiting"; until: number; why: string } // for the next attempt
   | { state: "refused"; status: number; why: string };
 
-/** The server's log ends before what was read here, since it was restored from a backup: all is read anew. */
+/** Thrown when the server's log is shorter than what was read, because it was restored from a backup. */
 class Reset extends Error {}
 
 const firstWait = 500;
@@ -24,7 +23,7 @@ const longestWait = 15_000;
 /** A conversation that can be followed and subscribed to. */
 export class Log {
   private now: Conversation;
-  private where: Line = { state: "off" };
+  private state: Connection = { state: "off" };
   private loaded = false;
   private queue: Frame[] = [];
   private scheduled = false;
@@ -38,8 +37,8 @@ export class Log {
   }
 
   conversation = (): Conversation => this.now;
-  line = (): Line => this.where;
-  /** Whether what was stored when the page asked has arrived. */
+  connection = (): Connection => this.state;
+  /** Reports whether the log has been connected. */
   ready = (): boolean => this.loaded;
 
   subscribe = (f: () => void): (() => void) => {
@@ -56,18 +55,18 @@ export class Log {
     };
   }
 
-  /** Tries again now instead of later. */
+  /** Reconnects now instead of later. */
   retry = (): void => {
-    if (this.where.state === "refused" && this.followers > 0) void this.keepReading();
+    if (this.state.state === "refused" && this.followers > 0) void this.keepReading();
     this.wake?.();
   };
 
-  /** Adds frames; they are shown with the next picture. */
+  /** Adds events and deltas, which are shown with the next animation frame. */
   add(frames: Frame[]): void {
     this.queue.push(...frames);
     if (this.scheduled) return;
     this.scheduled = true;
-    // A hidden page draws nothing, but its log must not fall behind.
+    // A hidden page gets no animation frames, but its log must keep up.
     if (typeof requestAnimationFrame === "function" && !document.hidden) requestAnimationFrame(this.flush);
     else setTimeout(this.flush, 50);
   }
@@ -79,25 +78,25 @@ export class Log {
     this.queue = [];
     if (next === this.now) return;
     this.now = next;
-    this.tell();
+    this.notify();
   };
 
-  private tell(): void {
+  private notify(): void {
     for (const f of this.listeners) f();
   }
 
-  private set(line: Line): void {
-    this.where = line;
-    this.tell();
+  private setConnection(state: Connection): void {
+    this.state = state;
+    this.notify();
   }
 
   private async keepReading(): Promise<void> {
     let wait = firstWait;
     while (this.followers > 0) {
-      this.set({ state: "connecting" });
+      this.setConnection({ state: "connecting" });
       try {
         await this.readOnce(() => (wait = firstWait));
-        wait = firstWait; // the server ended a long stream: simply go on
+        wait = firstWait; // the server ended a long stream: reconnect
         await this.pause(50);
         continue;
       } catch (err) {
@@ -114,17 +113,17 @@ export class Log {
           err.status !== 429 &&
           err.status !== 408
         ) {
-          this.set({ state: "refused", status: err.status, why: sentence(err) });
+          this.setConnection({ state: "refused", status: err.status, why: errorMessage(err) });
           return;
         }
         const why = err instanceof ApiError ? err.message : "The connection was lost.";
         const delay = Math.round(wait * (0.75 + Math.random() / 2));
         wait = Math.min(wait * 2, longestWait);
-        this.set({ state: "waiting", until: Date.now() + delay, why });
+        this.setConnection({ state: "waiting", until: Date.now() + delay, why });
         await this.pause(delay);
       }
     }
-    this.set({ state: "off" });
+    this.setConnection({ state: "off" });
   }
 
   private async readOnce(connected: () => void): Promise<void> {
@@ -140,12 +139,12 @@ export class Log {
     } catch {
       throw new ApiError(0, "unreachable", "The server does not answer.");
     }
-    if (!res.ok) throw await refusal(res);
+    if (!res.ok) throw await errorFrom(res);
     connected();
-    // What was growing is said again from its beginning.
+    // The server sends the growing message again from its beginning.
     if (this.now.live) this.now = { ...this.now, live: undefined };
     this.loaded = true;
-    this.set({ state: "open" });
+    this.setConnection({ state: "open" });
     retryFailed();
     await read(res, abort, (messages) => {
       if (messages.some((m) => m.event === "reset")) throw new Reset();
@@ -174,29 +173,29 @@ function frame(m: Message): Frame[] {
   return [{ event: JSON.parse(m.data) as LogEvent }];
 }
 
-const kept = 12;
+const maxLogs = 12;
 const logs = new Map<string, Log>();
 
-/** The log of a conversation; the last few stay, so that going back is instant. */
+/** Returns the log of a conversation. The last few are kept, so that going back is instant. */
 export function logOf(id: string): Log {
   const log = logs.get(id) ?? new Log(id);
   logs.delete(id);
   logs.set(id, log);
   const oldest = logs.keys().next().value;
-  if (logs.size > kept && oldest !== undefined) logs.delete(oldest);
+  if (logs.size > maxLogs && oldest !== undefined) logs.delete(oldest);
   return log;
 }
 
-/** Forgets a conversation that was deleted. */
+/** Drops the log of a deleted conversation. */
 export function forget(id: string): void {
   logs.delete(id);
 }
 
-/** A part of a conversation. Pick must return the same thing for the same state. */
+/** Returns a part of a conversation and updates with it. pick must return the identical value for the same state. */
 export function useLog<T>(log: Log, pick: (c: Conversation) => T): T {
   return useSyncExternalStore(log.subscribe, () => pick(log.conversation()));
 }
 
-export function useLine(log: Log): Line {
-  return useSyncExternalStore(log.subscribe, log.line);
+export function useConnection(log: Log): Connection {
+  return useSyncExternalStore(log.subscribe, log.connection);
 }

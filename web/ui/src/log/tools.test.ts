@@ -3,7 +3,7 @@ import { applyEvent, empty, type ToolPart } from "./conversation";
 import type { LogEvent } from "./events";
 import { familyOf, labelOf, learnTools, onFiles } from "./tools";
 
-/** The call of a message, as the page shows it. */
+/** Returns the tool part of a message with one call. */
 function called(name: string, tools?: Record<string, { label?: string; family?: string }>): ToolPart {
   const base = { time: "2026-11-21T00:00:00Z", run: "run_1" };
   const usage = { input: 0, output: 0 };
@@ -33,20 +33,20 @@ test("a call is shown as the log describes it", () => {
   expect(familyOf(part)).toBe("query");
 });
 
-test("a call in an older log is shown as its tool is now, or by its name", () => {
+test("a call in an older log is shown like the current tool, or by its name", () => {
   const part = called("save_file");
   expect(labelOf(part)).toBe("Using save file");
   expect(familyOf(part)).toBeUndefined();
   expect(onFiles(part)).toBe(false);
   const now = { name: "save_file", label: "Saving a file", family: "file_write" };
-  learnTools([{ tools: [{ ...now, side: "server", read_only: false, verdict: "ask" }] }]);
+  learnTools([{ tools: [{ ...now }] }]);
   expect(labelOf(part)).toBe("Saving a file");
   expect(onFiles(part)).toBe(true);
 });
 
-test("a call of a tool without a family is not shown as another assistant's tool of that name", () => {
+test("a call of a tool without a family is not shown like another tool of the same name", () => {
   const read = { name: "Read", label: "Reading a file", family: "file_read" };
-  learnTools([{ tools: [{ ...read, side: "server", read_only: true, verdict: "allow" }] }]);
+  learnTools([{ tools: [{ ...read }] }]);
   const recorded: Record<string, { label?: string }>[] = [{ Read: {} }, { other: { label: "Looking" } }];
   for (const tools of recorded) {
     const part = called("Read", tools);

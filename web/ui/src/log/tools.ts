@@ -1,11 +1,10 @@
-// How calls of a tool are shown. The log records with each call the label and family that its tool has. Only for older
-// logs, which record neither, and for a call that is still being written, they come from the tools that the assistants
-// have now: another assistant may have another tool of that name.
+// How to show calls. The log records the label and family of the tool with each call. For older logs, which lack both,
+// and for a call that the model is still writing, they come from the assistants' current tools. The log comes first,
+// because two assistants may have different tools of the same name.
 import { useSyncExternalStore } from "react";
-import type { Assistant } from "../api/client";
 import type { CalledTool } from "./events";
 
-/** The families that this app shows in a way of their own. The server lists them in tool/tool.go. */
+/** The families that this app can show. The server lists them in tool/tool.go. */
 export type Family =
   | "question"
   | "query"
@@ -31,8 +30,8 @@ interface Called {
 const current = new Map<string, CalledTool>();
 const listeners = new Set<() => void>();
 
-/** Keeps what the assistants' tools say about themselves. */
-export function learnTools(assistants: readonly Pick<Assistant, "tools">[]): void {
+/** Stores the labels and families of the assistants' tools. */
+export function learnTools(assistants: readonly { tools?: ({ name: string } & CalledTool)[] }[]): void {
   for (const t of assistants.flatMap((a) => a.tools ?? [])) current.set(t.name, t);
   for (const f of listeners) f();
 }
@@ -42,24 +41,24 @@ function subscribe(f: () => void): () => void {
   return () => listeners.delete(f);
 }
 
-/** Draws the component again when the tools are known. */
+/** Renders the component again when tools are added. */
 export const useTools = (): number => useSyncExternalStore(subscribe, () => current.size);
 
 const described = (c: Called): CalledTool | undefined => c.tool ?? current.get(c.name);
 
-/** What a call does, in words: "Running a query". */
+/** Describes a call for people: "Running a query". */
 export const labelOf = (c: Called): string => described(c)?.label ?? `Using ${c.name.replaceAll("_", " ")}`;
 
-/** The family of a call's tool, if it is known. */
+/** Returns the family of a call's tool. Undefined if it has none or it is unknown. */
 export const familyOf = (c: Called): Family | undefined => described(c)?.family as Family | undefined;
 
-/** Whether a call works with the files of a workspace. */
+/** Reports whether a call works with the files of a workspace. */
 export function onFiles(c: Called): boolean {
   const family = familyOf(c);
   return family === "command" || family?.startsWith("file_") === true;
 }
 
-/** A string within the input of a call. */
+/** Returns a string from the input of a call, or "" if there is none. */
 export function field(input: unknown, name: string): string {
   const v = (input as Record<string, unknown> | null)?.[name];
   return typeof v === "string" ? v : "";

@@ -1,14 +1,13 @@
-// One symbol and timeframe on the screen: bars above, tools around, the chat to the left
-// and the drawings to the right. The document says what is drawn, held what a person has
-// in hand, place where the chart is to go. The parts are the chart that follows them, and
-// does is what keys, menus and buttons do to all of it.
+// The chart of one symbol and timeframe, with tools around it, the chat to the left and the drawings to the right.
+// `doc` is the document with the drawings, `held` has the tool and the selected drawing, `place` the part of the chart
+// to show, `parts` the chart itself, and `actions` what keys, menus and buttons do.
 import { Suspense, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { useWide } from "../lib/media";
 import { go, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { docOf, type Doc } from "./doc";
-import { doing } from "./does";
+import { chartActions } from "./does";
 import { Edit } from "./Edit";
 import { Frame } from "./Frame";
 import { GoTo } from "./GoTo";
@@ -26,7 +25,7 @@ import { useHeld, type Held } from "./useHeld";
 import { usePlace } from "./usePlace";
 import { openTalk, useTalk, type Talking } from "./useTalk";
 
-const Talk = later(() => import("./Talk"));
+const Talk = lazyComponent(() => import("./Talk"));
 
 interface Props {
   info: SymbolInfo;
@@ -50,11 +49,11 @@ export function Board({ info, symbols, timeframe, at }: Props) {
     wanted: place.wanted,
   });
   const talk = useTalk(at.conversation, parts);
-  const [said, say] = useState("");
-  const does = doing({ info, timeframe, doc, parts, held, talk, say });
-  usePageKeys(does);
-  const onKey = useChartKeys({ parts, doc, timeframe, tool: chosen.tool, id: chosen.id, does });
-  const see = useSee(doc, parts, held, talk);
+  const [announcement, announce] = useState("");
+  const actions = chartActions({ info, timeframe, doc, parts, held, talk, announce });
+  usePageKeys(actions);
+  const onKey = useChartKeys({ parts, doc, timeframe, tool: chosen.tool, id: chosen.id, actions });
+  const reveal = useReveal(doc, parts, held, talk);
   const { side } = usePrefs();
 
   const chat = (
@@ -67,7 +66,7 @@ export function Board({ info, symbols, timeframe, at }: Props) {
           digits={info.digits}
           doc={doc}
           onLight={held.light}
-          onSee={see}
+          onSee={reveal}
           onClose={() => talk.show(false)}
         />
       </Suspense>
@@ -81,7 +80,7 @@ export function Board({ info, symbols, timeframe, at }: Props) {
       timeframe={timeframe}
       view={side}
       chosen={chosen.id}
-      onChoose={see}
+      onChoose={reveal}
       onLight={held.light}
       onEdit={held.edit}
       onTalk={(c) => (openTalk(), go({ ...at, conversation: c }))}
@@ -99,7 +98,7 @@ export function Board({ info, symbols, timeframe, at }: Props) {
             state={state}
             talk={talk}
             onGo={(s, tf) => place.goTo(parts, s, tf)}
-            does={does}
+            actions={actions}
           />
         }
         chat={talk.on ? { children: chat, onClose: () => talk.show(false) } : undefined}
@@ -116,14 +115,14 @@ export function Board({ info, symbols, timeframe, at }: Props) {
             parts={parts}
             held={held}
             place={place}
-            does={does}
+            actions={actions}
             onKey={onKey}
           />
-          <RangeBar info={info} parts={parts} onShow={(w, tf) => void place.show(parts, w, tf)} onDate={does.date} />
+          <RangeBar info={info} parts={parts} onShow={(w, tf) => void place.show(parts, w, tf)} onDate={actions.date} />
         </div>
       </Frame>
       <div role="status" aria-live="polite" className="sr-only">
-        {said}
+        {announcement}
       </div>
       <Dialogs
         info={info}
@@ -136,8 +135,8 @@ export function Board({ info, symbols, timeframe, at }: Props) {
   );
 }
 
-/** Chooses a drawing and brings it into view; nothing may cover the chart then. */
-function useSee(doc: Doc, parts: Parts | undefined, { choose }: Held, { show }: Talking): (id: string) => void {
+/** Returns a function that selects a drawing and scrolls to it. On a narrow screen it closes what covers the chart. */
+function useReveal(doc: Doc, parts: Parts | undefined, { choose }: Held, { show }: Talking): (id: string) => void {
   const wide = useWide();
   return useCallback(
     (id) => {
@@ -157,7 +156,7 @@ interface DialogsProps {
   info: SymbolInfo;
   doc: Doc;
   held: Held;
-  /** The time that the chart shows. */
+  /** The time in the middle of the chart. */
   now: number | undefined;
   onDate: (time: number) => void;
 }
@@ -168,7 +167,7 @@ function Dialogs({ info, doc, held: { over, open }, now, onDate }: DialogsProps)
   if (over === "keys") return <KeyList onClose={close} />;
   if (!over || !("edit" in over)) return null;
   const drawing = doc.find(over.edit);
-  // Keyed by the id it was opened with: what is typed outlasts the id that the server gives.
+  // The key is the id with which the dialog was opened, so that typed text survives when the server assigns an id.
   return drawing ? (
     <Edit key={over.edit} drawing={drawing} digits={info.digits} onSave={doc.offer} onClose={close} />
   ) : null;

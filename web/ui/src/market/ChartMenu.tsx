@@ -1,20 +1,19 @@
-// What a right click on the chart offers: for the drawing that is there, or for the
-// place and the chart as a whole.
+// The context menu of the chart: for a drawing, or for a price and the whole chart.
 import { useCallback, useState } from "react";
 import { MenuAt, type MenuGroup } from "../ui/Menu";
 import { inMenu } from "./icons";
 import { kindOf } from "./shape";
 import type { Drawing } from "./types";
 
-/** Where a menu was asked for, and what is there. */
-export interface Asked {
+/** The position of the menu, and what is there. */
+export interface MenuTarget {
   x: number;
   y: number;
   drawing?: Drawing;
   price?: number;
 }
 
-export interface MenuDoes {
+export interface MenuActions {
   edit: (id: string) => void;
   copy: (id: string) => void;
   save: (d: Drawing) => void;
@@ -27,19 +26,19 @@ export interface MenuDoes {
 }
 
 interface Props {
-  asked: Asked;
+  asked: MenuTarget;
   digits: number;
-  shown: boolean; // drawings are
+  shown: boolean; // whether the drawings are shown
   onShown: (on: boolean) => void;
-  does: MenuDoes;
+  actions: MenuActions;
   onClose: () => void;
 }
 
-export function ChartMenu({ asked, digits, shown, onShown, does, onClose }: Props) {
+export function ChartMenu({ asked, digits, shown, onShown, actions, onClose }: Props) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const put = useCallback((el: HTMLElement | null) => setAnchor(el), []);
   const d = asked.drawing;
-  const groups = d ? ofDrawing(d, does) : ofChart(asked.price?.toFixed(digits), shown, onShown, does);
+  const groups = d ? ofDrawing(d, actions) : ofChart(asked.price?.toFixed(digits), shown, onShown, actions);
   return (
     <>
       <span ref={put} className="absolute size-0" style={{ left: asked.x, top: asked.y }} />
@@ -48,14 +47,14 @@ export function ChartMenu({ asked, digits, shown, onShown, does, onClose }: Prop
   );
 }
 
-function ofDrawing(d: Drawing, does: MenuDoes): MenuGroup[] {
+function ofDrawing(d: Drawing, actions: MenuActions): MenuGroup[] {
   return [
     {
       title: kindOf(d),
       items: [
-        { label: "Edit", icon: "edit", keys: "Enter", onSelect: () => does.edit(d.id) },
-        { label: "Duplicate", icon: "copy", keys: "Ctrl D", onSelect: () => does.copy(d.id) },
-        { label: "Who changed it, and why", icon: inMenu("trail"), onSelect: () => does.trail(d.id) },
+        { label: "Edit", icon: "edit", keys: "Enter", onSelect: () => actions.edit(d.id) },
+        { label: "Duplicate", icon: "copy", keys: "Ctrl D", onSelect: () => actions.copy(d.id) },
+        { label: "Show the history", icon: inMenu("trail"), onSelect: () => actions.trail(d.id) },
       ],
     },
     {
@@ -63,16 +62,16 @@ function ofDrawing(d: Drawing, does: MenuDoes): MenuGroup[] {
         {
           label: d.locked ? "Unlock" : "Lock",
           icon: inMenu(d.locked ? "unlock" : "lock"),
-          onSelect: () => does.save({ ...d, locked: !d.locked }),
+          onSelect: () => actions.save({ ...d, locked: !d.locked }),
         },
-        { label: "Hide", icon: inMenu("eyeOff"), onSelect: () => does.save({ ...d, hidden: true }) },
+        { label: "Hide", icon: inMenu("eyeOff"), onSelect: () => actions.save({ ...d, hidden: true }) },
         {
           label: "Delete",
           icon: "trash",
           keys: "Del",
           danger: true,
-          disabled: d.locked ? "It is locked." : undefined,
-          onSelect: () => does.remove(d.id),
+          disabled: d.locked ? "The drawing is locked." : undefined,
+          onSelect: () => actions.remove(d.id),
         },
       ],
     },
@@ -83,14 +82,14 @@ function ofChart(
   price: string | undefined,
   shown: boolean,
   onShown: (on: boolean) => void,
-  does: MenuDoes,
+  actions: MenuActions,
 ): MenuGroup[] {
   const here: MenuGroup[] = price
     ? [
         {
           title: price,
           items: [
-            { label: "Draw a line here", icon: "plus", onSelect: () => does.level(Number(price)) },
+            { label: "Draw a line here", icon: "plus", onSelect: () => actions.level(Number(price)) },
             {
               label: "Copy the price",
               icon: "copy",
@@ -105,14 +104,14 @@ function ofChart(
     {
       title: "Chart",
       items: [
-        { label: "To the newest bar", icon: inMenu("toEnd"), keys: "End", onSelect: does.newest },
-        { label: "Go to a date", icon: inMenu("calendar"), keys: "Alt G", onSelect: does.date },
+        { label: "Go to the newest bar", icon: inMenu("toEnd"), keys: "End", onSelect: actions.newest },
+        { label: "Go to a date", icon: inMenu("calendar"), keys: "Alt G", onSelect: actions.date },
         {
           label: shown ? "Hide all drawings" : "Show the drawings",
           icon: inMenu(shown ? "eyeOff" : "eye"),
           onSelect: () => onShown(!shown),
         },
-        { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
+        { label: "Save as a picture", icon: inMenu("camera"), onSelect: actions.picture },
       ],
     },
   ];

@@ -1,10 +1,11 @@
-// The chart page: a market, what is drawn on it, and the assistant beside it.
+// The chart page: a price chart with drawings, and the assistant beside it.
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import { useLoad } from "../api/load";
 import { go, type Route } from "../lib/router";
 import { Button } from "../ui/Button";
 import { Logo } from "../ui/Icon";
+import { chartAt, chartPage } from "./address";
 import { market } from "./api";
 import { Board } from "./Board";
 import { prefs, setPrefs } from "./prefs";
@@ -17,30 +18,31 @@ export default function ChartPage({ at }: { at: Route }) {
   const symbols = data?.symbols;
   useEffect(() => {
     if (!error || loading) return;
-    const again = setTimeout(reload, 3000); // what is away or still being made comes by itself
-    return () => clearTimeout(again);
+    const retry = setTimeout(reload, 3000); // the server may be unreachable, or still be importing the data
+    return () => clearTimeout(retry);
   }, [error, loading, reload]);
-  const info = choose(symbols, at.chart?.symbol);
-  const timeframe = timeframeOf(info, at.chart?.timeframe);
-  const [loose] = useState(at.chart?.symbol === undefined ? at.conversation : undefined);
-  useWhere(loose === at.conversation ? loose : undefined, at);
-  const known = info?.symbol === at.chart?.symbol && timeframe === at.chart?.timeframe;
+  const named = chartAt(at);
+  const info = choose(symbols, named.symbol);
+  const timeframe = timeframeOf(info, named.timeframe);
+  const [withoutChart] = useState(named.symbol === undefined ? at.conversation : undefined);
+  useLastChart(withoutChart === at.conversation ? withoutChart : undefined, at);
+  const known = info?.symbol === named.symbol && timeframe === named.timeframe;
   useEffect(() => {
-    // An address that says too little is completed; one that is wrong is left alone.
+    // Completes an incomplete address. An invalid one is not changed.
     if (!info || !timeframe) return;
-    if (!known && !wrong(symbols, at)) go({ ...at, chart: { symbol: info.symbol, timeframe } }, "replace");
+    if (!known && !isInvalid(symbols, at)) go({ ...at, ...chartPage(info.symbol, timeframe) }, "replace");
     setPrefs({ symbol: info.symbol, timeframe });
   }, [info, timeframe, known, symbols, at]);
   useEffect(() => {
     document.title = info ? `${info.symbol} ${timeframe} · Footnote` : "Chart · Footnote";
     return () => void (document.title = "Footnote");
   }, [info, timeframe]);
-  if (symbols && wrong(symbols, at))
+  if (symbols && isInvalid(symbols, at))
     return (
-      <Nothing
-        words={`There is no chart of ${at.chart?.symbol ?? ""} ${at.chart?.timeframe ?? ""} here.`}
-        act="To the first chart"
-        onAct={() => go({ chart: {} })}
+      <Message
+        words={`There is no chart of ${named.symbol ?? ""} ${named.timeframe ?? ""}.`}
+        act="Open the first chart"
+        onAct={() => go(chartPage())}
       />
     );
   if (info && timeframe)
@@ -48,24 +50,24 @@ export default function ChartPage({ at }: { at: Route }) {
   if (loading && !error) return <main className="flex-1" aria-busy="true" aria-label="Chart" />;
   if (symbols)
     return (
-      <Nothing
-        words="No market data is loaded. footnote market import loads candles, a calendar and more from CSV files."
-        act="To the questions"
+      <Message
+        words="There is no market data yet. Load candles, a calendar and more from CSV files with footnote market import."
+        act="Go to the questions"
         onAct={() => go({})}
       />
     );
-  return <Nothing words={`${error ?? ""} The chart comes as soon as it can be had.`} act="Try again" onAct={reload} />;
+  return <Message words={`${error ?? ""} The chart will appear as soon as it loads.`} act="Try again" onAct={reload} />;
 }
 
-/** Goes to the chart that a conversation was last about, when the address names none. */
-function useWhere(conversation: string | undefined, at: Route): void {
+/** Goes to the chart that a conversation was last about, if the address has none. */
+function useLastChart(conversation: string | undefined, at: Route): void {
   const went = useRef(false);
   const where = useLoad(conversation ? `where:${conversation}` : "", () => api.conversation(conversation!)).data?.where;
   useEffect(() => {
     if (!where?.symbol || went.current) return;
     went.current = true;
     openTalk();
-    go({ ...at, chart: { symbol: where.symbol, timeframe: where.timeframe } }, "replace");
+    go({ ...at, ...chartPage(where.symbol, where.timeframe) }, "replace");
   }, [where, at]);
 }
 
@@ -78,15 +80,15 @@ function timeframeOf(info: SymbolInfo | undefined, asked: string | undefined): T
   return info && (has(asked) ?? has(prefs().timeframe) ?? has("1h") ?? has(info.timeframes[0]));
 }
 
-/** Whether the address names something that is not there. */
-function wrong(symbols: readonly SymbolInfo[] | undefined, at: Route): boolean {
-  const { symbol, timeframe } = at.chart ?? {};
+/** Reports whether the address names a symbol or timeframe that does not exist. */
+function isInvalid(symbols: readonly SymbolInfo[] | undefined, at: Route): boolean {
+  const { symbol, timeframe } = chartAt(at);
   const info = symbols?.find((s) => s.symbol === symbol);
   if (!symbols || !symbols.length || symbol === undefined) return false;
   return !info || (timeframe !== undefined && !info.timeframes.includes(timeframe));
 }
 
-function Nothing({ words, act, onAct }: { words: string; act: string; onAct: () => void }) {
+function Message({ words, act, onAct }: { words: string; act: string; onAct: () => void }) {
   return (
     <main className="flex h-full flex-1 flex-col items-center justify-center gap-4 p-5 text-center">
       <Logo className="size-9" />

@@ -1,10 +1,10 @@
-// What the assistant did to a drawing, in the conversation: what, why, and the way back.
+// A change that the assistant made to a drawing, as a card in the conversation: what, why, and a button to undo it.
 import { useSyncExternalStore } from "react";
 import { refusalWords } from "./words";
 import type { ToolPart } from "../log/conversation";
 import { labelOf } from "../log/tools";
 import { Icon } from "../ui/Icon";
-import { takenBack, type Doc } from "./doc";
+import { undoneSteps, type Doc } from "./doc";
 import { Mark } from "./icons";
 import { glyphOf, Reason } from "./Side";
 import type { Change } from "./types";
@@ -22,8 +22,8 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
   const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
   const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
   if (part.state === "failed") return <Refused part={part} />;
-  if (!c) return part.state === "done" ? null : <Going words={labelOf(part)} />;
-  const undone = takenBack(trail).has(c.step);
+  if (!c) return part.state === "done" ? null : <InProgress words={labelOf(part)} />;
+  const undone = undoneSteps(trail).has(c.step);
   const there = doc.find(c.drawing) !== undefined;
   const look = c.after ?? c.before;
   return (
@@ -51,7 +51,7 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
           {headline(c, digits)}
         </button>
         {undone ? (
-          <span className="py-1 pr-1.5 text-xs text-ink-quiet">taken back</span>
+          <span className="py-1 pr-1.5 text-xs text-ink-quiet">undone</span>
         ) : (
           <button
             type="button"
@@ -70,7 +70,7 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
   );
 }
 
-function Going({ words }: { words: string }) {
+function InProgress({ words }: { words: string }) {
   return (
     <p className="mt-2 flex items-center gap-2 rounded-md border bg-surface px-3 py-2 text-sm text-ink-quiet">
       <Icon name="spinner" small className="turning text-accent" />
@@ -79,7 +79,7 @@ function Going({ words }: { words: string }) {
   );
 }
 
-/** The assistant reads the refusal and goes on; so can a person. */
+/** A change that was refused. The assistant reads the reason, too. */
 function Refused({ part }: { part: ToolPart }) {
   return (
     <p className="mt-2 flex items-start gap-2 rounded-md border bg-surface px-3 py-2 text-sm text-ink-quiet">

@@ -1,16 +1,16 @@
-// Everything about one drawing in fields: also the way to set prices and times exactly.
+// The dialog to edit a drawing, with fields for exact prices and times.
 import { useEffect, useState, type ReactNode } from "react";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import type { Refusal } from "./doc";
-import { isPosition, kindOf, riskReward, usualLevels } from "./shape";
+import { isPosition, kindOf, riskReward, defaultLevels } from "./shape";
 import { states } from "./Style";
 import { timeframes, type Drawing, type Extend, type MarkerType, type Status } from "./types";
 
 interface Props {
   drawing: Drawing;
   digits: number;
-  /** Answers why it is not taken, if it is not. */
+  /** Saves the drawing. Resolves with the refusal if the server refuses. */
   onSave: (d: Drawing) => Promise<Refusal | undefined>;
   onClose: () => void;
 }
@@ -20,23 +20,23 @@ const marks: readonly MarkerType[] = ["arrow_up", "arrow_down", "circle", "squar
 const extends_: readonly Extend[] = ["none", "ray", "arrow", "extended"];
 
 export function Edit({ drawing, digits, onSave, onClose }: Props) {
-  const [from, setFrom] = useState(drawing); // what is being changed
+  const [from, setFrom] = useState(drawing); // the version that is being edited
   const [d, setD] = useState(drawing);
   const set = (c: Partial<Drawing>) => setD((old) => ({ ...old, ...c }));
   const [saving, setSaving] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
-  // What was typed stays until it is taken.
+  // The dialog stays open with the user's changes until the drawing is saved.
   const save = async () => {
     if (saving) return;
     setSaving(true);
     setRefusal(undefined);
-    const refused = await onSave(tidy(d));
+    const refused = await onSave(cleaned(d));
     if (!refused) return onClose();
     setRefusal(refused);
     setSaving(false);
   };
   useEffect(() => {
-    // What was changed here is put over what is there now, and may be saved again.
+    // After a conflict, applies the user's changes to the current version, so that it can be saved.
     if (!refusal?.stale || drawing.version === from.version) return;
     setD((old) => ({ ...drawing, ...changed(from, old) }));
     setFrom(drawing);
@@ -56,7 +56,7 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
     >
       <form
         className="grid gap-3 sm:grid-cols-2"
-        noValidate // a price may have more digits than are usual
+        noValidate // prices can have more digits than the step
         onSubmit={(e) => {
           e.preventDefault();
           void save();
@@ -81,7 +81,7 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
           />
         </Field>
         <Prices d={d} digits={digits} set={set} />
-        <OfType d={d} set={set} />
+        <TypeFields d={d} set={set} />
         <Field label="Why it matters" wide>
           <textarea
             className="min-h-20 w-full rounded-md border bg-surface px-2 py-1 text-sm"
@@ -90,7 +90,7 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
             onChange={(e) => set({ notes: e.target.value })}
           />
         </Field>
-        <Field label="Tags, with commas between">
+        <Field label="Tags, separated by commas">
           <input
             className={box}
             value={(d.tags ?? []).join(", ")}
@@ -109,10 +109,10 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
             <option>high</option>
           </select>
         </Field>
-        <Shown d={d} set={set} />
+        <Visibility d={d} set={set} />
         {refusal && (
           <p role="alert" className="text-sm text-bad wrap-anywhere sm:col-span-2">
-            {refusal.words} {refusal.stale && "Saved again, it goes over what is there now."}
+            {refusal.words} {refusal.stale && "Save again to overwrite the newer version."}
           </p>
         )}
         <button type="submit" className="hidden" aria-hidden="true" tabIndex={-1} />
@@ -121,12 +121,12 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
   );
 }
 
-/** What differs from how it was. */
+/** Returns the fields of d that differ from the original. */
 function changed(from: Drawing, d: Drawing): Partial<Drawing> {
   return Object.fromEntries(Object.entries(d).filter(([k, v]) => v !== from[k as keyof Drawing]));
 }
 
-function tidy(d: Drawing): Drawing {
+function cleaned(d: Drawing): Drawing {
   const tags = d.tags?.map((t) => t.trim()).filter(Boolean);
   return { ...d, tags: tags?.length ? tags : undefined, label: d.label || undefined, notes: d.notes || undefined };
 }
@@ -145,7 +145,7 @@ type Set = (c: Partial<Drawing>) => void;
 function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
   const number = (label: string, value: number | undefined, put: (n: number) => void) => (
     <Field label={label} key={label}>
-      <Typed type="number" step={10 ** -digits} value={value ?? ""} read={Number.parseFloat} onRead={put} />
+      <ParsedInput type="number" step={10 ** -digits} value={value ?? ""} read={Number.parseFloat} onRead={put} />
     </Field>
   );
   const anchors = d.anchors ?? [];
@@ -168,7 +168,7 @@ function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
       {anchors
         .map((a, i) => (
           <Field key={`time${i}`} label={anchors.length > 1 ? `${["From", "To"][i]}, time in UTC` : "Time in UTC"}>
-            <Typed
+            <ParsedInput
               type="datetime-local"
               value={new Date(a.time * 1000).toISOString().slice(0, 16)}
               read={(text) => Date.parse(`${text}Z`) / 1000}
@@ -198,9 +198,8 @@ interface TypedProps {
   onRead: (n: number) => void;
 }
 
-/** A field that can be emptied and filled again: it is taken when it can be read, and
- *  shows what was taken when it is left. */
-function Typed({ type, step, value, read, onRead }: TypedProps) {
+/** A field that can be cleared while typing. It reports valid values, and shows the last one when it loses the focus. */
+function ParsedInput({ type, step, value, read, onRead }: TypedProps) {
   const [text, setText] = useState<string>();
   const typed = (next: string) => {
     setText(next);
@@ -219,11 +218,11 @@ function Typed({ type, step, value, read, onRead }: TypedProps) {
   );
 }
 
-function OfType({ d, set }: { d: Drawing; set: Set }) {
+function TypeFields({ d, set }: { d: Drawing; set: Set }) {
   switch (d.type) {
     case "trendline":
       return (
-        <Field label="Goes on">
+        <Field label="Extension">
           <select
             className={box}
             value={d.extend ?? "none"}
@@ -274,9 +273,9 @@ function OfType({ d, set }: { d: Drawing; set: Set }) {
 }
 
 function Levels({ d, set }: { d: Drawing; set: Set }) {
-  const [text, setText] = useState((d.levels?.length ? d.levels : usualLevels).join(", "));
+  const [text, setText] = useState((d.levels?.length ? d.levels : defaultLevels).join(", "));
   return (
-    <Field label="Levels, with commas between" wide>
+    <Field label="Levels, separated by commas" wide>
       <input
         className={`${box} tabular`}
         value={text}
@@ -293,7 +292,7 @@ function Levels({ d, set }: { d: Drawing; set: Set }) {
   );
 }
 
-function Shown({ d, set }: { d: Drawing; set: Set }) {
+function Visibility({ d, set }: { d: Drawing; set: Set }) {
   const on = Array.isArray(d.visibility) && d.visibility.length ? d.visibility : [...timeframes];
   return (
     <fieldset className="sm:col-span-2">

@@ -1,5 +1,5 @@
-// Where things stand on the chart page: chat, chart and drawings beside each other, or,
-// on a narrow screen, the first or the last over the chart.
+// The layout of the chart page: chat, chart and list of drawings side by side. On a narrow screen, the chat or the list
+// covers the chart.
 import { useEffect, useRef, type ReactNode } from "react";
 import { useWide } from "../lib/media";
 import { usePrefs } from "./prefs";
@@ -40,10 +40,10 @@ export function Frame({ top, chat, list, children }: Props) {
   );
 }
 
-const writing = "input, textarea, select";
+const textFields = "input, textarea, select";
 
-/** What lies over the chart. The focus goes in, and back when it is gone; Escape takes it
- *  away, but not from who is writing. */
+/** A panel that covers the chart. It gets the focus and returns it when it closes. Escape closes it, except in a text
+ *  field. */
 function Sheet({ label, onClose, children }: Panel & { label: string }) {
   const ref = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -62,7 +62,7 @@ function Sheet({ label, onClose, children }: Panel & { label: string }) {
       onKeyDown={(e) => {
         if (
           e.key === "Escape" &&
-          !(e.target as Element).matches(writing) &&
+          !(e.target as Element).matches(textFields) &&
           !document.querySelector(":popover-open, dialog[open]")
         )
           onClose();

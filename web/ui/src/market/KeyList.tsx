@@ -2,7 +2,7 @@ import { Dialog } from "../ui/Dialog";
 import { KeyTable } from "../ui/Keys";
 import { chartKeys, focusKeys } from "./keys";
 
-/** What the keyboard does on this page. */
+/** The list of the chart page's keyboard shortcuts. */
 export function KeyList({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard" onClose={onClose}>

@@ -1,5 +1,5 @@
-// What stands over the bars: the name, the bar under the crosshair, the price as it is
-// now, and what is published at a mark of the calendar.
+// The texts over the bars: the name, the bar under the crosshair, the live price, and the releases at a mark of the
+// calendar.
 import { useSyncExternalStore } from "react";
 import { ago } from "../lib/format";
 import { Button } from "../ui/Button";
@@ -39,20 +39,20 @@ export function Legend({ parts, info, timeframe }: { parts: Parts; info: SymbolI
       {error && (
         <div className="absolute inset-0 grid place-content-center gap-3 p-5 text-center">
           <p role="alert" className="max-w-drawer text-sm text-ink-soft">
-            {error} The bars come as soon as they can be had.
+            {error} The bars will appear when the server responds.
           </p>
           <Button icon="retry" onClick={() => void parts.feed.load()} className="justify-self-center">
             Try again
           </Button>
         </div>
       )}
-      <By className="absolute bottom-8 left-3 z-10 bg-surface/75 sm:hidden" />
+      <Attribution className="absolute bottom-8 left-3 z-10 bg-surface/75 sm:hidden" />
     </>
   );
 }
 
-/** Whose charts these are: their licence asks for it. */
-export function By({ className }: { className: string }) {
+/** The attribution that the licence of the chart library requires. */
+export function Attribution({ className }: { className: string }) {
   return (
     <a
       href="https://www.tradingview.com/"
@@ -101,9 +101,9 @@ function Readout({ parts, digits }: { parts: Parts; digits: number }) {
   );
 }
 
-const stale = 120; // seconds
+const staleAfter = 120; // seconds
 
-/** Bid and ask as they are now, or that they are not known. */
+/** The live bid and ask, or the reason why there is none. */
 function Quote({ parts, digits }: { parts: Parts; digits: number }) {
   const live = useCell(parts.feed.live);
   if (!live) return null;
@@ -115,12 +115,12 @@ function Quote({ parts, digits }: { parts: Parts; digits: number }) {
     );
   const { bid, ask, age_seconds: age } = live.price;
   return (
-    <p className="tabular flex items-center gap-1.5 text-xs text-ink-quiet" data-live={age > stale ? "old" : "on"}>
-      <span aria-hidden="true" className={`size-1.5 rounded-full ${age > stale ? "bg-warn" : "bg-good"}`} />
+    <p className="tabular flex items-center gap-1.5 text-xs text-ink-quiet" data-live={age > staleAfter ? "old" : "on"}>
+      <span aria-hidden="true" className={`size-1.5 rounded-full ${age > staleAfter ? "bg-warn" : "bg-good"}`} />
       <span>
         {bid.toFixed(digits)} / {ask.toFixed(digits)}
       </span>
-      {age > stale && <span className="text-warn">{ago(age * 1000)}</span>}
+      {age > staleAfter && <span className="text-warn">{ago(age * 1000)}</span>}
     </p>
   );
 }
@@ -134,7 +134,7 @@ const when = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** What is published at the mark under the pointer. */
+/** The releases at the mark under the pointer. */
 function Calendar({ parts }: { parts: Parts }) {
   const { point } = useCell(parts.pointed);
   const mark = point && parts.plot.events.at(point);
@@ -173,7 +173,7 @@ function Published({ e }: { e: MarketEvent }) {
   );
 }
 
-/** The way back to the newest bar. */
+/** The button that scrolls to the newest bar. */
 function End({ parts }: { parts: Parts }) {
   const wide = useWide();
   const away = useSyncExternalStore(parts.moves.subscribe, () => {
@@ -185,7 +185,7 @@ function End({ parts }: { parts: Parts }) {
     <div
       className={`absolute bottom-8 z-10 rounded-md border bg-raised shadow-raised ${wide ? "right-20" : "right-18"}`}
     >
-      <GlyphButton small glyph="toEnd" label="To the newest bar" onClick={() => parts.plot.newest()} />
+      <GlyphButton small glyph="toEnd" label="Go to the newest bar" onClick={() => parts.plot.newest()} />
     </div>
   );
 }

@@ -9,11 +9,11 @@ interface Props {
   onTake: (tool: string | undefined) => void;
 }
 
-// Where a group of tools ends.
-const ends = new Set(["extended", "vertical_line", "circle", "marker"]);
+// The last tools of their groups.
+const groupEnds = new Set(["extended", "vertical_line", "circle", "marker"]);
 
-/** The tools, beside the chart; below it on a narrow screen. Tab goes to the one that was
- *  used last, and past them all; arrow keys go from one to the next. */
+/** The drawing tools, beside the chart or, on a narrow screen, below it. Tab goes to the last used tool and then past
+ *  the toolbar; arrow keys move between the tools. */
 export function Rail({ tool, onTake }: Props) {
   const { magnet, drawings } = usePrefs();
   const upright = useMedia("(min-width: 48rem)");
@@ -30,7 +30,7 @@ export function Rail({ tool, onTake }: Props) {
       <Tool
         {...at("cursor")}
         glyph="cursor"
-        label="Choose and move (Esc)"
+        label="Select and move (Esc)"
         pressed={tool === undefined}
         onClick={() => onTake(undefined)}
       />
@@ -44,14 +44,14 @@ export function Rail({ tool, onTake }: Props) {
             pressed={tool === t.id}
             onClick={() => onTake(tool === t.id ? undefined : t.id)}
           />
-          {ends.has(t.id) && <Gap />}
+          {groupEnds.has(t.id) && <Gap />}
         </span>
       ))}
       <Gap />
       <Tool
         {...at("magnet")}
         glyph="magnet"
-        label="Magnet: points go to open, high, low and close"
+        label="Magnet: snap points to open, high, low and close"
         pressed={magnet}
         onClick={() => setPrefs({ magnet: !magnet })}
       />
@@ -69,7 +69,7 @@ function move(e: KeyboardEvent<HTMLElement>): void {
   const all = [...e.currentTarget.querySelectorAll("button")];
   const now = all.indexOf(document.activeElement as HTMLButtonElement);
   const to = { ArrowUp: now - 1, ArrowLeft: now - 1, ArrowDown: now + 1, ArrowRight: now + 1, Home: 0, End: -1 }[e.key];
-  if (to === undefined || e.altKey || e.ctrlKey || e.metaKey) return; // with these they are the browser's
+  if (to === undefined || e.altKey || e.ctrlKey || e.metaKey) return; // shortcuts of the browser
   e.preventDefault();
   all.at(to % all.length)?.focus();
 }

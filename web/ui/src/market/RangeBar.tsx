@@ -1,7 +1,7 @@
-// Below the chart: how much of the past is seen, and how prices are spread.
+// The bar below the chart: the visible range, and the price scale.
 import { useSyncExternalStore } from "react";
 import { Mark } from "./icons";
-import { By } from "./Legend";
+import { Attribution } from "./Legend";
 import type { Spread } from "./plot";
 import { setPrefs, usePrefs } from "./prefs";
 import { rangesOf, type Wanted } from "./ranges";
@@ -28,8 +28,8 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
           <button
             key={r.name}
             type="button"
-            aria-label={`${r.name}: ${r.says.toLowerCase()}`}
-            title={`${r.says}, in bars of ${r.timeframe}`}
+            aria-label={`${r.name}: ${r.label.toLowerCase()}`}
+            title={`${r.label}, in bars of ${r.timeframe}`}
             onClick={() => onShow({ days: r.days }, r.timeframe)}
             className={look}
           >
@@ -40,7 +40,7 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
       <button type="button" aria-label="Go to a date" title="Go to a date (Alt+G)" onClick={onDate} className={look}>
         <Mark name="calendar" small />
       </button>
-      <By className="max-sm:hidden" />
+      <Attribution className="max-sm:hidden" />
       <span className="flex-1" />
       <span title="All times are UTC" className="px-1 text-xs text-ink-quiet max-sm:hidden">
         UTC
@@ -48,7 +48,7 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
       <div role="group" aria-label="Price scale" className="flex shrink-0 gap-0.5">
         <button
           type="button"
-          title="Prices in percent of the first bar that is seen"
+          title="Prices in percent of the first visible bar"
           aria-pressed={spread === "percent"}
           onClick={() => turn("percent")}
           className={look}
@@ -57,7 +57,7 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
         </button>
         <button
           type="button"
-          title="Logarithmic: equal percents are equally high"
+          title="Logarithmic: equal percentages have equal height"
           aria-pressed={spread === "log"}
           onClick={() => turn("log")}
           className={look}
@@ -70,13 +70,13 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
   );
 }
 
-/** Whether the height follows the bars: off once someone has pulled at the scale. */
+/** The button for automatic scaling, which dragging the price scale turns off. */
 function Auto({ parts: { moves, plot } }: { parts: Parts }) {
   const on = useSyncExternalStore(moves.subscribe, () => plot.auto);
   return (
     <button
       type="button"
-      title="The height follows the bars in view"
+      title="Fit the height to the bars in view"
       aria-pressed={on}
       onClick={() => plot.autoScale(!on)}
       className={look}

@@ -1,12 +1,12 @@
-// The drawings as a list, and the trail: who changed what, when and why. Pointing at an
-// entry lights its drawing; at a change, also what it was before.
+// The list of drawings, and the trail: who changed what, when and why. Pointing at an entry highlights its drawing;
+// pointing at a change also shows the drawing as it was before.
 import { useEffect, useRef, useState } from "react";
-import { plural, told } from "../lib/format";
-import { who } from "../lib/me";
+import { plural, listTime } from "../lib/format";
+import { youOrName } from "../lib/me";
 import { rem, useVisible } from "../lib/visible";
 import { IconButton } from "../ui/Button";
 import { Tabs } from "../ui/Tabs";
-import { takenBack, type Doc, type DocState } from "./doc";
+import { undoneSteps, type Doc, type DocState } from "./doc";
 import { visible } from "./edit";
 import { Mark, type Glyph } from "./icons";
 import { setPrefs } from "./prefs";
@@ -53,17 +53,17 @@ export function Side(p: Props) {
   );
 }
 
-const high = 2.75; // rem, of a row
+const rowHeight = 2.75; // rem
 
 function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const all = state.drawings;
-  const row = rem(high);
+  const row = rem(rowHeight);
   const { from, to } = useVisible(scroller, all.length, (i) => i * row);
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
       {!all.length && !state.loading && (
-        <p className="p-4 text-sm text-ink-quiet">Nothing is drawn yet. Take a tool, or ask for levels in the chat.</p>
+        <p className="p-4 text-sm text-ink-quiet">No drawings yet. Pick a tool, or ask for levels in the chat.</p>
       )}
       <ul className="relative" style={{ height: all.length * row }} onPointerLeave={() => onLight(undefined)}>
         {all.slice(from, to).map((d, i) => (
@@ -157,20 +157,20 @@ function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProp
 function Trail({ doc, state, info, chosen, onChoose, onLight, onTalk }: Props) {
   const [only, setOnly] = useState(false);
   const id = chosen && doc.idOf(chosen);
-  const undone = takenBack(state.trail);
+  const undone = undoneSteps(state.trail);
   const shown = only && id ? state.trail.filter((c) => c.drawing === id) : state.trail;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" onPointerLeave={() => onLight(undefined)}>
       {id && (
         <label className="flex items-center gap-2 px-4 pt-3 text-sm text-ink-soft">
           <input type="checkbox" checked={only} onChange={(e) => setOnly(e.target.checked)} />
-          Only of the chosen drawing
+          Only the selected drawing
         </label>
       )}
       {!shown.length && !state.loading && (
-        <p className="p-4 text-sm text-ink-quiet">Every change is kept here, with who made it and why.</p>
+        <p className="p-4 text-sm text-ink-quiet">Every change will appear here, with its author and reason.</p>
       )}
-      <ol className="p-2" aria-label="Changes, the newest first">
+      <ol className="p-2" aria-label="Changes, newest first">
         {shown.map((c) => (
           <Entry
             key={c.version}
@@ -215,7 +215,7 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
     >
       <div className="flex items-start gap-2">
         <span
-          title={c.by === "agent" ? "The assistant" : who(c.user)}
+          title={c.by === "agent" ? "The assistant" : youOrName(c.user)}
           className={c.by === "agent" ? "text-accent" : "text-ink-quiet"}
         >
           <Mark name={c.by} small className="mt-0.5" />
@@ -232,7 +232,7 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
           <Reason c={c} digits={digits} />
           <p className="mt-0.5 flex flex-wrap gap-x-2 text-xs text-ink-quiet">
             <span>
-              {c.by === "agent" ? "The assistant" : who(c.user)}, {told(c.at)}
+              {c.by === "agent" ? "The assistant" : youOrName(c.user)}, {listTime(c.at)}
             </span>
             {c.conversation && (
               <button
@@ -240,17 +240,17 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
                 onClick={() => onTalk(c.conversation!)}
                 className="rounded-sm underline underline-offset-2 hover:text-ink"
               >
-                where it was asked
+                Show the question
               </button>
             )}
-            {undone && <span>taken back</span>}
+            {undone && <span>undone</span>}
             {!undone && c.action !== "undo" && c.action !== "redo" && (
               <button
                 type="button"
                 onClick={() => void doc.revert(c)}
                 className="rounded-sm underline underline-offset-2 hover:text-ink"
               >
-                {c.action === "import" ? "take back the import" : "take back"}
+                {c.action === "import" ? "Undo the import" : "Undo this change"}
               </button>
             )}
           </p>
@@ -260,7 +260,7 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
   );
 }
 
-/** The reason of a change, and what it changed. */
+/** The reason for a change, and the fields that it changed. */
 export function Reason({ c, digits }: { c: Change; digits: number }) {
   const all = c.before && c.after ? diffs(c, digits) : [];
   const [open, setOpen] = useState(false);

@@ -1,8 +1,7 @@
-// The chart itself, and what stands over it: the names and prices, the bar of the chosen
-// drawing, what could not be done, the menu of the right button.
+// The chart, and what is shown over it: the legend, the toolbar of the selected drawing, notices and the context menu.
 import type { KeyboardEvent, MouseEvent, RefObject } from "react";
 import { IconButton } from "../ui/Button";
-import { ChartMenu, type Asked, type MenuDoes } from "./ChartMenu";
+import { ChartMenu, type MenuTarget, type MenuActions } from "./ChartMenu";
 import type { Doc, DocState } from "./doc";
 import { Legend } from "./Legend";
 import { setPrefs, usePrefs } from "./prefs";
@@ -21,17 +20,17 @@ interface Props {
   parts: Parts | undefined;
   held: Held;
   place: Place;
-  does: MenuDoes;
+  actions: MenuActions;
   onKey: (e: KeyboardEvent) => void;
 }
 
-export function Stage({ el, info, timeframe, doc, state, parts, held, place, does, onKey }: Props) {
+export function Stage({ el, info, timeframe, doc, state, parts, held, place, actions, onKey }: Props) {
   const { drawings } = usePrefs();
   const { chosen, over } = held;
   const drawing = doc.find(chosen.id);
   const menu = typeof over === "object" && "menu" in over ? over.menu : undefined;
   const closeMenu = () => {
-    held.open((now) => (now === over ? undefined : now)); // what it led to may be open already
+    held.open((now) => (now === over ? undefined : now)); // a menu item may have opened a dialog already
     el.current?.focus({ preventScroll: true });
   };
   return (
@@ -47,11 +46,11 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, doe
         data-ready={parts !== undefined || undefined}
         className="chart-plot absolute inset-0 touch-none"
         onKeyDown={onKey}
-        onBlur={() => parts?.hand.rest()}
-        onContextMenu={(e) => parts && held.open({ menu: askedAt(e, parts, doc, chosen.id) })}
+        onBlur={() => parts?.hand.saveMoved()}
+        onContextMenu={(e) => parts && held.open({ menu: menuTarget(e, parts, doc, chosen.id) })}
       />
       <p id="chart-keys" className="sr-only">
-        Comma and full stop choose a drawing, arrow keys move it or the chart, Enter edits it. Alt and T begins a trend
+        Comma and full stop select a drawing, arrow keys move it or the chart, Enter edits it. Alt and T starts a trend
         line.
       </p>
       {parts && <Legend parts={parts} info={info} timeframe={timeframe} />}
@@ -60,14 +59,14 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, doe
           drawing={drawing}
           doc={doc}
           onEdit={() => held.edit(drawing.id)}
-          onCopy={() => does.copy(drawing.id)}
+          onCopy={() => actions.copy(drawing.id)}
           onGone={() => held.choose(undefined)}
         />
       )}
       <Notice
         state={state}
         note={place.note}
-        onClose={() => (place.hush(), doc.hush())}
+        onClose={() => (place.clearNote(), doc.clearNotice())}
         onRetry={() => void doc.load()}
       />
       {menu && (
@@ -76,7 +75,7 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, doe
           digits={info.digits}
           shown={drawings}
           onShown={(on) => setPrefs({ drawings: on })}
-          does={does}
+          actions={actions}
           onClose={closeMenu}
         />
       )}
@@ -84,8 +83,8 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, doe
   );
 }
 
-/** What is at the place of a right click; by key, that of the chosen drawing. */
-function askedAt(e: MouseEvent, { plot }: Parts, doc: Doc, chosen: string | undefined): Asked {
+/** Returns the target of the context menu: what was clicked or, if it was opened with a key, the selected drawing. */
+function menuTarget(e: MouseEvent, { plot }: Parts, doc: Doc, chosen: string | undefined): MenuTarget {
   e.preventDefault();
   const box = e.currentTarget.getBoundingClientRect();
   const at = { x: e.clientX - box.left, y: e.clientY - box.top };

@@ -1,4 +1,4 @@
-// The bar of the chosen drawing: what is changed most, without a dialog.
+// The toolbar of the selected drawing, for the most common changes.
 import { useState } from "react";
 import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
@@ -31,7 +31,7 @@ export function Style({ drawing: d, doc, onEdit, onCopy, onGone }: Props) {
   return (
     <div
       role="toolbar"
-      aria-label={`${kindOf(d)}, chosen`}
+      aria-label={`${kindOf(d)}, selected`}
       className="chart-style absolute top-20 left-1/2 z-10 flex max-w-full -translate-x-1/2 items-center gap-0.5 rounded-lg border bg-raised p-1 shadow-raised max-md:top-auto max-md:bottom-10"
     >
       <Colour now={d.color} onChoose={(color) => change({ color })} />
@@ -53,7 +53,7 @@ export function Style({ drawing: d, doc, onEdit, onCopy, onGone }: Props) {
           )}
         />
       )}
-      <IconButton icon="edit" small label="Edit: words, prices, where it is shown" onClick={onEdit} />
+      <IconButton icon="edit" small label="Edit text, prices and visibility" onClick={onEdit} />
       <IconButton icon="copy" small label="Duplicate (Ctrl+D)" onClick={onCopy} />
       <GlyphButton
         small
@@ -134,7 +134,7 @@ function LineMenu({ d, change }: { d: Drawing; change: (c: Partial<Drawing>) => 
 
 const names = ["Blue", "Teal", "Green", "Ochre", "Red", "Magenta", "Violet", "Grey"];
 
-/** The colours that are offered, as they are stored. */
+/** Returns the colours to choose from, with the values that are stored. */
 function swatches(): { name: string; value: string }[] {
   const of = getComputedStyle(document.documentElement);
   return names.map((name, i) => ({ name, value: of.getPropertyValue(`--draw-${i + 1}`).trim() }));

@@ -10,7 +10,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Symbols by their letters or their name. */
+/** The dialog to find a symbol by its letters or name. */
 export function SymbolSearch({ symbols, now, onChoose, onClose }: Props) {
   const [query, setQuery] = useState("");
   const words = query
@@ -31,7 +31,7 @@ export function SymbolSearch({ symbols, now, onChoose, onClose }: Props) {
       keyOf={(s) => s.symbol}
       onPick={(s) => onChoose(s.symbol)}
       onClose={onClose}
-      none="No symbol fits."
+      none="No symbols match."
     >
       {(s) => (
         <>

@@ -1,22 +1,23 @@
-// The chat beside the chart: the conversations of the app, with the chart they are about.
+// The chat beside the chart, with the conversations about charts.
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { api, sentence, type Assistant, type ConversationHead } from "../api/client";
+import { api, errorMessage, type Assistant, type ConversationHead } from "../api/client";
 import { useLoad } from "../api/load";
-import { capital, Composer } from "../composer/Composer";
+import { Composer } from "../composer/Composer";
 import { draft, keepDraft } from "../composer/drafts";
-import { count, money, plural, told } from "../lib/format";
+import { capital, count, money, plural, listTime } from "../lib/format";
 import { useWide } from "../lib/media";
 import { go, type Route } from "../lib/router";
 import { busy, type ToolPart } from "../log/conversation";
-import { logOf, useLine, useLog, type Log } from "../log/store";
+import { logOf, useConnection, useLog, type Log } from "../log/store";
 import { refresh, useConversations } from "../shell/conversations";
-import { askNext, open } from "../thread/ask";
+import { askNext, startConversation } from "../thread/ask";
 import { CardContext } from "../thread/context";
 import { Thread } from "../thread/Thread";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/Button";
 import { Menu } from "../ui/Menu";
 import { Popover } from "../ui/Popover";
+import { chartPage } from "./address";
 import { isDrawing } from "./calls";
 import type { Doc } from "./doc";
 import { DrawingCard } from "./DrawingCard";
@@ -41,7 +42,7 @@ export default function Talk(p: TalkProps) {
   const assistants = useLoad("assistants", api.assistants);
   const chart = assistants.data?.assistants.find((a) => a.name === "chart");
   const to = useCallback(
-    (conversation: string | undefined) => go({ chart: { symbol, timeframe }, conversation }),
+    (conversation: string | undefined) => go({ ...chartPage(symbol, timeframe), conversation }),
     [symbol, timeframe],
   );
   const [tier, setTier] = useState<string>();
@@ -55,15 +56,15 @@ export default function Talk(p: TalkProps) {
       </header>
       <Unseen doc={p.doc} digits={p.digits} onSee={p.onSee} />
       {log ? (
-        <Going key={log.id} {...p} log={log} chart={chart} onTier={(t) => (setTier(t), to(undefined))} />
+        <Conversation key={log.id} {...p} log={log} chart={chart} onTier={(t) => (setTier(t), to(undefined))} />
       ) : (
-        <Begin {...p} chart={chart} tier={tier} onTier={setTier} error={assistants.error} onOpen={to} />
+        <NewConversation {...p} chart={chart} tier={tier} onTier={setTier} error={assistants.error} onOpen={to} />
       )}
     </>
   );
 }
 
-/** Beside the chart it hides the chat; over the chart it is the way there. */
+/** The button that hides the chat. If the chat covers the chart, it is labelled "Chart". */
 function Close({ onClose }: { onClose: () => void }) {
   const wide = useWide();
   if (wide) return <IconButton icon="close" label="Hide the chat" onClick={onClose} />;
@@ -79,7 +80,7 @@ function Close({ onClose }: { onClose: () => void }) {
   );
 }
 
-const offers = [
+const suggestions = [
   "Draw support and resistance",
   "Draw the trendline of the last swing",
   "Draw a fib from the last high to the last low",
@@ -88,7 +89,7 @@ const offers = [
   "How did I do last month?",
 ];
 
-interface BeginProps extends TalkProps {
+interface NewConversationProps extends TalkProps {
   chart: Assistant | undefined;
   tier: string | undefined;
   onTier: (tier: string) => void;
@@ -96,12 +97,12 @@ interface BeginProps extends TalkProps {
   onOpen: (conversation: string) => void;
 }
 
-/** Before the first question. */
-function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginProps) {
+/** The chat before the first question. */
+function NewConversation({ symbol, timeframe, chart, tier, onTier, error, onOpen }: NewConversationProps) {
   const [failed, setFailed] = useState("");
-  const off = chart && !chart.available ? (chart.reason ?? "The assistant is not available here.") : undefined;
+  const off = chart && !chart.available ? (chart.reason ?? "The assistant is not available.") : undefined;
   const ask = async (text: string) => {
-    await open({ text, assistant: "chart", tier, context: { symbol, timeframe } }, onOpen);
+    await startConversation({ text, assistant: "chart", tier, context: { symbol, timeframe } }, onOpen);
     void refresh();
   };
   return (
@@ -109,16 +110,16 @@ function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginP
       <div className="min-h-0 flex-1 overflow-y-auto px-5 py-6">
         <h2 className="font-serif text-lg font-medium">Ask about {symbol}</h2>
         <p className="mt-1 text-sm text-ink-soft">
-          It reads the market, draws on the chart and says why. Each change can be taken back.
+          The assistant reads the market, draws on the chart and explains why. You can undo each change.
         </p>
         {off && <p className="mt-3 rounded-md bg-sunken px-3 py-2 text-sm text-ink-soft">{off}</p>}
         <ul className="mt-4">
-          {offers.map((o) => (
+          {suggestions.map((o) => (
             <li key={o} className="border-b">
               <button
                 type="button"
                 disabled={off !== undefined}
-                onClick={() => ask(o).catch((err: unknown) => setFailed(sentence(err)))}
+                onClick={() => ask(o).catch((err: unknown) => setFailed(errorMessage(err)))}
                 className="group flex min-h-11 w-full items-center gap-3 rounded-sm py-2 text-left text-sm text-ink-soft enabled:hover:text-ink disabled:text-ink-quiet"
               >
                 <span className="flex-1">{o}</span>
@@ -146,7 +147,7 @@ function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginP
   );
 }
 
-/** Which model answers: one of the assistant's tiers. */
+/** The buttons to choose one of the assistant's tiers. */
 function Tiers({
   chart,
   now,
@@ -158,7 +159,7 @@ function Tiers({
 }) {
   const tiers = chart?.tiers ?? [];
   if (tiers.length < 2) return null;
-  const usual = tiers.find((t) => t.model === chart?.model)?.name;
+  const defaultTier = tiers.find((t) => t.model === chart?.model)?.name;
   return (
     <div role="group" aria-label="Model" className="flex rounded-full border p-0.5">
       {tiers.map((t) => (
@@ -166,7 +167,7 @@ function Tiers({
           key={t.name}
           type="button"
           title={t.model}
-          aria-pressed={(now ?? usual) === t.name}
+          aria-pressed={(now ?? defaultTier) === t.name}
           onClick={() => onChoose(t.name)}
           className="h-6 rounded-full px-2.5 text-xs text-ink-quiet first-letter:uppercase hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent"
         >
@@ -177,21 +178,21 @@ function Tiers({
   );
 }
 
-interface GoingProps extends TalkProps {
+interface ConversationProps extends TalkProps {
   log: Log;
   chart: Assistant | undefined;
   onTier: (tier: string) => void;
 }
 
-function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, onSee }: GoingProps) {
+function Conversation({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, onSee }: ConversationProps) {
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   const title = useLog(log, (c) => c.title);
   useEffect(() => void refresh(), [title, running]);
-  const line = useLine(log).state;
+  const connection = useConnection(log).state;
   const off =
-    line === "waiting"
+    connection === "waiting"
       ? "the server does not answer"
-      : line === "refused"
+      : connection === "refused"
         ? "this conversation cannot be reached"
         : undefined;
   const card = useCallback(
@@ -220,7 +221,7 @@ function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, on
                 log={log}
                 chart={chart}
                 onChoose={(t) => {
-                  keepDraft(`chart ${symbol}`, draft(log.id)); // what was being written goes along
+                  keepDraft(`chart ${symbol}`, draft(log.id)); // keep the unsent text for the new conversation
                   onTier(t);
                 }}
               />
@@ -233,7 +234,7 @@ function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, on
   );
 }
 
-/** A conversation keeps its model: another one means another conversation. */
+/** The menu to choose another tier, which starts a new conversation, because a conversation keeps its model. */
 function OtherTier({
   log,
   chart,
@@ -278,7 +279,7 @@ function OtherTier({
   );
 }
 
-/** What the conversation has used so far. */
+/** The model of the conversation, and its tokens and cost so far. */
 function Facts({ log }: { log: Log }) {
   const cost = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.cost?.micro_usd ?? 0), 0));
   const tokens = useLog(log, (c) =>
@@ -289,7 +290,7 @@ function Facts({ log }: { log: Log }) {
   return <span className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet">{words.join(" · ")}</span>;
 }
 
-/** The conversations about charts, under the title of the one that is shown. */
+/** The menu of conversations about charts. Its button shows the title of the current one. */
 function Talks({ now, onGo }: { now: Log | undefined; onGo: (conversation: string) => void }) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const { items, error } = useConversations();
@@ -316,7 +317,7 @@ function Talks({ now, onGo }: { now: Log | undefined; onGo: (conversation: strin
         className="max-h-(--menu-max) w-(--side) overflow-y-auto p-1"
       >
         {!talks.length && (
-          <p className="px-3 py-3 text-sm text-ink-quiet">{error ?? "What you ask here will be kept here."}</p>
+          <p className="px-3 py-3 text-sm text-ink-quiet">{error ?? "Conversations about charts will appear here."}</p>
         )}
         <ul>
           {talks.map((c) => (
@@ -346,7 +347,7 @@ function Head({ c, now, onGo }: { c: ConversationHead; now: boolean; onGo: () =>
     details?.where?.timeframe,
     details ? plural(details.messages, "message") : "",
     tokens ? `${count(tokens)} tokens` : "",
-    told(c.updated),
+    listTime(c.updated),
   ];
   return (
     <button
@@ -361,7 +362,7 @@ function Head({ c, now, onGo }: { c: ConversationHead; now: boolean; onGo: () =>
         </span>
         {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
         {c.state === "parked" && (
-          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits" />
+          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waiting" />
         )}
       </span>
       <span className="tabular block truncate text-xs text-ink-quiet">{facts.filter(Boolean).join(" · ")}</span>

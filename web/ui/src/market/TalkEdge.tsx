@@ -1,24 +1,25 @@
-// The chat beside the chart, and the line between them.
+// The chat beside the chart, with a separator to change its width.
 import { useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { setPrefs } from "./prefs";
 
-const least = 18;
-const most = 50;
-const usual = 25;
-const keep = (share: number) => setPrefs({ share: Math.min(most, Math.max(least, share)) });
+// Widths in percent.
+const minShare = 18;
+const maxShare = 50;
+const defaultShare = 25;
+const setShare = (share: number) => setPrefs({ share: Math.min(maxShare, Math.max(minShare, share)) });
 
 export function TalkEdge({ share, children }: { share: number; children: ReactNode }) {
   const dragging = useRef(false);
   const drag = (e: PointerEvent<HTMLElement>) => {
     if (!dragging.current) return;
     const box = e.currentTarget.parentElement!.getBoundingClientRect();
-    keep(((e.clientX - box.left) / box.width) * 100);
+    setShare(((e.clientX - box.left) / box.width) * 100);
   };
   const press = (e: KeyboardEvent) => {
     const by = { ArrowLeft: -2, ArrowRight: 2, PageUp: -10, PageDown: 10 }[e.key];
     if (!by) return;
     e.preventDefault();
-    keep(share + by);
+    setShare(share + by);
   };
   return (
     <>
@@ -34,8 +35,8 @@ export function TalkEdge({ share, children }: { share: number; children: ReactNo
         aria-orientation="vertical"
         aria-label="Width of the chat"
         aria-valuenow={Math.round(share)}
-        aria-valuemin={least}
-        aria-valuemax={most}
+        aria-valuemin={minShare}
+        aria-valuemax={maxShare}
         tabIndex={0}
         className="group relative w-px shrink-0 cursor-col-resize touch-none bg-line focus-visible:outline-none"
         onPointerDown={(e) => {
@@ -44,7 +45,7 @@ export function TalkEdge({ share, children }: { share: number; children: ReactNo
         }}
         onPointerMove={drag}
         onPointerUp={() => (dragging.current = false)}
-        onDoubleClick={() => keep(usual)}
+        onDoubleClick={() => setShare(defaultShare)}
         onKeyDown={press}
       >
         <span className="absolute inset-y-0 -left-1 z-10 w-2 group-hover:bg-accent-soft group-focus-visible:bg-accent" />

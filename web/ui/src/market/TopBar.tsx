@@ -6,10 +6,10 @@ import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { drawings } from "./api";
-import type { MenuDoes } from "./ChartMenu";
+import type { MenuActions } from "./ChartMenu";
 import type { Doc, DocState } from "./doc";
 import { inMenu, Mark, type Glyph } from "./icons";
-import type { KeyDoes } from "./keys";
+import type { KeyActions } from "./keys";
 import type { Kind } from "./plot";
 import { setPrefs, usePrefs } from "./prefs";
 import { SymbolSearch } from "./SymbolSearch";
@@ -24,7 +24,7 @@ interface Props {
   state: DocState;
   talk: Talking;
   onGo: (symbol: string, timeframe: Timeframe) => void;
-  does: KeyDoes & MenuDoes;
+  actions: KeyActions & MenuActions;
 }
 
 const kinds: { kind: Kind; name: string; glyph: "candles" | "line" | "area" }[] = [
@@ -34,13 +34,13 @@ const kinds: { kind: Kind; name: string; glyph: "candles" | "line" | "area" }[] 
 ];
 
 export function TopBar(p: Props) {
-  const { info, symbols, timeframe, onGo, does } = p;
+  const { info, symbols, timeframe, onGo, actions } = p;
   const [search, setSearch] = useState(false);
   const { side } = usePrefs();
   const offered = timeframes.filter((t) => info.timeframes.includes(t));
   return (
     <header className="@container flex h-(--header) shrink-0 items-center gap-0.5 border-b px-2">
-      <TalkButton talk={p.talk} onTalk={does.talk} />
+      <TalkButton talk={p.talk} onTalk={actions.talk} />
       <Line />
       <button
         type="button"
@@ -58,12 +58,12 @@ export function TopBar(p: Props) {
       <KindMenu />
       <span className="hidden sm:contents">
         <Line />
-        <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => does.undo("undo")} />
-        <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => does.undo("redo")} />
+        <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => actions.undo("undo")} />
+        <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => actions.undo("redo")} />
       </span>
       <span className="flex-1" />
       <span className="hidden sm:contents">
-        <GlyphButton glyph="camera" label="Save as a picture" onClick={does.picture} />
+        <GlyphButton glyph="camera" label="Save as a picture" onClick={actions.picture} />
       </span>
       <GlyphButton
         glyph="layers"
@@ -87,14 +87,14 @@ export function TopBar(p: Props) {
   );
 }
 
-const news = { answering: ", which is answering", answered: ": it has answered" };
+const unseenLabels = { answering: " (answering)", answered: " (new answer)" };
 
 function TalkButton({ talk: { on, unseen }, onTalk }: { talk: Talking; onTalk: () => void }) {
   return (
     <span className="relative">
       <GlyphButton
         glyph="talk"
-        label={on ? "Hide the chat" : `Show the chat${unseen ? news[unseen] : ""}`}
+        label={on ? "Hide the chat" : `Show the chat${unseen ? unseenLabels[unseen] : ""}`}
         pressed={on}
         onClick={onTalk}
       />
@@ -221,7 +221,7 @@ function KindMenu() {
   );
 }
 
-function MoreMenu({ info, doc, does, state }: Props) {
+function MoreMenu({ info, doc, actions, state }: Props) {
   const { volume, events } = usePrefs();
   const dark = useDark();
   const file = useRef<HTMLInputElement>(null);
@@ -258,13 +258,13 @@ function MoreMenu({ info, doc, does, state }: Props) {
                 label: "Undo",
                 icon: inMenu("undo"),
                 disabled: state.canUndo ? undefined : "There is nothing to undo.",
-                onSelect: () => does.undo("undo"),
+                onSelect: () => actions.undo("undo"),
               },
               {
                 label: "Redo",
                 icon: inMenu("redo"),
-                disabled: state.canRedo ? undefined : "There is nothing to make again.",
-                onSelect: () => does.undo("redo"),
+                disabled: state.canRedo ? undefined : "There is nothing to redo.",
+                onSelect: () => actions.undo("redo"),
               },
               {
                 label: "Export as JSON",
@@ -272,12 +272,12 @@ function MoreMenu({ info, doc, does, state }: Props) {
                 onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")),
               },
               { label: "Import from JSON", icon: "file", onSelect: () => file.current?.click() },
-              { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
+              { label: "Save as a picture", icon: inMenu("camera"), onSelect: actions.picture },
             ],
           },
           {
             items: [
-              { label: "Keyboard", icon: "key", keys: "?", onSelect: does.keys },
+              { label: "Keyboard", icon: "key", keys: "?", onSelect: actions.keys },
               { label: "All conversations", icon: "menu", onSelect: () => go({}) },
             ],
           },

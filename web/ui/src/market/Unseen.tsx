@@ -10,7 +10,7 @@ interface Props {
   onSee: (id: string) => void;
 }
 
-/** Says what the assistant has drawn while the chat covers the chart, and leads there. */
+/** Announces what the assistant draws while the chat covers the chart, with a link to the drawing. */
 export function Unseen({ doc, digits, onSee }: Props) {
   const wide = useWide();
   const { trail, version, loading } = useSyncExternalStore(doc.subscribe, doc.get);

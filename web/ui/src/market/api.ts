@@ -1,5 +1,5 @@
-// The calls of the chart page.
-import { ApiError, refusal, request } from "../api/client";
+// API calls of the chart page.
+import { ApiError, errorFrom, request } from "../api/client";
 import { read } from "../api/sse";
 import type { Change, Columns, Drawing, MarketEvent, Price, PriceDown, SymbolInfo } from "./types";
 
@@ -23,13 +23,13 @@ export interface Document {
 }
 
 export const market = {
-  /** None where the server has no market at all. */
+  /** Returns no symbols if the server has no market module. */
   symbols: (signal?: AbortSignal) =>
     json<{ symbols: SymbolInfo[] }>("/api/market/symbols", { signal }).catch((err: unknown) => {
       if (err instanceof ApiError && err.status === 404) return { symbols: [] };
       throw err;
     }),
-  /** The newest bars, or those before a time. */
+  /** Returns the newest bars, or those before a time. */
   candles: (
     symbol: string,
     timeframe: string,
@@ -46,7 +46,7 @@ export const market = {
 
 export const drawings = {
   all: (symbol: string, signal?: AbortSignal) => json<Document>(`/api/drawings?symbol=${enc(symbol)}`, { signal }),
-  /** Saves a drawing, a new one when it has no id. Sent twice under a key it is one change. */
+  /** Saves a drawing, or creates it if it has no id. Sending it twice with the same key makes one change. */
   save: (symbol: string, drawing: Partial<Drawing>, key: string, base?: number) =>
     json<{ version: number; drawing: Drawing }>("/api/drawings", {
       method: "POST",
@@ -57,7 +57,7 @@ export const drawings = {
       `/api/drawings/${enc(id)}?symbol=${enc(symbol)}${base === undefined ? "" : `&base_version=${base}`}`,
       { method: "DELETE" },
     ),
-  /** Takes back the last step or the one that is named. */
+  /** Undoes or redoes the last step, or the given one. */
   back: (symbol: string, which: "undo" | "redo", step?: number) =>
     json<Document>(`/api/drawings/${which}`, {
       method: "POST",
@@ -75,42 +75,41 @@ export const drawings = {
 const firstWait = 500;
 const longestWait = 15_000;
 
-type Shared<T> = { take: readonly T[] } | { line: boolean } | { reset: true };
+type Shared<T> = { messages: readonly T[] } | { connected: boolean } | { reset: true };
 
-/** Follows a stream until the signal ends it. A browser has few connections to one host,
- *  so of all tabs that follow the same stream one reads it, and tells the others. Path
- *  is asked for each connection, the first time once ready is done. Messages that came
- *  together are taken together. Reset is called when the server no longer has what was
- *  read: it was restored from a backup. */
+/** Follows a stream until the signal ends it. Browsers limit the connections to a host, so one tab reads the stream and
+ *  sends its messages to the other tabs that follow it. path is called for each connection, the first time after ready.
+ *  take gets all messages that arrive together. reset is called if the server was restored from a backup and no longer
+ *  has what was read. */
 export async function follow<T>(
   name: string,
   path: () => string,
   take: (messages: readonly T[]) => void,
-  line: (open: boolean) => void,
+  onConnection: (open: boolean) => void,
   signal: AbortSignal,
   ready?: Promise<unknown>,
   reset: () => void = () => {},
 ): Promise<void> {
   if (typeof BroadcastChannel !== "function" || !navigator.locks) {
     await ready;
-    return readOn(path, take, line, signal, reset);
+    return keepReading(path, take, onConnection, signal, reset);
   }
   const others = new BroadcastChannel(name);
   others.onmessage = (e: MessageEvent<Shared<T>>) =>
-    "take" in e.data ? take(e.data.take) : "line" in e.data ? line(e.data.line) : reset();
-  const tell = (m: Shared<T>) => {
+    "messages" in e.data ? take(e.data.messages) : "connected" in e.data ? onConnection(e.data.connected) : reset();
+  const share = (m: Shared<T>) => {
     if (!signal.aborted) others.postMessage(m);
   };
   signal.addEventListener("abort", () => others.close());
   try {
     await navigator.locks.request(name, { signal }, async () => {
       await ready;
-      await readOn<T>(
+      await keepReading<T>(
         path,
-        (all) => (take(all), tell({ take: all })),
-        (on) => (line(on), tell({ line: on })),
+        (all) => (take(all), share({ messages: all })),
+        (on) => (onConnection(on), share({ connected: on })),
         signal,
-        () => (reset(), tell({ reset: true })),
+        () => (reset(), share({ reset: true })),
       );
     });
   } catch (err) {
@@ -118,11 +117,11 @@ export async function follow<T>(
   }
 }
 
-/** Reads a stream through lost lines. */
-async function readOn<T>(
+/** Reads a stream, and reconnects when the connection is lost. */
+async function keepReading<T>(
   path: () => string,
   take: (messages: readonly T[]) => void,
-  line: (open: boolean) => void,
+  onConnection: (open: boolean) => void,
   signal: AbortSignal,
   reset: () => void,
 ): Promise<void> {
@@ -137,8 +136,8 @@ async function readOn<T>(
         signal: abort.signal,
         cache: "no-store",
       });
-      if (!res.ok) throw await refusal(res);
-      line(true);
+      if (!res.ok) throw await errorFrom(res);
+      onConnection(true);
       wait = firstWait;
       await read(res, abort, (messages) => {
         if (messages.some((m) => m.event === "reset")) reset();
@@ -147,7 +146,7 @@ async function readOn<T>(
       });
     } catch {
       if (signal.aborted) return;
-      line(false);
+      onConnection(false);
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -156,7 +155,7 @@ async function readOn<T>(
   }
 }
 
-/** The last price, about once a second. */
+/** Follows the last price, which changes about once a second. */
 export function followPrice(symbol: string, take: (p: Price | PriceDown) => void, signal: AbortSignal): Promise<void> {
   return follow<Price | PriceDown>(
     `footnote price ${symbol}`,

@@ -1,6 +1,6 @@
-// The bars of one symbol and timeframe, and where a time stands among them. A chart
-// counts in bars, not in seconds: nothing is drawn for a weekend. A time between two
-// bars stands between them, and one outside goes on in the pace of the timeframe.
+// The bars of one symbol and timeframe. The horizontal axis of a chart counts bars and not seconds, so that weekends
+// take no space. A time between two bars is between them on the axis; times outside continue at the pace of the
+// timeframe.
 import type { Bar, Columns, Timeframe } from "./types";
 
 const minute = 60;
@@ -19,13 +19,13 @@ export const lengths: Record<Timeframe, number> = {
   "1M": 30 * day,
 };
 
-/** The time at which the bar of a moment begins. Weeks begin on Monday, all in UTC. */
-export function begins(t: number, timeframe: Timeframe): number {
+/** Returns the start of the bar that contains a time. Weeks start on Monday, in UTC. */
+export function barStart(t: number, timeframe: Timeframe): number {
   if (timeframe === "1M") {
     const d = new Date(t * 1000);
     return Date.UTC(d.getUTCFullYear(), d.getUTCMonth(), 1) / 1000;
   }
-  const monday = 4 * day; // the first one of Unix time
+  const monday = 4 * day; // the first Monday of Unix time
   if (timeframe === "1W") return Math.floor((t - monday) / (7 * day)) * 7 * day + monday;
   return Math.floor(t / lengths[timeframe]) * lengths[timeframe];
 }
@@ -33,7 +33,7 @@ export function begins(t: number, timeframe: Timeframe): number {
 const none: Columns = { time: [], open: [], high: [], low: [], close: [], volume: [] };
 const names = ["time", "open", "high", "low", "close", "volume"] as const;
 
-/** Bars in order. A value: what changes them gives new ones. */
+/** A list of bars in order. It is immutable: methods that change it return a new list. */
 export class Bars {
   constructor(
     readonly timeframe: Timeframe,
@@ -57,33 +57,33 @@ export class Bars {
     };
   }
 
-  /** With older bars before them; what overlaps is left out. */
+  /** Adds older bars at the start, except those that overlap. */
   before(older: Columns): Bars {
     const first = this.columns.time[0] ?? Infinity;
     let n = older.time.length;
     while (n > 0 && older.time[n - 1]! >= first) n--;
-    return n ? new Bars(this.timeframe, both(older, n, this.columns)) : this;
+    return n ? new Bars(this.timeframe, concat(older, n, this.columns)) : this;
   }
 
-  /** With newer bars at the end; a last one that is there already is replaced. */
+  /** Adds newer bars at the end. They replace bars from the same time on. */
   after(newer: Columns): Bars {
     const from = newer.time[0];
     if (from === undefined) return this;
     const kept = lowerBound(this.columns.time, from);
-    return new Bars(this.timeframe, both(this.columns, kept, newer));
+    return new Bars(this.timeframe, concat(this.columns, kept, newer));
   }
 
-  /** With a price that was just seen; undefined when it is older than the last bar. */
+  /** Returns the last bar with a new price, or a new bar. Undefined if the price is older than the last bar. */
   tick(price: number, time: number): Bar | undefined {
     const last = this.at(this.length - 1);
-    const start = begins(time, this.timeframe);
+    const start = barStart(time, this.timeframe);
     if (last && start < last.time) return undefined;
     if (!last || start > last.time)
       return { time: start, open: price, high: price, low: price, close: price, volume: 0 };
     return { ...last, high: Math.max(last.high, price), low: Math.min(last.low, price), close: price };
   }
 
-  /** Where a time stands, counted in bars. */
+  /** Returns the position of a time on the axis, in bars. */
   index(time: number): number {
     const t = this.columns.time;
     const n = t.length;
@@ -96,7 +96,7 @@ export class Bars {
     return i - 1 + (time - t[i - 1]!) / (t[i]! - t[i - 1]!);
   }
 
-  /** The time of a whole number of bars; beyond the last one it goes on. */
+  /** Returns the time at a position, rounded to a bar. Positions outside continue at the pace of the timeframe. */
   time(index: number): number {
     const t = this.columns.time;
     const n = t.length;
@@ -109,13 +109,13 @@ export class Bars {
   }
 }
 
-function both(a: Columns, n: number, b: Columns): Columns {
+function concat(a: Columns, n: number, b: Columns): Columns {
   const out = {} as Columns;
   for (const k of names) out[k] = (n === a[k].length ? a[k] : a[k].slice(0, n)).concat(b[k]);
   return out;
 }
 
-/** The first place that is not before a value. */
+/** Returns the first index whose value is not less than the given one. */
 function lowerBound(sorted: readonly number[], value: number): number {
   let from = 0;
   let to = sorted.length;

@@ -1,6 +1,5 @@
-// Calls of the assistant that this page carries out: drawings, which the server has
-// checked already and writes into the document once the page says that it takes them,
-// and moves of the chart. One tab answers, whichever is quicker.
+// The assistant's calls that this page answers: drawings, which the server has checked and stores once the page accepts
+// them, and moves of the chart. One tab answers each call.
 import { useEffect } from "react";
 import { api, ApiError, type ToolAnswer } from "../api/client";
 import type { ToolPart } from "../log/conversation";
@@ -10,36 +9,36 @@ import { seconds } from "./types";
 import type { Parts } from "./useBoard";
 
 const none: readonly ToolPart[] = [];
-const waitingOf = new WeakMap<object, readonly ToolPart[]>();
+const waitingCalls = new WeakMap<object, readonly ToolPart[]>();
 
 export const isDrawing = (p: ToolPart): boolean => familyOf(p) === "drawing";
-const ours = (p: ToolPart) => isDrawing(p) || familyOf(p) === "chart_view";
+const isChartCall = (p: ToolPart) => isDrawing(p) || familyOf(p) === "chart_view";
 
-/** The calls that wait, for this page or another: whose they are may be known only later. */
+/** Returns the calls that wait for a client. Their families may not be known yet. */
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
-  let some = waitingOf.get(parts);
+  let some = waitingCalls.get(parts);
   if (!some) {
     some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval);
-    waitingOf.set(parts, some);
+    waitingCalls.set(parts, some);
   }
   return some;
 }
 
-/** Answers the calls of a conversation that wait for this page. */
+/** Answers the open calls of a conversation that are for this page. */
 export function useChartCalls(log: Log | undefined, parts: Parts | undefined): void {
   const waits = useCalls(log);
-  const known = useTools(); // the calls of older logs get their family from there
+  const known = useTools(); // calls in older logs get their family from the tools
   useEffect(() => {
     if (!log || !parts) return;
-    for (const p of waits) if (ours(p)) void answer(log, p, parts);
+    for (const p of waits) if (isChartCall(p)) void answer(log, p, parts);
   }, [log, waits, parts, known]);
 }
 
-/** Stands where there is no conversation. */
-export const nobody = new Log("");
+/** An empty log, used if there is no conversation. */
+export const emptyLog = new Log("");
 
 function useCalls(log: Log | undefined): readonly ToolPart[] {
-  return useLog(log ?? nobody, (c) => {
+  return useLog(log ?? emptyLog, (c) => {
     const last = c.turns.at(-1);
     return last?.state === "parked" ? waiting(last.parts) : none;
   });
@@ -47,56 +46,55 @@ function useCalls(log: Log | undefined): readonly ToolPart[] {
 
 const running = new Set<string>();
 
-/** Answers one call. A tab that has the lock works; the others wait for it, and find
- *  the call answered when it is done. */
+/** Answers one call. Only the tab with the lock answers; the others wait for the lock and then find the call answered. */
 async function answer(log: Log, part: ToolPart, parts: Parts): Promise<void> {
   const key = `footnote-call ${log.id}.${part.key}`;
   if (running.has(key)) return;
   running.add(key);
   try {
     await locked(key, async () => {
-      if (!open(log, part) || done().includes(key)) return;
-      await send(log, part, await carryOut(part, parts));
-      note(key);
+      if (!isOpen(log, part) || answeredCalls().includes(key)) return;
+      await send(log, part, await execute(part, parts));
+      recordAnswered(key);
     });
   } finally {
     running.delete(key);
   }
 }
 
-// What tabs of this browser have answered: a tab that gets the lock next may not have
-// read the result yet.
-const kept = "footnote-answered";
+// The calls that tabs of this browser have answered. The next tab that gets the lock may not have received the result
+// yet.
+const storageKey = "footnote-answered";
 
-function done(): string[] {
+function answeredCalls(): string[] {
   try {
-    return JSON.parse(localStorage.getItem(kept) ?? "[]") as string[];
+    return JSON.parse(localStorage.getItem(storageKey) ?? "[]") as string[];
   } catch {
-    return []; // the server takes no second answer
+    return []; // storage is disabled; the server rejects a second answer
   }
 }
 
-function note(key: string): void {
+function recordAnswered(key: string): void {
   try {
-    localStorage.setItem(kept, JSON.stringify([...done().slice(-50), key]));
+    localStorage.setItem(storageKey, JSON.stringify([...answeredCalls().slice(-50), key]));
   } catch {
-    // As above.
+    // Storage is disabled; the server rejects a second answer.
   }
 }
 
 function locked(name: string, work: () => Promise<void>): Promise<void> {
-  // Where there are no locks, the server takes the first answer and no other.
+  // Without locks, several tabs may answer, and the server accepts the first answer.
   return navigator.locks ? navigator.locks.request(name, work) : work();
 }
 
-const open = (log: Log, part: ToolPart) => {
+const isOpen = (log: Log, part: ToolPart) => {
   const last = log.conversation().turns.at(-1);
   return (
     last?.state === "parked" && last.parts.some((p) => p.kind === "tool" && p.key === part.key && p.state === "waiting")
   );
 };
 
-async function carryOut(part: ToolPart, { feed, plot }: Parts): Promise<ToolAnswer> {
+async function execute(part: ToolPart, { feed, plot }: Parts): Promise<ToolAnswer> {
   if (familyOf(part) !== "chart_view") return { call_id: part.key, content: '{"ok":true}' };
   const input = (part.input ?? {}) as Record<string, unknown>;
   const time = seconds((input.timestamp ?? input.time) as string | number | undefined);
@@ -106,13 +104,13 @@ async function carryOut(part: ToolPart, { feed, plot }: Parts): Promise<ToolAnsw
   return { call_id: part.key, content: '{"ok":true}' };
 }
 
-async function send(log: Log, part: ToolPart, given: ToolAnswer): Promise<void> {
-  for (let wait = 500; open(log, part); wait = Math.min(wait * 2, 15_000)) {
+async function send(log: Log, part: ToolPart, result: ToolAnswer): Promise<void> {
+  for (let wait = 500; isOpen(log, part); wait = Math.min(wait * 2, 15_000)) {
     try {
-      await api.turn(log.id, { answers: [given] });
+      await api.turn(log.id, { answers: [result] });
       return;
     } catch (err) {
-      // Another device was quicker, or the call is closed: that is its answer.
+      // Another device answered first, or the call is closed.
       if (!(err instanceof ApiError) || (err.status > 0 && err.status < 500 && err.status !== 429)) return;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }

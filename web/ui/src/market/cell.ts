@@ -1,4 +1,4 @@
-// A value that changes often and is looked at by few: only they are drawn again.
+// An observable value. When it changes, only the components that use it render again.
 import { useSyncExternalStore } from "react";
 
 export class Cell<T> {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { forgetDrafts } from "../composer/drafts";
-import { Doc, takenBack } from "./doc";
+import { Doc, undoneSteps } from "./doc";
 import type { Change, Drawing } from "./types";
 
 const symbol = "EURUSD";
@@ -31,7 +31,7 @@ afterEach(() => {
   forgetDrafts();
 });
 
-/** A document that is open, its stream in the hand of the test. */
+/** Opens a document with a stubbed server. `tell` sends changes on its stream. */
 async function opened(answer: (method: string, path: string, body: Record<string, unknown>) => unknown = () => ({})) {
   vi.stubGlobal("navigator", {}); // no locks: this tab reads the stream itself
   const asked: { path: string; body: Record<string, unknown> }[] = [];
@@ -62,7 +62,7 @@ async function opened(answer: (method: string, path: string, body: Record<string
   return { doc, end, tell, reset, asked };
 }
 
-test("changes that come together are shown together, and nothing is asked for them", async () => {
+test("changes that arrive together are shown together, without requests", async () => {
   const { doc, end, tell, asked } = await opened();
   const before = asked.length;
   let times = 0;
@@ -76,7 +76,7 @@ test("changes that come together are shown together, and nothing is asked for th
   end();
 });
 
-test("after a reset everything is loaded anew, as often as it takes", async () => {
+test("after a reset, the document is loaded again until it succeeds", async () => {
   let away = false;
   const { doc, end, reset, asked } = await opened((_, path) =>
     away && path.startsWith("/api/drawings?")
@@ -98,7 +98,7 @@ test("after a reset everything is loaded anew, as often as it takes", async () =
   end();
 });
 
-test("all that is told while an older answer is on its way outlasts it", async () => {
+test("an older response does not undo changes from the stream", async () => {
   let undone = (_: Response) => {};
   const { doc, end, tell } = await opened((_m, path) =>
     path.includes("/undo") ? new Promise<Response>((resolve) => (undone = resolve)) : {},
@@ -113,36 +113,36 @@ test("all that is told while an older answer is on its way outlasts it", async (
   end();
 });
 
-test("an undo of many is asked about at most once at a time", async () => {
+test("an undo of many changes sends at most one request at a time", async () => {
   let all = 0;
   const { doc, end, tell } = await opened((_m, path) =>
     path.startsWith("/api/drawings?") ? { version: ++all > 1 ? 400 : 0, can_undo: false, can_redo: true } : {},
   );
   tell(...Array.from({ length: 400 }, (_, i) => change(i + 1, { action: "undo", after: null, reverts: 1 })));
   await vi.waitFor(() => expect(doc.get()).toMatchObject({ version: 400, canUndo: false, canRedo: true }));
-  expect(all).toBe(2); // at the beginning, and now
+  expect(all).toBe(2); // when it was opened, and now
   end();
 });
 
-test("only what an undo took back is taken back, until it is made again", () => {
+test("a step is undone until it is redone", () => {
   const drew = change(1, { drawing: "d" });
   const moved = change(2, { drawing: "d", action: "update" });
   const undo = change(3, { drawing: "d", action: "undo", reverts: 2 });
   const redo = change(4, { drawing: "d", action: "redo", reverts: 2 });
-  expect(takenBack([moved, drew])).toEqual(new Set());
-  expect(takenBack([undo, moved, drew])).toEqual(new Set([2]));
-  expect(takenBack([redo, undo, moved, drew])).toEqual(new Set());
-  expect(takenBack([change(5, { action: "undo", reverts: 2 }), redo, undo, moved, drew])).toEqual(new Set([2]));
+  expect(undoneSteps([moved, drew])).toEqual(new Set());
+  expect(undoneSteps([undo, moved, drew])).toEqual(new Set([2]));
+  expect(undoneSteps([redo, undo, moved, drew])).toEqual(new Set());
+  expect(undoneSteps([change(5, { action: "undo", reverts: 2 }), redo, undo, moved, drew])).toEqual(new Set([2]));
 });
 
-test("a change that was made with others is taken back with them", async () => {
+test("reverting a change undoes its whole step", async () => {
   const { doc, end, asked } = await opened();
   await doc.revert(change(9, { action: "import", step: 7 }));
   expect(asked.at(-1)).toMatchObject({ path: "/api/drawings/undo", body: { symbol, version: 7 } });
   end();
 });
 
-test("what was not saved is asked about when the page is left, and sent by the next one, once", async () => {
+test("unsaved changes block leaving the page, and the next page sends them once", async () => {
   const asks = new Set<unknown>();
   vi.stubGlobal("addEventListener", (name: string, f: unknown) => name === "beforeunload" && asks.add(f));
   vi.stubGlobal("removeEventListener", (_: string, f: unknown) => asks.delete(f));
@@ -160,7 +160,7 @@ test("what was not saved is asked about when the page is left, and sent by the n
   expect(keys.length).toBe(2);
   first.end();
 
-  // The page is gone; d1 has changed meanwhile, as another device may.
+  // The page is closed, and another device has changed d1.
   const second = await opened((method, path, body) => {
     if (method === "DELETE") return { version: 7 };
     if (path === "/api/drawings" && body.base_version === 3)
@@ -177,7 +177,7 @@ test("what was not saved is asked about when the page is left, and sent by the n
   second.end();
 });
 
-test("who offers a change hears why it is not taken", async () => {
+test("offer resolves with the reason of a refusal", async () => {
   const { doc, end } = await opened((method, _p, body) => {
     const d = body.drawing as Drawing;
     if (method === "GET") return { version: 1, drawings: [line("d1", 1, 1)] };
@@ -188,14 +188,14 @@ test("who offers a change hears why it is not taken", async () => {
   await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
   expect(await doc.offer({ ...line("d1", 1, 1), price: 0 })).toEqual({ words: "A price is above 0.", stale: false });
   expect(doc.get()).toMatchObject({ unsaved: 0, drawings: [{ price: 1 }] });
-  expect(doc.get().notice).toBeUndefined(); // said once, where it was typed
+  expect(doc.get().notice).toBeUndefined(); // the caller shows the refusal
   expect(await doc.offer({ ...line("d1", 1, 1), price: 2 })).toBeUndefined();
   expect(doc.find("d1")).toMatchObject({ price: 2, version: 2 });
   end();
 });
 
-/** A server that keeps one drawing and takes changes as the real one does. */
-function keeper(first: Drawing) {
+/** Stubs a server with one drawing that detects conflicts as the real one does. */
+function oneDrawingServer(first: Drawing) {
   const state = { now: first, down: false, lost: false };
   const taken = new Map<unknown, Drawing>();
   const answers = (_m: string, path: string, body: Record<string, unknown>): unknown => {
@@ -213,11 +213,11 @@ function keeper(first: Drawing) {
   return { state, answers };
 }
 
-test("what was made on an older version is not put over what somebody else made since", async () => {
-  const { state, answers } = keeper(line("d1", 1, 1));
+test("a change based on an older version does not overwrite someone else's change", async () => {
+  const { state, answers } = oneDrawingServer(line("d1", 1, 1));
   const { doc, end, tell } = await opened(answers);
   await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
-  const seen = doc.find("d1")!; // a dialog has it, or a hand
+  const seen = doc.find("d1")!; // for example in a dialog or while dragging
   state.now = line("d1", 9, 2);
   tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
   await vi.waitFor(() => expect(doc.find("d1")).toMatchObject({ price: 9 }));
@@ -231,9 +231,9 @@ test("what was made on an older version is not put over what somebody else made 
   end();
 });
 
-test("what waited for the line is not put over what somebody else made meanwhile", async () => {
+test("a change that waited for the connection does not overwrite someone else's change", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  const { state, answers } = keeper(line("d1", 1, 1));
+  const { state, answers } = oneDrawingServer(line("d1", 1, 1));
   const { doc, end, tell } = await opened(answers);
   await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
   state.down = true;
@@ -251,19 +251,19 @@ test("what waited for the line is not put over what somebody else made meanwhile
   end();
 });
 
-test("a page is in no conflict with itself", async () => {
+test("a page does not conflict with its own changes", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  const { state, answers } = keeper(line("d1", 1, 1));
+  const { state, answers } = oneDrawingServer(line("d1", 1, 1));
   const { doc, end } = await opened(answers);
   await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
-  const held = doc.find("d1")!; // by a drag that ends after the next two changes are saved
+  const held = doc.find("d1")!; // for a drag that ends after the next two changes are saved
   doc.save({ ...held, price: 2 });
   doc.save({ ...doc.find("d1")!, price: 3 });
   await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
   doc.save({ ...held, price: 4 });
   await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
   expect(state.now).toMatchObject({ price: 4, version: 4 });
-  // The server takes a change, but nobody hears of it; meanwhile there is another.
+  // The server accepts a change, but its response is lost; then there is another change.
   state.lost = true;
   doc.save({ ...doc.find("d1")!, price: 5 });
   await vi.waitFor(() => expect(doc.get().notice).toMatch(/^Not saved yet/));
@@ -276,9 +276,9 @@ test("a page is in no conflict with itself", async () => {
   end();
 });
 
-test("the next page is in no conflict with what this one sent without an answer", async () => {
+test("the next page does not conflict with a change whose response was lost", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  const { state, answers } = keeper(line("d1", 1, 1));
+  const { state, answers } = oneDrawingServer(line("d1", 1, 1));
   const first = await opened(answers);
   await vi.waitFor(() => expect(first.doc.find("d1")).toBeDefined());
   state.lost = true;

@@ -1,9 +1,9 @@
-// The drawings of a symbol: a document of the server, and what was changed here and is
-// on its way there. Whoever draws sees it at once; what the server has is the truth.
-import { ApiError, sentence } from "../api/client";
+// The drawings of a symbol: the server's document, plus the local changes that are not saved yet. Local changes are
+// shown immediately; the server's document wins in a conflict.
+import { ApiError, errorMessage } from "../api/client";
 import { draft, keepDraft } from "../composer/drafts";
 import { drawings as calls, follow, type Document } from "./api";
-import { fresh, sent } from "./edit";
+import { fresh, toSend } from "./edit";
 import type { Change, Drawing } from "./types";
 
 export interface DocState {
@@ -12,11 +12,11 @@ export interface DocState {
   canUndo: boolean;
   canRedo: boolean;
   loading: boolean;
-  error?: string; // it could not be had
-  notice?: string; // something that was done here was not taken
+  error?: string; // why it could not be loaded
+  notice?: string; // why a local change was not saved
   unsaved: number;
-  trail: readonly Change[]; // the newest first
-  more: boolean; // there is an older trail
+  trail: readonly Change[]; // newest first
+  more: boolean; // whether the server has older changes
 }
 
 const nothing: DocState = {
@@ -34,19 +34,19 @@ const trailPage = 50;
 export class Doc {
   private state: DocState = nothing;
   private server = new Map<string, Drawing>();
-  private local = new Map<string, Mine>();
-  private unsure = new Map<string, Mine>(); // sent, and perhaps taken: no answer came
-  // Versions between which nobody else changed a drawing.
-  private ours = new Map<string, { from: number; to: number }>();
+  private local = new Map<string, LocalChange>();
+  private unsure = new Map<string, LocalChange>(); // sent without a response: the server may have accepted them
+  // By drawing, a range of versions within which only this page changed it.
+  private ownVersions = new Map<string, { from: number; to: number }>();
   private sending = new Set<string>();
-  private renamed = new Map<string, string>(); // ids that were given here, and the server's
+  private renamed = new Map<string, string>(); // temporary ids to the server's
   private listeners = new Set<() => void>();
-  private asked = 0; // answers that are on their way
-  private recent: Change[] = []; // told meanwhile: an answer may be older
+  private pending = 0; // requests for the document
+  private recent: Change[] = []; // received while a request is pending, whose response may be older
   private users = 0;
   private stop: AbortController | undefined;
-  private made = 0;
-  private late: string | undefined; // what was said of a change that waits
+  private lastTemporaryId = 0;
+  private lateNotice: string | undefined; // the notice about a change that waits
 
   constructor(readonly symbol: string) {}
 
@@ -62,7 +62,7 @@ export class Doc {
     for (const f of this.listeners) f();
   }
 
-  /** What is shown: the server's, with what is on its way there. */
+  /** Computes the drawings to show: the server's with the local changes. */
   private show(change: Partial<DocState> = {}): void {
     const all = this.local.size ? new Map(this.server) : this.server;
     for (const [id, { drawing }] of this.local) {
@@ -70,14 +70,14 @@ export class Doc {
       else all.delete(id);
     }
     this.set({ ...change, drawings: [...all.values()], unsaved: this.local.size });
-    this.keep();
+    this.storeUnsaved();
   }
 
-  private kept = "";
+  private stored = "";
 
-  /** What is not on the server yet outlasts the page: this tab sends it when it comes back. */
-  private keep(): void {
-    const left: Left[] = [...this.local].flatMap(([id, mine]) =>
+  /** Stores the unsaved changes in the tab, so that the next page can send them. */
+  private storeUnsaved(): void {
+    const unsaved: Unsaved[] = [...this.local].flatMap(([id, mine]) =>
       [...new Set([this.unsure.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({
         id,
         drawing,
@@ -85,34 +85,34 @@ export class Doc {
         base: this.baseOf(id, base),
       })),
     );
-    const text = left.length ? JSON.stringify(left) : "";
-    if (text !== this.kept) keepDraft(draftOf(this.symbol), (this.kept = text));
-    holdPage(this, left.length > 0);
+    const text = unsaved.length ? JSON.stringify(unsaved) : "";
+    if (text !== this.stored) keepDraft(draftOf(this.symbol), (this.stored = text));
+    confirmLeaving(this, unsaved.length > 0);
   }
 
-  /** Takes over what the page left that was here before this one. */
+  /** Restores the unsaved changes of the previous page. */
   private restore(): void {
-    let left: Left[];
+    let unsaved: Unsaved[];
     try {
-      left = JSON.parse(draft(draftOf(this.symbol)) || "[]") as Left[];
+      unsaved = JSON.parse(draft(draftOf(this.symbol)) || "[]") as Unsaved[];
     } catch {
       return;
     }
     const own = new Set(this.local.keys());
-    for (const { id, drawing, key, base = 0 } of left) {
-      if (own.has(id)) continue; // it is this page's own
-      const before = this.local.get(id); // of which nobody knows whether it was taken
+    for (const { id, drawing, key, base = 0 } of unsaved) {
+      if (own.has(id)) continue;
+      const before = this.local.get(id); // an earlier entry, which the server may have accepted
       if (before) this.unsure.set(id, before);
-      if (id.startsWith(fresh)) this.made = Math.max(this.made, Number(id.slice(fresh.length)));
+      if (id.startsWith(fresh)) this.lastTemporaryId = Math.max(this.lastTemporaryId, Number(id.slice(fresh.length)));
       this.local.set(id, { drawing, base, key: key ?? newKey() });
     }
     if (this.local.size) this.show();
   }
 
-  /** The version a change rests on: the one it was made on, or what this page itself has
-   *  made of that since. Where somebody else was quicker the server then says so. */
+  /** Returns the base version to send with a change: the version it was made on, or a later one if only this page has
+   *  changed the drawing since. With another base, the server reports a conflict. */
   private baseOf(id: string, base: number): number {
-    const own = this.ours.get(id);
+    const own = this.ownVersions.get(id);
     return own && base >= own.from && base < own.to ? own.to : base;
   }
 
@@ -148,15 +148,15 @@ export class Doc {
     for (const id of this.local.keys()) void this.send(id);
   }
 
-  /** Loads everything anew; false when it could not be had and is tried again. */
+  /** Loads the document and the trail. Returns false if that failed and is worth another try. */
   load = async (signal?: AbortSignal): Promise<boolean> => {
     try {
-      await this.asking(async () => {
+      await this.request(async () => {
         const [doc, trail] = await Promise.all([
           calls.all(this.symbol, signal),
           calls.history(this.symbol, { limit: trailPage }, signal),
         ]);
-        this.take(doc, {
+        this.replace(doc, {
           loading: false,
           error: undefined,
           trail: trail.changes,
@@ -166,22 +166,23 @@ export class Doc {
       return true;
     } catch (err) {
       if (signal?.aborted) return false;
-      this.set({ loading: false, error: sentence(err) });
+      this.set({ loading: false, error: errorMessage(err) });
       return err instanceof ApiError && err.status >= 400 && err.status < 500;
     }
   };
 
-  /** Asks for what take is given: what is told until then is kept for it. */
-  private async asking<T>(ask: () => Promise<T>): Promise<T> {
-    this.asked++;
+  /** Runs a request whose response is passed to replace. Changes that arrive meanwhile are kept, and replace applies
+   *  them. */
+  private async request<T>(send: () => Promise<T>): Promise<T> {
+    this.pending++;
     try {
-      return await ask();
+      return await send();
     } finally {
-      if (--this.asked === 0) this.recent = [];
+      if (--this.pending === 0) this.recent = [];
     }
   }
 
-  private take(doc: Document, more: Partial<DocState> = {}): void {
+  private replace(doc: Document, more: Partial<DocState> = {}): void {
     this.server = new Map(doc.drawings.map((d) => [d.id, d]));
     this.show({
       version: doc.version,
@@ -189,19 +190,19 @@ export class Doc {
       ...(doc.can_redo === undefined ? {} : { canRedo: doc.can_redo }),
       ...more,
     });
-    const since = this.recent.filter((c) => c.version > doc.version); // told while the answer was on its way
+    const since = this.recent.filter((c) => c.version > doc.version); // received before the response
     if (since.length) this.apply(since);
   }
 
-  /** Changes that the server tells of: made here, on another device, or by an assistant.
-   *  Those that came together are shown together: an import is thousands. */
-  private changed(told: readonly Change[]): void {
-    if (this.asked) this.recent = [...this.recent, ...told];
-    this.apply(told);
+  /** Handles changes from the stream, made here, on another device or by an assistant. Changes that arrive together are
+   *  shown together, because an import can have thousands. */
+  private changed(changes: readonly Change[]): void {
+    if (this.pending) this.recent = [...this.recent, ...changes];
+    this.apply(changes);
   }
 
-  private apply(told: readonly Change[]): void {
-    for (const c of told) {
+  private apply(changes: readonly Change[]): void {
+    for (const c of changes) {
       const known = this.server.get(c.drawing);
       if (c.after) {
         if (!known || (known.version ?? 0) < c.version) this.server.set(c.drawing, c.after);
@@ -209,44 +210,44 @@ export class Doc {
     }
     const held = this.state.trail;
     const known = new Set(held.map((t) => t.version));
-    const all = [...told.filter((c) => !known.has(c.version)), ...held].sort((a, b) => b.version - a.version);
-    // Older ones stay on the server until they are asked for.
+    const all = [...changes.filter((c) => !known.has(c.version)), ...held].sort((a, b) => b.version - a.version);
+    // older() loads older changes when they are needed.
     const trail = all.slice(0, Math.max(trailPage, held.length));
-    const { action, version } = told.at(-1)!;
-    const news = version > this.state.version; // no answer has said it before
-    const back = action === "undo" || action === "redo";
+    const { action, version } = changes.at(-1)!;
+    const isNew = version > this.state.version; // not in a response yet
+    const isUndo = action === "undo" || action === "redo";
     this.show({
       version: Math.max(this.state.version, version),
       trail,
       more: this.state.more || trail.length < all.length,
-      ...(news && !back ? { canUndo: true, canRedo: false } : {}),
+      ...(isNew && !isUndo ? { canUndo: true, canRedo: false } : {}),
     });
-    if (news && back) void this.flags();
+    if (isNew && isUndo) void this.updateUndo();
   }
 
-  private checking = false;
-  private again = false;
+  private updating = false;
+  private updateAgain = false;
 
-  /** Whether something can be undone is the server's to say. */
-  private async flags(): Promise<void> {
-    this.again = true; // an answer on its way may be too old
-    if (this.checking) return;
-    this.checking = true;
-    while (this.again) {
-      this.again = false;
+  /** Asks the server whether there is something to undo or redo. */
+  private async updateUndo(): Promise<void> {
+    this.updateAgain = true; // the response to a pending request may be out of date
+    if (this.updating) return;
+    this.updating = true;
+    while (this.updateAgain) {
+      this.updateAgain = false;
       try {
-        await this.asking(async () => {
+        await this.request(async () => {
           const doc = await calls.all(this.symbol);
-          if (doc.version >= this.state.version && !this.local.size) this.take(doc);
+          if (doc.version >= this.state.version && !this.local.size) this.replace(doc);
         });
       } catch {
-        // The next change says it again.
+        // The next change tries again.
       }
     }
-    this.checking = false;
+    this.updating = false;
   }
 
-  /** The drawing with an id, also with one that it had before it was saved. */
+  /** Returns the drawing with an id, which can be its temporary one. */
   find = (id: string | undefined): Drawing | undefined => {
     if (!id) return undefined;
     const now = this.idOf(id);
@@ -256,40 +257,39 @@ export class Doc {
 
   idOf = (id: string): string => this.renamed.get(id) ?? id;
 
-  /** Adds a drawing and gives the id it has until the server knows it. */
+  /** Adds a drawing and returns its temporary id. */
   add = (d: Omit<Drawing, "id">): string => {
-    const id = `${fresh}${++this.made}`;
+    const id = `${fresh}${++this.lastTemporaryId}`;
     this.save({ ...d, id });
     return id;
   };
 
-  /** Changes a drawing: at once here, soon on the server. It rests on the version that it
-   *  has, which is the one it was seen in. */
+  /** Changes a drawing immediately and sends it to the server. The change is based on the version of d. */
   save = (d: Drawing): void => this.put(d);
 
-  /** Changes a drawing and says why the server does not take it; nothing when it does, or
-   *  cannot be reached: then it is sent again. */
+  /** Saves a drawing. Resolves with the refusal if the server refuses it, and otherwise with undefined, also if the
+   *  server is unreachable; then the change is sent later. */
   offer = (d: Drawing): Promise<Refusal | undefined> => new Promise((resolve) => this.put(d, resolve));
 
-  private put(d: Drawing, tell?: Mine["tell"]): void {
+  private put(d: Drawing, onDone?: LocalChange["onDone"]): void {
     const id = this.idOf(d.id);
-    this.mean(id, { drawing: { ...d, id }, base: d.version ?? 0, key: newKey(), tell });
+    this.setLocal(id, { drawing: { ...d, id }, base: d.version ?? 0, key: newKey(), onDone });
   }
 
   remove = (id: string): void => {
     const d = this.find(id);
-    if (d) this.mean(d.id, { drawing: null, base: d.version ?? 0, key: newKey() });
+    if (d) this.setLocal(d.id, { drawing: null, base: d.version ?? 0, key: newKey() });
   };
 
-  private mean(id: string, mine: Mine): void {
+  private setLocal(id: string, mine: LocalChange): void {
     const before = this.local.get(id);
-    if (before) answer(before); // what comes later says more
+    if (before) finish(before); // the later change replaces it
     this.local.set(id, mine);
     this.show({ notice: undefined });
     void this.send(id);
   }
 
-  /** Sends what is waiting of one drawing, one thing after the other. */
+  /** Sends the changes of one drawing, one after the other. */
   private async send(id: string): Promise<void> {
     if (this.sending.has(id)) return;
     let at = id;
@@ -299,7 +299,7 @@ export class Doc {
         const now = await this.sendOnce(at);
         if (now === at) continue;
         this.sending.delete(at);
-        this.sending.add((at = now)); // what is changed under its new id waits for its turn, too
+        this.sending.add((at = now)); // changes under the new id must wait, too
       }
     } finally {
       this.sending.delete(at);
@@ -311,7 +311,7 @@ export class Doc {
     try {
       const now = mine.drawing ? await this.sendDrawing(id, mine, mine.drawing) : await this.sendRemoval(id, mine);
       this.unsure.delete(id);
-      if (this.late !== undefined && this.state.notice === this.late) this.hush(); // it is true no more
+      if (this.lateNotice !== undefined && this.state.notice === this.lateNotice) this.clearNotice();
       return now;
     } catch (err) {
       await this.refused(id, mine, err);
@@ -319,7 +319,7 @@ export class Doc {
     }
   }
 
-  private async sendRemoval(id: string, mine: Mine): Promise<string> {
+  private async sendRemoval(id: string, mine: LocalChange): Promise<string> {
     if (this.server.has(id)) {
       const { version } = await calls.remove(this.symbol, id, this.baseOf(id, mine.base) || undefined);
       this.server.delete(id);
@@ -330,15 +330,15 @@ export class Doc {
     return id;
   }
 
-  private async sendDrawing(id: string, mine: Mine, d: Drawing): Promise<string> {
+  private async sendDrawing(id: string, mine: LocalChange, d: Drawing): Promise<string> {
     const base = this.baseOf(id, mine.base);
-    const { drawing, version } = await calls.save(this.symbol, sent(d), mine.key, base || undefined);
-    this.rests(drawing.id, base, drawing.version ?? version);
+    const { drawing, version } = await calls.save(this.symbol, toSend(d), mine.key, base || undefined);
+    this.recordOwn(drawing.id, base, drawing.version ?? version);
     if ((this.server.get(drawing.id)?.version ?? 0) <= (drawing.version ?? version))
       this.server.set(drawing.id, drawing);
     const next = this.local.get(id);
     this.local.delete(id);
-    answer(mine);
+    finish(mine);
     if (drawing.id !== id) this.renamed.set(id, drawing.id);
     if (next && next !== mine)
       this.local.set(drawing.id, { ...next, drawing: next.drawing && { ...next.drawing, id: drawing.id } });
@@ -346,17 +346,16 @@ export class Doc {
     return drawing.id;
   }
 
-  /** Notes that a change which rested on one version has made another. */
-  private rests(id: string, base: number, version: number): void {
-    const own = this.ours.get(id);
-    if (version > base) this.ours.set(id, { from: own?.to === base ? own.from : base, to: version });
+  /** Records that this page made a version of a drawing from its base version. */
+  private recordOwn(id: string, base: number, version: number): void {
+    const own = this.ownVersions.get(id);
+    if (version > base) this.ownVersions.set(id, { from: own?.to === base ? own.from : base, to: version });
   }
 
-  /** What the server refuses is taken back here and said; what does not reach it is
-   *  tried again. */
-  private async refused(id: string, mine: Mine, err: unknown): Promise<void> {
+  /** Handles an error: reverts a change that the server refused, and keeps one that did not reach it. */
+  private async refused(id: string, mine: LocalChange, err: unknown): Promise<void> {
     const status = err instanceof ApiError ? err.status : undefined;
-    if (status === 0 || status === 429 || (status !== undefined && status >= 500)) return this.waits(id, mine, err);
+    if (status === 0 || status === 429 || (status !== undefined && status >= 500)) return this.delay(id, mine, err);
     this.unsure.delete(id);
     if (this.local.get(id) === mine) this.local.delete(id);
     const stale = status === 409;
@@ -365,23 +364,23 @@ export class Doc {
       this.server.delete(id);
       return this.show();
     }
-    const words = stale ? "It was changed elsewhere meanwhile, and your change was not made." : sentence(err);
-    if (answer(mine, { words, stale })) this.show();
-    else this.show({ notice: stale ? `${words} What is there now is shown.` : words });
+    const words = stale ? "The drawing was changed elsewhere, so your change was not saved." : errorMessage(err);
+    if (finish(mine, { words, stale })) this.show();
+    else this.show({ notice: stale ? `${words} The chart shows the newer version.` : words });
   }
 
-  /** Says that a change waits, and lets it wait. */
-  private async waits(id: string, mine: Mine, err: unknown): Promise<void> {
-    // It may have been taken: what was changed since must not go before it.
+  /** Shows that a change is not saved yet, and waits before the next attempt. */
+  private async delay(id: string, mine: LocalChange, err: unknown): Promise<void> {
+    // The server may have accepted the change, so it must be sent again before later changes.
     if (err instanceof ApiError && err.status === 0) this.unsure.set(id, mine);
-    answer(mine);
-    this.late = `Not saved yet: ${sentence(err)}`;
-    this.show({ notice: this.late });
+    finish(mine);
+    this.lateNotice = `Not saved yet: ${errorMessage(err)}`;
+    this.show({ notice: this.lateNotice });
     await new Promise((resolve) => setTimeout(resolve, 3000));
   }
 
-  /** Waits until all that was changed here is on the server. */
-  private async settled(): Promise<void> {
+  /** Waits until all local changes are saved. */
+  private async allSaved(): Promise<void> {
     if (!this.local.size) return;
     await new Promise<void>((resolve) => {
       const stop = this.subscribe(() => {
@@ -392,20 +391,20 @@ export class Doc {
     });
   }
 
-  back = (which: "undo" | "redo"): Promise<void> => this.stepped(() => calls.back(this.symbol, which));
+  back = (which: "undo" | "redo"): Promise<void> => this.step(() => calls.back(this.symbol, which));
 
-  private async stepped(step: () => Promise<Document>): Promise<void> {
+  private async step(send: () => Promise<Document>): Promise<void> {
     try {
-      await this.settled();
-      await this.asking(async () => this.take(await step(), { notice: undefined }));
+      await this.allSaved();
+      await this.request(async () => this.replace(await send(), { notice: undefined }));
     } catch (err) {
-      this.set({ notice: sentence(err) });
-      void this.flags();
+      this.set({ notice: errorMessage(err) });
+      void this.updateUndo();
     }
   }
 
-  /** Takes back one change, not only the last one, with all that was made in one with it. */
-  revert = async (c: Change): Promise<void> => this.stepped(() => calls.back(this.symbol, "undo", c.step));
+  /** Undoes the step of a change, which need not be the last one. */
+  revert = async (c: Change): Promise<void> => this.step(() => calls.back(this.symbol, "undo", c.step));
 
   older = async (): Promise<void> => {
     const last = this.state.trail.at(-1);
@@ -418,11 +417,11 @@ export class Doc {
         more: changes.length === trailPage,
       });
     } catch (err) {
-      this.set({ notice: sentence(err) });
+      this.set({ notice: errorMessage(err) });
     }
   };
 
-  hush = (): void => this.set({ notice: undefined });
+  clearNotice = (): void => this.set({ notice: undefined });
 
   import = async (text: string): Promise<void> => {
     try {
@@ -431,49 +430,48 @@ export class Doc {
         throw new ApiError(
           400,
           "invalid_request",
-          `This file has drawings of ${file.symbol ?? "no symbol"}, and this is ${this.symbol}.`,
+          `The file has drawings of ${file.symbol ?? "no symbol"}, but this is the chart of ${this.symbol}.`,
         );
       await calls.import(file);
       await this.load();
     } catch (err) {
-      this.set({ notice: err instanceof SyntaxError ? "This file is no JSON." : sentence(err) });
+      this.set({ notice: err instanceof SyntaxError ? "The file is not valid JSON." : errorMessage(err) });
     }
   };
 }
 
-/** The steps that are taken back, as far as a trail, the newest first, knows: the last
- *  undo or redo of a step counts. */
-export function takenBack(trail: readonly Change[]): ReadonlySet<number> {
+/** Returns the steps of a trail (newest first) that are undone. The last undo or redo of a step counts. */
+export function undoneSteps(trail: readonly Change[]): ReadonlySet<number> {
   const last = new Map<number, Change["action"]>();
   for (const t of trail) if (t.reverts && !last.has(t.reverts)) last.set(t.reverts, t.action);
   return new Set([...last].filter(([, action]) => action === "undo").map(([step]) => step));
 }
 
-/** A change that is on its way to the server. */
-interface Mine {
-  readonly drawing: Drawing | null; // null: removed
-  readonly base: number; // the version it was made on; 0: none
-  readonly key: string; // sent twice, it is one change
-  tell?: (refusal?: Refusal) => void; // whoever offered it
+/** A change that is not saved yet. */
+interface LocalChange {
+  readonly drawing: Drawing | null; // null if it was removed
+  readonly base: number; // the version it was made on, or 0
+  readonly key: string; // sending it twice with the same key makes one change
+  onDone?: (refusal?: Refusal) => void;
 }
 
 export interface Refusal {
   words: string;
-  stale: boolean; // somebody else was quicker
+  stale: boolean; // whether the drawing was changed elsewhere
 }
 
 const newKey = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("");
 
-/** Answers who offered a change; false when nobody did. */
-function answer(mine: Mine, refusal?: Refusal): boolean {
-  const { tell } = mine;
-  mine.tell = undefined;
-  tell?.(refusal);
-  return tell !== undefined;
+/** Calls onDone once. Returns false if the change has none. */
+function finish(mine: LocalChange, refusal?: Refusal): boolean {
+  const { onDone } = mine;
+  mine.onDone = undefined;
+  onDone?.(refusal);
+  return onDone !== undefined;
 }
 
-/** A change that a page could not send. */
-interface Left {
+/** A stored change that was not saved. */
+interface Unsaved {
   id: string;
   drawing: Drawing | null;
   key?: string;
@@ -482,28 +480,28 @@ interface Left {
 
 const draftOf = (symbol: string) => `drawings ${symbol}`;
 
-const unsaved = new Set<Doc>();
+const unsavedDocs = new Set<Doc>();
 const ask = (e: Event) => e.preventDefault();
 
-/** While something is on its way to the server the page is not left without a question. */
-function holdPage(doc: Doc, on: boolean): void {
-  const had = unsaved.size > 0;
-  if (on) unsaved.add(doc);
-  else unsaved.delete(doc);
-  if (unsaved.size > 0 === had) return;
+/** Lets the browser ask before it leaves the page while a document has unsaved changes. */
+function confirmLeaving(doc: Doc, on: boolean): void {
+  const had = unsavedDocs.size > 0;
+  if (on) unsavedDocs.add(doc);
+  else unsavedDocs.delete(doc);
+  if (unsavedDocs.size > 0 === had) return;
   if (had) globalThis.removeEventListener?.("beforeunload", ask);
   else globalThis.addEventListener?.("beforeunload", ask);
 }
 
-const kept = 8;
+const maxDocs = 8;
 const docs = new Map<string, Doc>();
 
-/** The document of a symbol; the last few stay. */
+/** Returns the document of a symbol. The last few are kept. */
 export function docOf(symbol: string): Doc {
   const doc = docs.get(symbol) ?? new Doc(symbol);
   docs.delete(symbol);
   docs.set(symbol, doc);
   const oldest = docs.keys().next().value;
-  if (docs.size > kept && oldest !== undefined) docs.delete(oldest);
+  if (docs.size > maxDocs && oldest !== undefined) docs.delete(oldest);
   return doc;
 }

@@ -1,32 +1,32 @@
-// What can be done on the chart page, by whichever way: keys, menus, buttons.
-import type { MenuDoes } from "./ChartMenu";
+// The actions of the chart page, for keys, menus and buttons.
+import type { MenuActions } from "./ChartMenu";
 import type { Doc } from "./doc";
-import type { KeyDoes } from "./keys";
+import type { KeyActions } from "./keys";
 import { picture } from "./picture";
 import { setPrefs } from "./prefs";
 import type { SymbolInfo, Timeframe } from "./types";
 import type { Parts } from "./useBoard";
 import type { Held } from "./useHeld";
 import type { Talking } from "./useTalk";
-import { described } from "./words";
+import { describe } from "./words";
 
-interface On {
+interface Context {
   info: SymbolInfo;
   timeframe: Timeframe;
   doc: Doc;
   parts: Parts | undefined;
   held: Held;
   talk: Talking;
-  say: (words: string) => void;
+  announce: (words: string) => void;
 }
 
-export function doing({ info, timeframe, doc, parts, held, talk, say }: On): KeyDoes & MenuDoes {
+export function chartActions({ info, timeframe, doc, parts, held, talk, announce }: Context): KeyActions & MenuActions {
   return {
     take: held.take,
     choose: held.choose,
     edit: held.edit,
-    say,
-    describe: (id) => described(doc.find(id)!, info.digits),
+    announce,
+    describe: (id) => describe(doc.find(id)!, info.digits),
     save: doc.save,
     remove: doc.remove,
     copy: (id) => {
@@ -35,7 +35,7 @@ export function doing({ info, timeframe, doc, parts, held, talk, say }: On): Key
     },
     level: (price) => held.choose(doc.add({ type: "horizontal_line", symbol: info.symbol, timeframe, price })),
     undo: (which) => {
-      parts?.hand.rest();
+      parts?.hand.saveMoved();
       void doc.back(which);
     },
     trail: (id) => {

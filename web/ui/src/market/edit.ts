@@ -1,9 +1,9 @@
-// Changing drawings by hand: pure functions from a drawing and a movement to a drawing.
+// Pure functions that create, move and copy drawings.
 import type { Bars } from "./bars";
 import { isPosition, type HandleName } from "./shape";
 import type { Anchor, Bar, Drawing, DrawingType, Extend, MarkerType } from "./types";
 
-/** Which tools there are, in the order of the rail. */
+/** A drawing tool of the toolbar. */
 export interface Tool {
   id: string;
   name: string;
@@ -11,7 +11,7 @@ export interface Tool {
   clicks: 1 | 2;
   extend?: Extend;
   markerType?: MarkerType;
-  /** With Alt held. */
+  /** The key that selects it together with Alt. */
   key?: string;
 }
 
@@ -34,8 +34,8 @@ export const tools: readonly Tool[] = [
 
 const positionBars = 24;
 
-/** The price range of the newest bars before a place, as a measure of a usual move. */
-function usualMove(bars: Bars, index: number): number {
+/** Returns the average height of the bars before a position. */
+function averageRange(bars: Bars, index: number): number {
   const to = Math.max(1, Math.min(bars.length, Math.round(index) + 1));
   const from = Math.max(0, to - 50);
   let sum = 0;
@@ -43,8 +43,8 @@ function usualMove(bars: Bars, index: number): number {
   return sum / Math.max(1, to - from);
 }
 
-/** A drawing from the points that were clicked. */
-export function made(
+/** Creates a drawing from the points that were clicked. */
+export function created(
   tool: Tool,
   points: readonly Anchor[],
   symbol: string,
@@ -64,7 +64,7 @@ export function made(
     case "long_position":
     case "short_position": {
       const at = bars.index(a.time);
-      const risk = usualMove(bars, at) * (tool.type === "long_position" ? 1 : -1);
+      const risk = averageRange(bars, at) * (tool.type === "long_position" ? 1 : -1);
       const end = { time: bars.time(at + positionBars), price: a.price };
       return {
         ...base,
@@ -84,8 +84,7 @@ export function made(
 
 export const round = (price: number, digits: number): number => Number(price.toFixed(digits));
 
-/** A drawing moved as a whole, or by one of its handles. By is how far: whole bars and
- *  a price. */
+/** Moves a drawing, or one of its handles, by a number of bars and a price. */
 export function moved(
   d: Drawing,
   handle: HandleName | undefined,
@@ -99,7 +98,7 @@ export function moved(
   });
   const plus = (p: number | undefined) => (p === undefined ? p : round(p + by.price, digits));
   if (handle === "takeProfit" || handle === "stopLoss")
-    return { ...d, [handle]: onItsSide(d, handle, plus(d[handle])!, digits) };
+    return { ...d, [handle]: clampToSide(d, handle, plus(d[handle])!, digits) };
   if (isPosition(d)) return position(d, handle, shift, plus);
   if (handle === "a0" || handle === "a1") {
     const i = handle === "a0" ? 0 : 1;
@@ -143,7 +142,7 @@ function position(
   };
 }
 
-/** The same once more, moved by so much: free, and a position that nobody has taken. */
+/** Copies a drawing and moves the copy. The copy is unlocked and visible; a position becomes a signal. */
 export function copied(
   d: Drawing,
   bars: Bars,
@@ -163,14 +162,14 @@ export function copied(
   return isPosition(d) ? { ...rest, status: "signal" } : rest;
 }
 
-/** A target or stop stays on its side of the entry. */
-function onItsSide(d: Drawing, handle: "takeProfit" | "stopLoss", price: number, digits: number): number {
+/** Keeps a target or stop on its side of the entry. */
+function clampToSide(d: Drawing, handle: "takeProfit" | "stopLoss", price: number, digits: number): number {
   const above = (d.type === "long_position") === (handle === "takeProfit");
   const least = 10 ** -digits;
   return round(above ? Math.max(price, d.entry! + least) : Math.min(price, d.entry! - least), digits);
 }
 
-/** The open, high, low or close that is nearest to a price, when one is within reach. */
+/** Returns the open, high, low or close that is nearest to a price if one is within reach, and otherwise the price. */
 export function snapped(bar: Bar | undefined, price: number, reach: number): number {
   if (!bar) return price;
   let best = price;
@@ -182,18 +181,17 @@ export function snapped(bar: Bar | undefined, price: number, reach: number): num
   return best;
 }
 
-/** The fields that are the person's to set, as they are sent. What the server keeps
- *  itself stays out. */
-export function sent(d: Drawing): Partial<Drawing> {
+/** Returns the fields of a drawing to send, without those that the server sets. */
+export function toSend(d: Drawing): Partial<Drawing> {
   const { version: _v, created: _c, changed: _g, riskReward: _r, ...rest } = d;
   if (rest.id.startsWith(fresh)) return (({ id: _, ...noId }) => noId)(rest);
   return rest;
 }
 
-/** How ids begin that the server has not given yet. */
+/** The prefix of temporary ids. */
 export const fresh = "new:";
 
-/** Whether a drawing is shown on a timeframe. */
+/** Reports whether a drawing is shown on a timeframe. */
 export function visible(d: Drawing, timeframe: string): boolean {
   if (d.hidden) return false;
   return (

@@ -1,18 +1,17 @@
-// The calendar on the chart: a mark at the foot of the bars for each time at which
-// something is published.
+// The calendar on the chart: a mark below the bars for each release.
 import type { ISeriesPrimitive, PrimitiveHoveredItem, SeriesAttachedParameter, Time } from "lightweight-charts";
 import type { Inks } from "./paint";
 import type { Point, Scale } from "./shape";
 import { seconds, type MarketEvent } from "./types";
 
-/** What is published within the same few pixels. */
+/** The releases within a few pixels. */
 export interface Mark {
   x: number;
   events: MarketEvent[];
 }
 
 const size = 5;
-const apart = 9;
+const minDistance = 9;
 const weight = { low: 0, medium: 1, high: 2 } as const;
 
 export class EventLayer implements ISeriesPrimitive<Time> {
@@ -54,19 +53,19 @@ export class EventLayer implements ISeriesPrimitive<Time> {
       const x = s.x(at);
       if (x < -size || x > s.width + size) continue;
       const last = this.marks.at(-1);
-      if (last && x - last.x < apart) last.events.push(e);
+      if (last && x - last.x < minDistance) last.events.push(e);
       else this.marks.push({ x, events: [e] });
     }
   }
 
-  /** The mark at a point, if there is one. */
+  /** Returns the mark at a point, if there is one. */
   at(p: Point): Mark | undefined {
     if (Math.abs(p.y - this.y()) > 10) return undefined;
     return this.marks.find((m) => Math.abs(m.x - p.x) <= size + 3);
   }
 
-  /** Those that are seen, from left to right. */
-  seen(): readonly Mark[] {
+  /** Returns the visible marks, from left to right. */
+  visibleMarks(): readonly Mark[] {
     return this.marks.filter((m) => m.x >= 0);
   }
 

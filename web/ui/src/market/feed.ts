@@ -1,6 +1,6 @@
-// The bars of a symbol and timeframe as they come: the newest at once, older ones when
-// they are wanted, the last price as it moves, and the calendar around them.
-import { ApiError, sentence } from "../api/client";
+// Loads the bars of a symbol and timeframe: the newest first, older ones when needed. Also follows the last price, and
+// loads the calendar.
+import { ApiError, errorMessage } from "../api/client";
 import { followPrice, market } from "./api";
 import { Bars } from "./bars";
 import { Cell } from "./cell";
@@ -8,10 +8,10 @@ import { seconds, type MarketEvent, type Price, type Timeframe } from "./types";
 
 interface FeedState {
   loading: boolean;
-  error?: string; // there are no bars
-  behind?: string; // there are no older ones
+  error?: string; // why there are no bars
+  behind?: string; // why there are no older bars
   synthetic: boolean;
-  /** Older bars are being loaded. */
+  /** Whether older bars are being loaded. */
   older: boolean;
 }
 
@@ -24,9 +24,9 @@ interface FeedEvents {
 
 export type Live = { price: Price } | { down: string } | undefined;
 
-const first = 2000;
-const retry = 3000; // ms
-const page = 5000;
+const firstBars = 2000;
+const pageBars = 5000;
+const retryDelay = 3000; // ms
 
 export class Feed {
   readonly state = new Cell<FeedState>({ loading: true, synthetic: false, older: false });
@@ -35,19 +35,19 @@ export class Feed {
   private readonly stop = new AbortController();
   private more = true;
   private again: ReturnType<typeof setTimeout> | undefined;
-  private asking: Promise<void> | undefined;
+  private pending: Promise<void> | undefined;
   private calendar = new Map<string, MarketEvent>();
   private calendarFrom = Infinity;
 
   constructor(
     readonly symbol: string,
     readonly timeframe: Timeframe,
-    private readonly told: FeedEvents,
+    private readonly on: FeedEvents,
   ) {
     this.bars = new Cell(new Bars(timeframe));
   }
 
-  /** Begins; the returned function ends it. */
+  /** Starts loading. The returned function stops it. */
   start(): () => void {
     void this.load();
     return () => {
@@ -61,17 +61,17 @@ export class Feed {
     clearTimeout(this.again);
     this.set({ loading: true });
     try {
-      const got = await market.candles(this.symbol, this.timeframe, { limit: first }, signal);
-      this.more = got.time.length === first;
+      const got = await market.candles(this.symbol, this.timeframe, { limit: firstBars }, signal);
+      this.more = got.time.length === firstBars;
       this.bars.set(new Bars(this.timeframe, got));
       this.set({ loading: false, error: undefined, synthetic: got.synthetic ?? false });
-      this.told.onFirst(this.bars.get(), this.more);
+      this.on.onFirst(this.bars.get(), this.more);
       void followPrice(this.symbol, (p) => this.tick(p), signal);
       void this.events();
     } catch (err) {
       if (signal.aborted) return;
-      this.set({ loading: false, error: sentence(err) });
-      if (comesBack(err)) this.again = setTimeout(() => void this.load(), retry);
+      this.set({ loading: false, error: errorMessage(err) });
+      if (isTemporary(err)) this.again = setTimeout(() => void this.load(), retryDelay);
     }
   };
 
@@ -79,8 +79,8 @@ export class Feed {
     this.state.set({ ...this.state.get(), ...change });
   }
 
-  /** Loads bars before the first one. Whoever asks meanwhile gets the same ones. */
-  older = (): Promise<void> => (this.asking ??= this.loadOlder().finally(() => (this.asking = undefined)));
+  /** Loads bars before the first one. Concurrent calls share one request. */
+  older = (): Promise<void> => (this.pending ??= this.loadOlder().finally(() => (this.pending = undefined)));
 
   private async loadOlder(): Promise<void> {
     const { signal } = this.stop;
@@ -88,20 +88,20 @@ export class Feed {
     if (!this.more || before === undefined) return;
     this.set({ older: true });
     try {
-      const got = await market.candles(this.symbol, this.timeframe, { before, limit: page }, signal);
-      this.more = got.time.length === page;
+      const got = await market.candles(this.symbol, this.timeframe, { before, limit: pageBars }, signal);
+      this.more = got.time.length === pageBars;
       this.bars.set(this.bars.get().before(got));
       this.set({ older: false, behind: undefined });
-      this.told.onOlder(this.bars.get(), this.more);
+      this.on.onOlder(this.bars.get(), this.more);
       void this.events();
     } catch (err) {
       if (signal.aborted) return;
-      this.set({ older: false, behind: sentence(err) });
-      await new Promise((resolve) => setTimeout(resolve, 2000)); // whoever scrolls on asks again
+      this.set({ older: false, behind: errorMessage(err) });
+      await new Promise((resolve) => setTimeout(resolve, 2000)); // scrolling further tries again
     }
   }
 
-  /** Loads older bars until a time is among them. */
+  /** Loads older bars until they reach a time. */
   reach = async (time: number): Promise<void> => {
     while (this.more && !this.stop.signal.aborted && (this.bars.get().columns.time[0] ?? -Infinity) > time) {
       const had = this.bars.get().length;
@@ -128,10 +128,10 @@ export class Feed {
       volume: [bar.volume],
     };
     this.bars.set(bars.after(one));
-    this.told.onLast(this.bars.get());
+    this.on.onLast(this.bars.get());
   }
 
-  /** The calendar of the time that is loaded, and of the next week. */
+  /** Loads the calendar for the time of the bars and the week after. */
   private async events(): Promise<void> {
     const t = this.bars.get().columns.time;
     const from = t[0];
@@ -141,16 +141,16 @@ export class Feed {
     try {
       const { events } = await market.events(this.symbol, Math.max(from, to - 2 * year), to, this.stop.signal);
       for (const e of events) this.calendar.set(e.id, e);
-      this.told.onEvents([...this.calendar.values()]);
+      this.on.onEvents([...this.calendar.values()]);
     } catch {
-      // The chart is whole without its calendar; the next bars ask again.
+      // The calendar is optional; the next older bars try again.
       if (!this.stop.signal.aborted) this.calendarFrom = to;
     }
   }
 }
 
-/** Whether what failed may work a little later. */
-const comesBack = (err: unknown) =>
+/** Reports whether a failed request may succeed later. */
+const isTemporary = (err: unknown) =>
   err instanceof ApiError && (err.status === 0 || err.status === 429 || err.status >= 500);
 
 const week = 7 * 86_400;

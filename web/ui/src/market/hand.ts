@@ -1,10 +1,9 @@
-// What a pointer does to the drawings: place a new one in one or two clicks (or one
-// drag), choose one, drag it or one of its handles. It knows the plot and tells the
-// page what came of it.
+// Pointer and keyboard input on the drawings: place a new one with one or two clicks or a drag, select one, and move it
+// or one of its handles.
 import type { Plot } from "./plot";
 import type { Hit } from "./layer";
 import { pricesOf, type Point } from "./shape";
-import { copied, fresh, made, moved, round, snapped, type Tool } from "./edit";
+import { copied, fresh, created, moved, round, snapped, type Tool } from "./edit";
 import type { Anchor, Drawing } from "./types";
 
 interface HandEvents {
@@ -12,9 +11,9 @@ interface HandEvents {
   onMade: (d: Omit<Drawing, "id">) => void;
   onChanged: (d: Drawing) => void;
   onChoose: (id: string | undefined) => void;
-  /** It was clicked twice: it is to be edited. */
+  /** A drawing was double-clicked. */
   onEdit: (id: string) => void;
-  /** The tool was laid down. */
+  /** The tool is no longer needed. */
   onDone: () => void;
   drawing: (id: string) => Drawing | undefined;
 }
@@ -28,23 +27,24 @@ interface Drag {
   moved: boolean;
 }
 
-const click = 4; // less is no movement
-const reach = 14; // of the magnet
+// In pixels.
+const dragThreshold = 4;
+const magnetReach = 14;
 
 export class Hand {
   private tool: Tool | undefined;
   private points: Anchor[] = [];
-  private down: Point | undefined; // where a click began
+  private down: Point | undefined; // where the button was pressed
   private drag: Drag | undefined;
-  private draftEnds = false; // the next click ends what is begun
-  private place: Anchor | undefined; // where the keyboard's crosshair stands
+  private draftEnds = false; // the next click completes the drawing
+  private place: Anchor | undefined; // the keyboard's crosshair
   magnet = true;
 
   constructor(
     private readonly plot: Plot,
     private readonly symbol: string,
     private readonly timeframe: string,
-    private readonly does: HandEvents,
+    private readonly on: HandEvents,
   ) {
     const el = plot.el;
     el.addEventListener("pointerdown", this.press, true);
@@ -55,7 +55,7 @@ export class Hand {
   }
 
   remove(): void {
-    this.rest();
+    this.saveMoved();
     const el = this.plot.el;
     el.removeEventListener("pointerdown", this.press, true);
     el.removeEventListener("pointermove", this.move, true);
@@ -65,25 +65,25 @@ export class Hand {
   }
 
   take(tool: Tool | undefined): void {
-    this.rest();
+    this.saveMoved();
     this.tool = tool;
     this.points = [];
     this.draftEnds = false;
     this.place = undefined;
     this.plot.layer.busy = tool !== undefined;
-    this.plot.loose(tool === undefined);
+    this.plot.setMovable(tool === undefined);
     this.draft(undefined);
     this.plot.crosshair(undefined);
   }
 
-  /** Gives up what is begun; true when something was. */
+  /** Cancels a drawing or a drag. Returns false if there was none. */
   escape(): boolean {
     const was = this.points.length > 0 || this.drag !== undefined;
     this.points = [];
     this.draftEnds = false;
     this.drag = undefined;
     this.draft(undefined);
-    if (this.tool === undefined) this.plot.loose(true);
+    if (this.tool === undefined) this.plot.setMovable(true);
     return was;
   }
 
@@ -99,18 +99,22 @@ export class Hand {
     return p.x >= 0 && p.y >= 0 && p.x <= size.width && p.y <= size.height ? p : undefined;
   }
 
-  /** The place at a point; the magnet draws it to the bar's prices. */
+  /** Returns the time and price at a point. The magnet snaps to the bar's prices. */
   private anchor(p: Point, e: { ctrlKey: boolean; metaKey: boolean }): Anchor | undefined {
     const a = this.plot.anchor(p);
     if (!a) return undefined;
-    return this.drawn(a, this.magnet !== (e.ctrlKey || e.metaKey));
+    return this.snap(a, this.magnet !== (e.ctrlKey || e.metaKey));
   }
 
-  private drawn(a: Anchor, magnet: boolean): Anchor {
+  private snap(a: Anchor, magnet: boolean): Anchor {
     const { bars, digits } = this.plot;
     if (!magnet) return { time: a.time, price: round(a.price, digits) };
     const bar = bars.at(Math.round(bars.index(a.time)));
-    const price = snapped(bar?.time === a.time ? bar : undefined, a.price, this.plot.worth(a.price, reach));
+    const price = snapped(
+      bar?.time === a.time ? bar : undefined,
+      a.price,
+      this.plot.priceDistance(a.price, magnetReach),
+    );
     return { time: a.time, price: round(price, digits) };
   }
 
@@ -118,7 +122,7 @@ export class Hand {
     if (e.button !== 0 || !e.isPrimary) return;
     const p = this.point(e);
     if (!p) return;
-    this.rest();
+    this.saveMoved();
     this.down = p;
     if (this.tool) {
       const a = this.anchor(p, e);
@@ -129,12 +133,12 @@ export class Hand {
       return;
     }
     const hit = this.plot.layer.at(p, e.pointerType === "touch");
-    const start = hit && this.does.drawing(hit.id);
+    const start = hit && this.on.drawing(hit.id);
     const from = this.plot.anchor(p);
     if (!hit || !start || !from) return;
-    this.does.onChoose(hit.id);
+    this.on.onChoose(hit.id);
     if (start.locked) return;
-    this.plot.loose(false);
+    this.plot.setMovable(false);
     this.drag = { id: hit.id, handle: hit.handle, start, from, at: p, moved: false };
     this.plot.el.setPointerCapture(e.pointerId);
   };
@@ -150,7 +154,7 @@ export class Hand {
   };
 
   private preview(a: Anchor): void {
-    const d = made(
+    const d = created(
       this.tool!,
       [...this.points.slice(0, 1), ...(this.tool!.clicks === 2 ? [a] : [])],
       this.symbol,
@@ -163,18 +167,18 @@ export class Hand {
 
   private dragTo(p: Point, e: { ctrlKey: boolean; metaKey: boolean }): void {
     const drag = this.drag!;
-    if (!drag.moved && Math.hypot(p.x - drag.at.x, p.y - drag.at.y) < click) return;
+    if (!drag.moved && Math.hypot(p.x - drag.at.x, p.y - drag.at.y) < dragThreshold) return;
     drag.moved = true;
     const to = this.plot.anchor(p);
     if (!to) return;
     const { bars, digits } = this.plot;
     const i = Math.round(bars.index(to.time)) - Math.round(bars.index(drag.from.time));
     let next = moved(drag.start, drag.handle, bars, { bars: i, price: to.price - drag.from.price }, digits);
-    // A handle goes to the bar's prices; a whole drawing keeps its form.
+    // A handle snaps to the bar's prices; a drawing that is moved keeps its shape.
     const n = drag.handle === "a0" ? 0 : drag.handle === "a1" ? 1 : -1;
     const held = next.anchors?.[n];
     if (held && this.magnet !== (e.ctrlKey || e.metaKey))
-      next = { ...next, anchors: next.anchors!.map((a, j) => (j === n ? this.drawn(a, true) : a)) };
+      next = { ...next, anchors: next.anchors!.map((a, j) => (j === n ? this.snap(a, true) : a)) };
     this.draft(next);
   }
 
@@ -182,23 +186,23 @@ export class Hand {
     if (!e.isPrimary) return;
     const box = this.plot.el.getBoundingClientRect();
     const p = { x: e.clientX - box.left, y: e.clientY - box.top };
-    const still = this.down !== undefined && Math.hypot(p.x - this.down.x, p.y - this.down.y) < click;
+    const still = this.down !== undefined && Math.hypot(p.x - this.down.x, p.y - this.down.y) < dragThreshold;
     if (this.drag) this.drop();
     else if (this.tool) this.clicked(p, e, still);
-    else if (this.down && still && !this.plot.layer.at(p, e.pointerType === "touch")) this.does.onChoose(undefined);
+    else if (this.down && still && !this.plot.layer.at(p, e.pointerType === "touch")) this.on.onChoose(undefined);
     this.down = undefined;
   };
 
   private drop(): void {
-    const { moved: went } = this.drag!;
+    const { moved: hasMoved } = this.drag!;
     const now = this.plot.layer.draft;
     this.drag = undefined;
-    this.plot.loose(true);
-    if (went && now) this.does.onChanged(now); // it is shown from there on
+    this.plot.setMovable(true);
+    if (hasMoved && now) this.on.onChanged(now); // the document shows it from now on
     this.draft(undefined);
   }
 
-  /** A click with a tool: the only point, the first, or the second one. A drag is both. */
+  /** Handles a click with a tool, which sets the first or the second point. A drag sets both. */
   private clicked(p: Point, e: PointerEvent, still: boolean): void {
     const tool = this.tool!;
     if (!this.points.length) return;
@@ -214,12 +218,12 @@ export class Hand {
   }
 
   private finish(points: Anchor[]): void {
-    const d = made(this.tool!, points, this.symbol, this.timeframe, this.plot.bars, this.plot.digits);
+    const d = created(this.tool!, points, this.symbol, this.timeframe, this.plot.bars, this.plot.digits);
     this.points = [];
     this.draftEnds = false;
     this.draft(undefined);
-    this.does.onMade(d);
-    this.does.onDone();
+    this.on.onMade(d);
+    this.on.onDone();
   }
 
   private cancel = (): void => {
@@ -230,10 +234,10 @@ export class Hand {
   private twice = (e: MouseEvent): void => {
     const p = this.point(e);
     const hit = p && !this.tool && this.plot.layer.at(p);
-    if (hit) this.does.onEdit(hit.id);
+    if (hit) this.on.onEdit(hit.id);
   };
 
-  /** Moves the keyboard's place by bars and steps of the price, with a tool in hand. */
+  /** Moves the keyboard's crosshair, if there is a tool. */
   step(bars: number, price: number): boolean {
     if (!this.tool) return false;
     const { plot } = this;
@@ -253,44 +257,44 @@ export class Hand {
 
   private nudged: { d: Drawing; timer: ReturnType<typeof setTimeout> } | undefined;
 
-  /** Moves a drawing by keys. It is saved once the keys rest. */
+  /** Moves a drawing with keys. It is saved after a short pause. */
   nudge(id: string, handle: Hit["handle"], by: { bars: number; price: number }): Drawing | undefined {
-    const now = this.nudged?.d.id === id ? this.nudged.d : this.does.drawing(id);
+    const now = this.nudged?.d.id === id ? this.nudged.d : this.on.drawing(id);
     if (!now || now.locked) return undefined;
     if (this.nudged) clearTimeout(this.nudged.timer);
     const d = moved(now, handle, this.plot.bars, by, this.plot.digits);
-    this.nudged = { d, timer: setTimeout(this.rest, 600) };
+    this.nudged = { d, timer: setTimeout(this.saveMoved, 600) };
     this.draft(d);
     return d;
   }
 
-  /** A copy of a drawing, a little below and to the right of it. */
+  /** Returns a copy of a drawing, a little below it and to the right. */
   copyOf(id: string): Omit<Drawing, "id"> | undefined {
-    this.rest();
-    const d = this.does.drawing(id);
+    this.saveMoved();
+    const d = this.on.drawing(id);
     const { bars, digits } = this.plot;
     const price = d && (pricesOf(d)[0] ?? bars.at(bars.length - 1)?.close);
     return price === undefined
       ? undefined
-      : copied(d!, bars, { bars: 3, price: -Math.max(10 ** -digits, this.plot.worth(price, 24)) }, digits);
+      : copied(d!, bars, { bars: 3, price: -Math.max(10 ** -digits, this.plot.priceDistance(price, 24)) }, digits);
   }
 
-  /** Saves what the keys have moved. */
-  rest = (): void => {
+  /** Saves a drawing that was moved with keys. */
+  saveMoved = (): void => {
     if (!this.nudged) return;
     clearTimeout(this.nudged.timer);
     const { d } = this.nudged;
     this.nudged = undefined;
-    this.does.onChanged(d);
+    this.on.onChanged(d);
     this.draft(undefined);
   };
 
-  /** Where the keyboard's crosshair stands. */
+  /** Returns the position of the keyboard's crosshair. */
   at(): Anchor | undefined {
     return this.place;
   }
 
-  /** Places a point where the keyboard's crosshair stands. */
+  /** Sets a point at the keyboard's crosshair. */
   enter(): boolean {
     if (!this.tool) return false;
     if (!this.place) return this.step(0, 0);

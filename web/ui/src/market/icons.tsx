@@ -1,4 +1,4 @@
-// The icons of the chart page: as ui/Icon draws them, but loaded with it.
+// The icons of the chart page. They look like those of ui/Icon, but are loaded with the page.
 const paths = {
   cursor: "M5 3.500l10.500 6-4.700 1.200-2.300 4.800z",
   trendline:
@@ -39,7 +39,7 @@ const paths = {
 
 export type Glyph = keyof typeof paths;
 
-/** As an icon of a menu. */
+/** Returns an icon for a menu item. */
 export const inMenu = (name: Glyph) => <Mark name={name} small className="mt-0.5" />;
 
 export function Mark({ name, small, className = "" }: { name: Glyph; small?: boolean; className?: string }) {

@@ -1,3 +1,13 @@
-// The entry to charts and markets. Nothing else of this folder may be imported from outside it,
-// and it is loaded when a chart is opened.
-export { default } from "./ChartPage";
+// Registers charts and markets as a module of the app. Code outside this folder must import nothing else from it. The
+// page is loaded when a chart is opened.
+import { lazyComponent } from "../lib/later";
+import { register } from "../lib/modules";
+
+register({
+  path: "chart",
+  offered: (session) => session.features.charts === true,
+  link: { label: "Charts", icon: "line" },
+  skip: { href: "#chart", label: "Skip to the chart" },
+  assistant: "chart",
+  Page: lazyComponent(() => import("./ChartPage")),
+});

@@ -25,23 +25,23 @@ const line = (id: string, price: number, more: Partial<Drawing> = {}): Drawing =
 beforeEach(() => vi.stubGlobal("document", { createElement: () => ({ getContext: () => null }) }));
 afterEach(() => vi.unstubAllGlobals());
 
-/** What a canvas is told, by name. */
+/** A stubbed canvas that counts its calls by name. */
 function canvas() {
-  const told: Record<string, number> = {};
+  const calls: Record<string, number> = {};
   const colors: unknown[] = [];
   const widths = new Set<unknown>();
   const context = new Proxy({} as Record<string, unknown>, {
     get: (own, name: string) =>
       own[name] ??
       ((): object => (
-        (told[name] = (told[name] ?? 0) + 1),
+        (calls[name] = (calls[name] ?? 0) + 1),
         name === "stroke" && colors.push(own.strokeStyle) && widths.add(own.lineWidth),
         { width: 10 }
       )),
     set: (own, name: string, v) => ((own[name] = v), true),
   });
   return {
-    told,
+    calls,
     colors,
     widths,
     draw: (l: Layer) =>
@@ -52,7 +52,7 @@ function canvas() {
   };
 }
 
-test("many lines are thin and stroked together, each of them", () => {
+test("many lines are thin and stroked together", () => {
   const l = layer();
   const c = canvas();
   const many = Array.from({ length: 10_000 }, (_, i): Drawing => ({
@@ -69,25 +69,25 @@ test("many lines are thin and stroked together, each of them", () => {
   l.show(many, "1h");
   c.draw(l);
   expect(c.widths).toContain(1);
-  expect(c.told.lineTo).toBe(10_000);
-  expect(c.told.stroke).toBeLessThan(60);
+  expect(c.calls.lineTo).toBe(10_000);
+  expect(c.calls.stroke).toBeLessThan(60);
   expect(c.colors[0]).toBe("blue");
   expect(new Set(c.colors.slice(0, -2))).toEqual(new Set(["blue", "red"]));
-  // Painted in one go or not, each is touched where it is; the chosen one has its handles.
+  // Lines that are stroked together can be clicked, too, and the selected one has its handles.
   expect(l.at({ x: many[8]!.anchors![0]!.time, y: 590 })?.id).toBeDefined();
   expect(l.at({ x: 3, y: 590 })).toMatchObject({ id: "d3", handle: "a0" });
 });
 
-test("a few lines have their widths", () => {
+test("a few lines have their own widths", () => {
   const l = layer();
   const c = canvas();
   l.show([line("a", 100, { lineWidth: 3 }), line("b", 200), line("c", 300)], "1h");
   c.draw(l);
-  expect(c.told.stroke).toBe(3);
+  expect(c.calls.stroke).toBe(3);
   expect(c.widths).toEqual(new Set([3, 1.5]));
 });
 
-test("words, arrows and areas are painted by themselves", () => {
+test("labels and arrows are painted one by one", () => {
   const l = layer();
   const c = canvas();
   l.show(
@@ -107,11 +107,11 @@ test("words, arrows and areas are painted by themselves", () => {
     "1h",
   );
   c.draw(l);
-  expect(c.told.fillText).toBe(1);
-  expect(c.told.stroke).toBe(3); // both lines and the head of the arrow
+  expect(c.calls.fillText).toBe(1);
+  expect(c.calls.stroke).toBe(3); // both lines and the head of the arrow
 });
 
-test("labels on the axis stand at their prices: where levels are close some go without", () => {
+test("labels on the axis are at their prices, and some are left out if they are too close", () => {
   const l = layer();
   l.chosen = "d0";
   l.show(
@@ -121,14 +121,14 @@ test("labels on the axis stand at their prices: where levels are close some go w
   l.updateAllViews();
   const at = l.priceAxisViews().map((v) => v.coordinate());
   expect(l.priceAxisViews().every((v) => v.coordinate() === 600 - Number(v.text()))).toBe(true);
-  expect(at[0]).toBe(500); // of the chosen one
-  expect(at).toContain(600 - 399); // of the newest
+  expect(at[0]).toBe(500); // the selected one
+  expect(at).toContain(600 - 399); // the newest
   expect(at.length).toBeGreaterThan(10);
   const rows = [...at].sort((a, b) => a - b);
   expect(rows.every((y, i) => i === 0 || y - rows[i - 1]! >= 18)).toBe(true);
 });
 
-test("times of a chosen drawing have a label each only where there is room", () => {
+test("the times of the selected drawing have labels if there is room", () => {
   const l = layer();
   const trend = (to: number): Drawing => ({
     id: "t",

@@ -1,5 +1,5 @@
-// The layer of drawings over the bars, as one primitive of the series: ten thousand of
-// them are looked through quickly, and those in view are painted.
+// The layer of drawings over the bars, as one primitive of the series. Only visible drawings are painted, so that ten
+// thousand of them are no problem.
 import type {
   AutoscaleInfo,
   IChartApi,
@@ -21,8 +21,9 @@ export interface Hit {
   handle?: HandleName;
 }
 
-const labelHigh = 18; // pixels of a label on the axis
-const letterWide = 6.5;
+// In pixels.
+const labelHeight = 18;
+const letterWidth = 6.5;
 
 export class Layer implements ISeriesPrimitive<Time> {
   private drawings: readonly Drawing[] = [];
@@ -33,13 +34,13 @@ export class Layer implements ISeriesPrimitive<Time> {
   private series: ISeriesApi<SeriesType> | undefined;
   private chart: IChartApi | undefined;
 
-  /** What is being drawn or moved now; it stands for the one with its id. */
+  /** The drawing that is being drawn or moved. It replaces the one with the same id. */
   draft: Drawing | undefined;
-  /** How one was before a change that is pointed at. */
+  /** The drawing as it was before the change that the pointer is on. */
   ghost: Drawing | undefined;
   lit: string | undefined;
   chosen: string | undefined;
-  /** A tool is in hand: nothing is taken hold of. */
+  /** A tool is selected, so drawings do not react to the pointer. */
   busy = false;
 
   constructor(
@@ -68,8 +69,8 @@ export class Layer implements ISeriesPrimitive<Time> {
 
   redraw = (): void => this.update();
 
-  /** Those that are seen; on top, what is pointed at, chosen, or in hand. */
-  private seen(): { usual: Drawing[]; strong: Drawing[] } {
+  /** Returns the drawings to show. `strong` are painted on top: the highlighted, the selected, and the draft. */
+  private shown(): { usual: Drawing[]; strong: Drawing[] } {
     const usual: Drawing[] = [];
     const strong: Drawing[] = [];
     for (const d of this.drawings) {
@@ -82,7 +83,7 @@ export class Layer implements ISeriesPrimitive<Time> {
     return { usual, strong };
   }
 
-  /** While a change is pointed at, its prices before and after are both in view. */
+  /** While the pointer is on a change, the price scale includes its prices before and after. */
   autoscaleInfo(): AutoscaleInfo | null {
     if (!this.ghost) return null;
     const now = this.drawings.find((d) => d.id === this.lit);
@@ -95,21 +96,20 @@ export class Layer implements ISeriesPrimitive<Time> {
     this.labels = [];
     this.times = [];
     if (!s) return;
-    const { usual, strong } = this.seen();
-    const column = new Places(labelHigh);
+    const { usual, strong } = this.shown();
+    const column = new Places(labelHeight);
     for (const d of strong) {
       this.mark(d, s, column, true);
       this.markTimes(d, s);
     }
-    // The newest first: where levels are close, some go without a label. Pushed apart they
-    // would stand at prices that are not theirs.
+    // Newest first. If levels are close, some get no label, because moved labels would be at wrong prices.
     for (let i = usual.length - 1; i >= 0; i--) {
       const d = usual[i]!;
       if (d.type === "horizontal_line" || d.type === "horizontal_ray" || isPosition(d)) this.mark(d, s, column, false);
     }
   }
 
-  /** Labels of its prices on the axis, those of a strong one in any case. */
+  /** Adds labels for the prices of a drawing if there is room. A strong one always gets them. */
   private mark(d: Drawing, s: Scale, column: Places, strong: boolean): void {
     pricesOf(d).forEach((p, i) => {
       const y = s.y(p);
@@ -118,13 +118,13 @@ export class Layer implements ISeriesPrimitive<Time> {
     });
   }
 
-  /** Labels of its times, as far as they stand beside each other. */
+  /** Adds labels for the times of a drawing that do not overlap. */
   private markTimes(d: Drawing, s: Scale): void {
     let last: { x: number; text: string } | undefined;
     for (const a of d.anchors ?? []) {
       const x = s.x(a.time);
       const text = this.clock(a.time);
-      if (last && Math.abs(x - last.x) < ((text.length + last.text.length) / 2) * letterWide + 12) continue;
+      if (last && Math.abs(x - last.x) < ((text.length + last.text.length) / 2) * letterWidth + 12) continue;
       last = { x, text };
       this.times.push(this.axisView(x, text, d.color || this.inks().accent));
     }
@@ -170,10 +170,10 @@ export class Layer implements ISeriesPrimitive<Time> {
     const inks = this.inks();
     const view = this.view();
     if (this.ghost) paint(c, this.ghost, s, this.digits, inks, { ghost: true });
-    const { usual, strong } = this.seen();
+    const { usual, strong } = this.shown();
     const lines = new Lines();
     for (const d of usual) {
-      if (view && outside(d, view)) continue;
+      if (view && isOutside(d, view)) continue;
       this.shapes.set(d.id, { d, shape: lines.take(d, s, this.digits) ?? paint(c, d, s, this.digits, inks, {}) });
     }
     lines.stroke(c, inks);
@@ -183,7 +183,7 @@ export class Layer implements ISeriesPrimitive<Time> {
     }
   }
 
-  /** The prices and times in view, for leaving out what is not. */
+  /** Returns the visible prices and times, to skip drawings outside of them. */
   private view(): View | undefined {
     const s = this.scale();
     const top = this.series?.coordinateToPrice(0);
@@ -198,7 +198,7 @@ export class Layer implements ISeriesPrimitive<Time> {
     };
   }
 
-  /** What is at a point, the one on top first. */
+  /** Returns the topmost drawing at a point. */
   at(point: Point, coarse = false): Hit | undefined {
     const chosen = this.chosen ? this.shapes.get(this.chosen) : undefined;
     if (chosen) {
@@ -214,7 +214,7 @@ export class Layer implements ISeriesPrimitive<Time> {
     return best;
   }
 
-  /** The shape of one that is in view. */
+  /** Returns the shape of a drawing that is in view. */
   shapeOf(id: string): Shape | undefined {
     return this.shapes.get(id)?.shape;
   }
@@ -235,8 +235,8 @@ interface View {
   to: number;
 }
 
-/** Whether nothing of a drawing can be in view. */
-function outside(d: Drawing, v: View): boolean {
+/** Reports whether a drawing is certainly outside the view. */
+function isOutside(d: Drawing, v: View): boolean {
   if (d.type === "horizontal_line") return (d.price ?? 0) < v.low || (d.price ?? 0) > v.high;
   const anchors = d.anchors ?? [];
   if (d.type === "horizontal_ray") {
@@ -247,24 +247,24 @@ function outside(d: Drawing, v: View): boolean {
   return spanOutside(d, v, anchors[0]!, anchors[1]!);
 }
 
-/** The same for a drawing between two points. */
+/** The same as isOutside, for a drawing between two points. */
 function spanOutside(d: Drawing, v: View, a: Anchor, b: Anchor): boolean {
   const extend = d.extend ?? "none";
   if (extend === "ray" || extend === "extended") return false;
-  const between = d.type === "trendline" || d.type === "rectangle"; // nothing of it is beyond its points
+  const between = d.type === "trendline" || d.type === "rectangle"; // does not extend beyond its points
   if (between && (Math.max(a.price, b.price) < v.low || Math.min(a.price, b.price) > v.high)) return !d.label;
   return Math.max(a.time, b.time) < v.from || (Math.min(a.time, b.time) > v.to && d.type !== "fibonacci");
 }
 
-/** Places along an axis that are so far apart. */
+/** Positions along an axis with a minimum distance. */
 class Places {
   private readonly slots = new Map<number, number>();
-  constructor(private readonly apart: number) {}
+  constructor(private readonly minDistance: number) {}
 
-  /** Takes a place; false when another one is too near. */
+  /** Takes a position. Returns false if another one is too close. */
   take(at: number): boolean {
-    const k = Math.floor(at / this.apart);
-    const near = (i: number) => Math.abs((this.slots.get(i) ?? Infinity) - at) < this.apart;
+    const k = Math.floor(at / this.minDistance);
+    const near = (i: number) => Math.abs((this.slots.get(i) ?? Infinity) - at) < this.minDistance;
     if (near(k) || near(k - 1) || near(k + 1)) return false;
     this.slots.set(k, at);
     return true;

@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Bars, begins } from "./bars";
+import { Bars, barStart } from "./bars";
 import { Doc } from "./doc";
-import { copied, made, moved, sent, snapped, tools, visible } from "./edit";
+import { copied, created, moved, toSend, snapped, tools, visible } from "./edit";
 import { rangesOf } from "./ranges";
-import { beyond, distance, handleAt, pricesOf, riskReward, shapeOf, type Scale } from "./shape";
+import { edgePoint, distance, handleAt, pricesOf, riskReward, shapeOf, type Scale } from "./shape";
 import type { Change, Columns, Drawing } from "./types";
-import { described, diffs, headline } from "./words";
+import { describe, diffs, headline } from "./words";
 
 const hour = 3600;
 const columns = (times: number[]): Columns => ({
@@ -21,7 +21,7 @@ const friday = Date.UTC(2026, 10, 6, 20) / 1000;
 const monday = Date.UTC(2026, 10, 9) / 1000;
 const bars = new Bars("1h", columns([friday, friday + hour, monday, monday + hour]));
 
-test("a time stands among the bars, and a weekend takes no room", () => {
+test("times map to positions among the bars, and weekends take no space", () => {
   expect([friday, friday + hour, monday].map((t) => bars.index(t))).toEqual([0, 1, 2]);
   expect(bars.index(friday + hour / 2)).toBe(0.5);
   expect(bars.index((friday + hour + monday) / 2)).toBe(1.5);
@@ -30,7 +30,7 @@ test("a time stands among the bars, and a weekend takes no room", () => {
   for (const i of [-2, 0, 1, 2, 3, 7]) expect(bars.index(bars.time(i))).toBe(i);
 });
 
-test("older and newer bars join without doubles", () => {
+test("older and newer bars are joined without duplicates", () => {
   const older = bars.before(columns([friday - hour, friday]));
   expect(older.columns.time).toEqual([friday - hour, friday, friday + hour, monday, monday + hour]);
   expect(older.before(columns([friday]))).toBe(older);
@@ -38,7 +38,7 @@ test("older and newer bars join without doubles", () => {
   expect(next.columns.time).toEqual([friday, friday + hour, monday, monday + hour, monday + 2 * hour]);
 });
 
-test("a price grows the last bar, or begins one; an old one does nothing", () => {
+test("a price extends the last bar or starts a new one; an old price is ignored", () => {
   expect(bars.tick(2, monday + hour + 5)).toMatchObject({ time: monday + hour, high: 2, close: 2, open: 1.03 });
   expect(bars.tick(2, monday + 2 * hour + 5)).toEqual({
     time: monday + 2 * hour,
@@ -51,12 +51,12 @@ test("a price grows the last bar, or begins one; an old one does nothing", () =>
   expect(bars.tick(2, monday)).toBeUndefined();
 });
 
-test("days, weeks from Monday and months begin in UTC", () => {
+test("days, weeks and months start in UTC, and weeks on Monday", () => {
   const t = Date.UTC(2026, 10, 11, 13, 7) / 1000; // a Wednesday
-  expect(begins(t, "4h")).toBe(Date.UTC(2026, 10, 11, 12) / 1000);
-  expect(begins(t, "1D")).toBe(Date.UTC(2026, 10, 11) / 1000);
-  expect(begins(t, "1W")).toBe(monday);
-  expect(begins(t, "1M")).toBe(Date.UTC(2026, 10, 1) / 1000);
+  expect(barStart(t, "4h")).toBe(Date.UTC(2026, 10, 11, 12) / 1000);
+  expect(barStart(t, "1D")).toBe(Date.UTC(2026, 10, 11) / 1000);
+  expect(barStart(t, "1W")).toBe(monday);
+  expect(barStart(t, "1M")).toBe(Date.UTC(2026, 10, 1) / 1000);
 });
 
 const scale: Scale = { width: 400, height: 300, x: (t) => (bars.index(t) + 1) * 50, y: (p) => (2 - p) * 100 };
@@ -81,9 +81,9 @@ const long: Drawing = {
   stopLoss: 0.8,
 };
 
-test("every type has a shape, with handles, and is touched on it", () => {
+test("every type has a shape with handles that can be hit", () => {
   for (const tool of tools) {
-    const d = { id: "x", ...made(tool, line.anchors!, "EURUSD", "1h", bars, 5) } as Drawing;
+    const d = { id: "x", ...created(tool, line.anchors!, "EURUSD", "1h", bars, 5) } as Drawing;
     const s = shapeOf(d, scale, 5);
     expect(s.pieces.length, tool.id).toBeGreaterThan(0);
     expect(s.handles.length, tool.id).toBeGreaterThan(0);
@@ -94,9 +94,9 @@ test("every type has a shape, with handles, and is touched on it", () => {
   expect(distance(s, { x: 100, y: 95 })).toBe(Infinity);
 });
 
-test("a ray leaves the plane at its edge", () => {
-  expect(beyond({ x: 0, y: 0 }, { x: 10, y: 5 }, { width: 100, height: 100 })).toEqual({ x: 100, y: 50 });
-  expect(beyond({ x: 50, y: 50 }, { x: 50, y: 40 }, { width: 100, height: 100 })).toEqual({ x: 50, y: 0 });
+test("a ray ends at the edge of the pane", () => {
+  expect(edgePoint({ x: 0, y: 0 }, { x: 10, y: 5 }, { width: 100, height: 100 })).toEqual({ x: 100, y: 50 });
+  expect(edgePoint({ x: 50, y: 50 }, { x: 50, y: 40 }, { width: 100, height: 100 })).toEqual({ x: 50, y: 0 });
 });
 
 test("a drawing moves as a whole, by bars and price", () => {
@@ -111,7 +111,7 @@ test("a drawing moves as a whole, by bars and price", () => {
   ]);
 });
 
-test("target and stop stay on their sides, the entry between them", () => {
+test("target and stop stay on their sides of the entry", () => {
   expect(moved(long, "takeProfit", bars, { bars: 0, price: -1 }, 5).takeProfit).toBe(1.00001);
   expect(moved(long, "stopLoss", bars, { bars: 0, price: 1 }, 5).stopLoss).toBe(0.99999);
   expect(moved(long, "entry", bars, { bars: 0, price: 5 }, 5).entry).toBe(1);
@@ -132,24 +132,24 @@ test("target and stop stay on their sides, the entry between them", () => {
   expect(riskReward(long)).toBeCloseTo(2);
 });
 
-test("the magnet takes the nearest price of the bar within reach", () => {
+test("the magnet snaps to the nearest price of the bar within reach", () => {
   const bar = bars.at(0)!;
   expect(snapped(bar, 1.0041, 0.01)).toBe(1.005);
   expect(snapped(bar, 1.2, 0.01)).toBe(1.2);
   expect(snapped(undefined, 1.2, 0.01)).toBe(1.2);
 });
 
-test("what is hidden or of other timeframes is not shown; what the server says is not sent", () => {
+test("hides hidden drawings and those of other timeframes, and does not send the server's fields", () => {
   expect(visible(line, "1h")).toBe(true);
   expect(visible({ ...line, hidden: true }, "1h")).toBe(false);
   expect(visible({ ...line, visibility: ["4h"] }, "1h")).toBe(false);
   expect(
-    sent({ ...long, id: "new:1", version: 3, riskReward: 2, created: { by: "human", at: "" } }),
+    toSend({ ...long, id: "new:1", version: 3, riskReward: 2, created: { by: "human", at: "" } }),
   ).not.toHaveProperty("id");
-  expect(sent({ ...long, version: 3, riskReward: 2 })).toEqual(long);
+  expect(toSend({ ...long, version: 3, riskReward: 2 })).toEqual(long);
 });
 
-test("a change is told with its prices", () => {
+test("describes a change with its prices", () => {
   const now: Drawing = { ...base, type: "horizontal_line", label: "Support", price: 1.092 };
   const c: Change = {
     version: 2,
@@ -183,7 +183,7 @@ test("a change is told with its prices", () => {
 test("a vertical line has a time and no price", () => {
   const open: Drawing = { ...base, type: "vertical_line", label: "Open", anchors: [{ time: friday, price: 0 }] };
   expect(pricesOf(open)).toEqual([]);
-  expect(described(open, 5)).toMatch(/^Vertical line, Open, on .+ \d\d:\d\d$/);
+  expect(describe(open, 5)).toMatch(/^Vertical line, Open, on .+ \d\d:\d\d$/);
   const later: Drawing = { ...open, anchors: [{ time: monday, price: 1.1 }] };
   const c: Change = {
     version: 2,
@@ -202,7 +202,7 @@ test("a vertical line has a time and no price", () => {
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A server of one drawing, as far as a document asks it. */
+/** Stubs fetch with a server. */
 function serve(answer: (method: string, path: string, body: Record<string, unknown>) => unknown) {
   const asked: string[] = [];
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
@@ -214,7 +214,7 @@ function serve(answer: (method: string, path: string, body: Record<string, unkno
   return asked;
 }
 
-test("a drawing is shown at once, and gets its id from the server", async () => {
+test("a drawing is shown immediately, and gets its id from the server", async () => {
   let version = 0;
   const seen: Record<string, unknown>[] = [];
   serve((_m, _p, body) => {
@@ -226,7 +226,7 @@ test("a drawing is shown at once, and gets its id from the server", async () => 
   const doc = new Doc("EURUSD");
   const id = doc.add({ type: "horizontal_line", symbol: "EURUSD", timeframe: "1h", price: 1 });
   expect(doc.get().drawings).toMatchObject([{ id, price: 1 }]);
-  doc.save({ ...doc.find(id)!, price: 2 }); // before the first answer is there
+  doc.save({ ...doc.find(id)!, price: 2 }); // before the first response
   await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
   expect(doc.find(id)).toMatchObject({ id: "d7", price: 2, version: 2 });
   expect(doc.idOf(id)).toBe("d7");
@@ -234,7 +234,7 @@ test("a drawing is shown at once, and gets its id from the server", async () => 
   expect(new Set(seen.map((b) => b.key)).size).toBe(2);
 });
 
-test("changes of one drawing go one after the other, also under its new id", async () => {
+test("changes of one drawing are sent one after the other, also after it gets its id", async () => {
   const waiting: (() => void)[] = [];
   const bases: unknown[] = [];
   vi.stubGlobal("fetch", async (_: string, init: RequestInit) => {
@@ -248,7 +248,7 @@ test("changes of one drawing go one after the other, also under its new id", asy
   const id = doc.add({ type: "horizontal_line", symbol: "EURUSD", timeframe: "1h", price: 1 });
   doc.save({ ...doc.find(id)!, price: 2 });
   waiting.shift()!();
-  await vi.waitFor(() => expect(bases.length).toBe(2)); // the second is on its way, under the new id
+  await vi.waitFor(() => expect(bases.length).toBe(2)); // the second is sent with the new id
   doc.save({ ...doc.find(id)!, price: 3 });
   expect(bases).toEqual([undefined, 1]);
   waiting.shift()!();
@@ -259,7 +259,7 @@ test("changes of one drawing go one after the other, also under its new id", asy
   expect(doc.find(id)).toMatchObject({ id: "d7", price: 3, version: 3 });
 });
 
-test("a change against an older version is taken back, and said", async () => {
+test("a change based on an older version is reverted with a notice", async () => {
   const mine: Drawing = { ...base, type: "horizontal_line", price: 1, version: 1 };
   serve((method, path) => {
     if (method === "POST")
@@ -274,7 +274,7 @@ test("a change against an older version is taken back, and said", async () => {
   expect(doc.get().unsaved).toBe(0);
 });
 
-test("an answer that is older than what was told since hides nothing", async () => {
+test("a response that is older than the stream does not hide changes", async () => {
   const one: Drawing = { ...base, type: "horizontal_line", price: 1, version: 1 };
   const two: Drawing = { ...one, id: "d9", version: 3 };
   vi.stubGlobal("navigator", {}); // no locks: this tab reads the stream itself
@@ -312,7 +312,7 @@ test("an answer that is older than what was told since hides nothing", async () 
   end();
 });
 
-test("a page that stays open holds the newest fifty of the trail, and knows of more", async () => {
+test("a page that stays open keeps the newest fifty changes of the trail", async () => {
   vi.stubGlobal("navigator", {}); // no locks: this tab reads the stream itself
   const change = (version: number): Change => ({
     version,
@@ -348,7 +348,7 @@ test("a page that stays open holds the newest fifty of the trail, and knows of m
   end();
 });
 
-test("what does not reach the server is sent again", async () => {
+test("a change that does not reach the server is sent again", async () => {
   vi.useFakeTimers();
   let times = 0;
   const keys = new Set<unknown>();
@@ -365,7 +365,7 @@ test("what does not reach the server is sent again", async () => {
   expect([times, keys.size]).toEqual([3, 1]);
 });
 
-test("a copy is new, free and a little apart", () => {
+test("a copy is new, unlocked and moved", () => {
   const d: Drawing = {
     id: "d1",
     type: "long_position",
@@ -399,7 +399,7 @@ test("a copy is new, free and a little apart", () => {
   });
 });
 
-test("ranges are offered that the data fills, in bars that there are", () => {
+test("offers ranges that the data covers, in available timeframes", () => {
   const info = {
     symbol: "X",
     name: "X",
@@ -420,7 +420,7 @@ test("ranges are offered that the data fills, in bars that there are", () => {
   expect(rangesOf(short).map((r) => `${r.name} ${r.timeframe}`)).toEqual(["1D 1h", "5D 1h", "1M 1h", "All 1D"]);
 });
 
-test("what a position says has room in it, unless it is looked at", () => {
+test("a position shows its labels if they fit, or if it is selected", () => {
   const narrow: Scale = { width: 500, height: 500, x: (t) => (t - friday) / 360, y: (p) => 500 - (p - 1) * 1000 };
   const d: Drawing = {
     id: "p",
@@ -439,7 +439,7 @@ test("what a position says has room in it, unless it is looked at", () => {
     shapeOf(d, narrow, 2, strong).pieces.flatMap((p) => (p.kind === "text" ? [p.text] : []));
   expect(words(false)).toEqual([]);
   expect(words(true)).toEqual(["Target 1.30 (+18.18%)", "Stop 1.00 (-9.09%)", "Risk/reward 2.00 · open"]);
-  // Where they are wider than it is, no handle stands on them.
+  // If the labels are wider than the position, the handles do not cover them.
   const { pieces, handles } = shapeOf(d, narrow, 2, true);
   const heading = pieces.find((p) => p.kind === "text" && p.text.startsWith("Risk"))!;
   expect(handles.every((h) => Math.abs(h.y - (heading as { at: { y: number } }).at.y) > 8)).toBe(true);

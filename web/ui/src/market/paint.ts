@@ -1,8 +1,8 @@
-// Painting the pieces of drawings on a canvas.
+// Paints the pieces of drawings on a canvas.
 import type { Drawing, LineStyle } from "./types";
 import { shapeOf, type Piece, type Point, type Role, type Scale, type Shape } from "./shape";
 
-/** Colours that were looked up for the theme that is shown. */
+/** The resolved colours of the current theme. */
 export interface Inks {
   ink: string;
   quiet: string;
@@ -13,17 +13,17 @@ export interface Inks {
   down: string;
   upSoft: string;
   downSoft: string;
-  /** For levels that have no colour of their own. */
+  /** For levels without their own colour. */
   tones: readonly string[];
   font: string;
 }
 
-export interface How {
-  /** A broad light line under it: it is pointed at elsewhere. */
+export interface PaintOptions {
+  /** Highlights the drawing with a wide light line, while the pointer is on its entry in a list. */
   lit?: boolean;
-  /** Handles are shown. */
+  /** Shows the handles. */
   chosen?: boolean;
-  /** What it was before a change. */
+  /** Paints it faintly, as the state before a change. */
   ghost?: boolean;
 }
 
@@ -31,15 +31,22 @@ const dashes: Record<LineStyle, number[]> = { solid: [], dashed: [6, 5], dotted:
 const textSize = 12;
 const handleSize = 4.5;
 
-export function paint(c: CanvasRenderingContext2D, d: Drawing, s: Scale, digits: number, inks: Inks, how: How): Shape {
-  const shape = shapeOf(d, s, digits, how.chosen || how.lit || how.ghost);
+export function paint(
+  c: CanvasRenderingContext2D,
+  d: Drawing,
+  s: Scale,
+  digits: number,
+  inks: Inks,
+  options: PaintOptions,
+): Shape {
+  const shape = shapeOf(d, s, digits, options.chosen || options.lit || options.ghost);
   c.save();
-  if (how.ghost) c.globalAlpha = 0.55;
-  if (how.lit) for (const p of shape.pieces) halo(c, p, inks);
-  const pen = new Pen(c, d, inks, how.ghost ?? false);
+  if (options.ghost) c.globalAlpha = 0.55;
+  if (options.lit) for (const p of shape.pieces) halo(c, p, inks);
+  const pen = new Pen(c, d, inks, options.ghost ?? false);
   for (const p of shape.pieces) pen.piece(p);
   c.restore();
-  if (how.chosen) handles(c, shape, d, inks);
+  if (options.chosen) handles(c, shape, d, inks);
   return shape;
 }
 
@@ -84,14 +91,13 @@ function ring(c: CanvasRenderingContext2D, at: Point, r: number): void {
   c.stroke();
 }
 
-/** Level lines are sharp when they lie on the middle of a pixel. */
+/** Moves a coordinate to the middle of a pixel, where lines are sharp. */
 const sharp = (v: number) => Math.floor(v) + 0.5;
 
-/** What a line looks like when nothing else is said. */
-const usualWidth = 1.5;
-const widthOf = (d: Drawing) => Math.min(8, Math.max(1, d.lineWidth ?? usualWidth));
+const defaultWidth = 1.5;
+const widthOf = (d: Drawing) => Math.min(8, Math.max(1, d.lineWidth ?? defaultWidth));
 
-/** A flat or an upright line lies on the middle of a pixel. */
+/** Moves a horizontal or vertical line to the middle of a pixel. */
 function sharpened(a: Point, b: Point): [Point, Point] {
   const flat = a.y === b.y;
   const upright = a.x === b.x;
@@ -99,17 +105,16 @@ function sharpened(a: Point, b: Point): [Point, Point] {
   return [at(a), at(b)];
 }
 
-const dense = 1000; // lines, of which none is looked at by itself
-const atOnce = 200;
+const thinAbove = 1000; // lines
+const linesPerPath = 200;
 
-/** The drawings that are one line without words, those that look alike together. Where
- *  they are many they are as thin as the screen has pixels: browsers paint such lines
- *  many times as fast, also some hundred in a path, while a path of broader lines that
- *  cross costs more than each of them. */
+/** Collects drawings that are one line without a label, and paints those with the same style together. If there are
+ *  many, they are one device pixel wide, because browsers paint such lines much faster, even hundreds in one path. A
+ *  path of wider lines that cross is slower than separate lines. */
 export class Lines {
   private readonly alike = new Map<string, { d: Drawing; all: [Point, Point][] }>();
 
-  /** Takes a drawing, when it is one; stroke paints it. */
+  /** Adds a drawing and returns its shape, or returns undefined if it is not a plain line. */
   take(d: Drawing, s: Scale, digits: number): Shape | undefined {
     if (!lineTypes.has(d.type) || d.extend === "arrow" || d.label || d.text) return undefined;
     const shape = shapeOf(d, s, digits);
@@ -122,8 +127,8 @@ export class Lines {
 
   stroke(c: CanvasRenderingContext2D, inks: Inks): void {
     c.save();
-    const thin = [...this.alike.values()].reduce((sum, { all }) => sum + all.length, 0) > dense;
-    const n = thin ? atOnce : 1;
+    const thin = [...this.alike.values()].reduce((sum, { all }) => sum + all.length, 0) > thinAbove;
+    const n = thin ? linesPerPath : 1;
     for (const { d, all } of this.alike.values()) {
       c.strokeStyle = d.color || inks.accent;
       c.lineWidth = thin ? 1 / (globalThis.devicePixelRatio || 1) : widthOf(d);
@@ -236,7 +241,7 @@ class Pen {
     c.stroke();
   }
 
-  /** A colour that says nothing of its transparency gets some. */
+  /** Fills with a colour. A colour without an alpha value gets the given one. */
   private fill(color: string, alpha: number): void {
     const c = this.c;
     const given = /^#(\w{4}|\w{8})$|\/|^rgba|^hsla/i.test(color);
@@ -307,7 +312,7 @@ class Pen {
     c.fillText(p.text, p.at.x, p.at.y + nudge);
   }
 
-  /** Bars that run through words are paled around the letters. */
+  /** Paints an outline around a text, so that it is readable over bars. */
   private clear(p: Extract<Piece, { kind: "text" }>): void {
     const c = this.c;
     c.strokeStyle = this.inks.surface;
@@ -316,7 +321,7 @@ class Pen {
     c.strokeText(p.text, p.at.x, p.at.y + (p.base === "middle" ? 0.5 : 0));
   }
 
-  /** A surface below words, so that bars do not run through them. */
+  /** Paints a background below a text, so that it is readable over bars. */
   private plate(p: Extract<Piece, { kind: "text" }>, size: number): void {
     const c = this.c;
     const w = c.measureText(p.text).width + 12;
@@ -336,7 +341,7 @@ class Pen {
 let probe: CanvasRenderingContext2D | null | undefined;
 const known = new Map<string, string>();
 
-/** Black or white, whichever is read on a colour. */
+/** Returns black or white, whichever is more readable on a colour. */
 export function contrast(color: string): string {
   let out = known.get(color);
   if (out) return out;

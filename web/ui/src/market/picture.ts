@@ -1,15 +1,16 @@
-// The chart as a picture, with what is drawn on it and what it is.
+// Saves the chart with its drawings as a picture, with a heading.
 import { fileName, save } from "../lib/download";
 import { color } from "../lib/theme";
 import { whenWords } from "./plot";
 import type { SymbolInfo, Timeframe } from "./types";
 import type { Parts } from "./useBoard";
 
+// In pixels.
 const line = 34;
 const foot = 22;
 const side = 12;
 
-/** Draws it and lets the browser save it. */
+/** Draws the picture and saves it. */
 export async function picture({ plot, feed }: Parts, info: SymbolInfo, timeframe: Timeframe): Promise<void> {
   const shot = plot.chart.takeScreenshot(true, false);
   const wide = plot.el.clientWidth;
@@ -27,9 +28,9 @@ export async function picture({ plot, feed }: Parts, info: SymbolInfo, timeframe
   ]
     .filter(Boolean)
     .join(" · ");
-  const long = (text: string, font: string) => ((c.font = font), c.measureText(text).width);
-  const beside = side + long(name, strong) + side + long(facts, quiet) + side <= wide;
-  const head = beside ? line : 2 * line - 12; // else the facts stand below the name
+  const width = (text: string, font: string) => ((c.font = font), c.measureText(text).width);
+  const beside = side + width(name, strong) + side + width(facts, quiet) + side <= wide;
+  const head = beside ? line : 2 * line - 12; // the facts are beside or below the name
   out.width = shot.width;
   out.height = shot.height + (head + foot) * scale;
   c.fillStyle = color("--color-surface");

@@ -1,6 +1,5 @@
-// The chart itself: lightweight-charts with the bars of one symbol and timeframe. It
-// holds a window of them, a few thousand around what is seen: a hundred thousand are
-// scrolled through without the page ever stopping for them.
+// The chart: lightweight-charts with the bars of one symbol and timeframe. It contains only a window of a few thousand
+// bars around the visible range, so that scrolling through a hundred thousand bars does not block the page.
 import {
   AreaSeries,
   CandlestickSeries,
@@ -27,7 +26,7 @@ import type { Anchor, Bar, MarketEvent, Timeframe } from "./types";
 
 export type Kind = "candles" | "line" | "area";
 
-/** How prices are spread over the height. */
+/** The mode of the price scale. */
 export type Spread = "linear" | "log" | "percent";
 const spreads = {
   linear: PriceScaleMode.Normal,
@@ -36,18 +35,19 @@ const spreads = {
 } as const;
 
 interface PlotEvents {
-  /** The bar under the crosshair; undefined when there is none. */
+  /** Called with the bar under the crosshair, or undefined if there is none. */
   onPoint: (bar: Bar | undefined, point: Point | undefined) => void;
-  /** The oldest bars are nearly in view: more are wanted. */
+  /** Called when the oldest bars are nearly in view. */
   onOlder: () => void;
-  /** What is seen has moved. */
+  /** Called when the visible range has changed. */
   onView?: () => void;
 }
 
-const margin = 1200; // bars kept on each side of what is seen: about as many as can be seen
-const nearEnd = 450;
-const wantsOlder = 400;
-const rightRoom = 12;
+// In bars.
+const margin = 1200; // on each side of the visible range
+const nearEnd = 450; // distance from the end of the window at which it moves
+const loadOlderBelow = 400;
+const rightSpace = 12;
 
 export class Plot {
   readonly chart: IChartApi;
@@ -58,19 +58,19 @@ export class Plot {
   private volume: ISeriesApi<"Histogram">;
   private from = 0;
   private to = 0;
-  private held = false; // by a finger or the mouse
+  private held = false; // while a pointer is pressed
   private inks: Inks;
-  private older = false; // there are older bars to load
-  private frame = 0; // after which the window is looked at
+  private older = false; // whether there are older bars to load
+  private frame = 0; // the animation frame after which the window moves
   private timer = 0;
-  gone = false; // it was removed
+  removed = false;
 
   constructor(
     readonly el: HTMLElement,
     private kind: Kind,
     timeframe: Timeframe,
     readonly digits: number,
-    private readonly told: PlotEvents,
+    private readonly on: PlotEvents,
   ) {
     this.bars = new Bars(timeframe);
     this.inks = inks();
@@ -79,11 +79,11 @@ export class Plot {
       layout: { attributionLogo: false, fontFamily: this.inks.font, fontSize: 12, panes: { enableResize: true } },
       crosshair: { mode: CrosshairMode.Normal },
       timeScale: {
-        rightOffset: rightRoom,
+        rightOffset: rightSpace,
         timeVisible: !daily(timeframe),
         secondsVisible: false,
         borderVisible: false,
-        tickMarkFormatter: tick,
+        tickMarkFormatter: tickLabel,
         minBarSpacing: 1,
       },
       rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.12, bottom: 0.08 }, minimumWidth: 62 },
@@ -114,14 +114,14 @@ export class Plot {
     this.series.attachPrimitive(this.events);
     this.theme();
     this.chart.subscribeCrosshairMove(this.pointed);
-    this.chart.timeScale().subscribeVisibleLogicalRangeChange(this.seen);
-    for (const on of ["pointerdown", "pointerup", "pointercancel"]) el.addEventListener(on, this.hold, true);
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange(this.onRangeChange);
+    for (const e of ["pointerdown", "pointerup", "pointercancel"]) el.addEventListener(e, this.hold, true);
   }
 
   remove(): void {
-    this.gone = true;
-    this.stay();
-    for (const on of ["pointerdown", "pointerup", "pointercancel"]) this.el.removeEventListener(on, this.hold, true);
+    this.removed = true;
+    this.cancelMove();
+    for (const e of ["pointerdown", "pointerup", "pointercancel"]) this.el.removeEventListener(e, this.hold, true);
     this.series.detachPrimitive(this.layer);
     this.series.detachPrimitive(this.events);
     this.chart.remove();
@@ -134,7 +134,7 @@ export class Plot {
     return this.chart.addSeries(AreaSeries, { ...format, lineWidth: 2 }, 0);
   }
 
-  /** Takes the colours of the theme that is shown now. */
+  /** Applies the colours of the current theme. */
   theme(): void {
     this.inks = inks();
     const i = this.inks;
@@ -151,11 +151,11 @@ export class Plot {
         horzLine: { color: i.quiet, labelBackgroundColor: color("--color-label") },
       },
     });
-    this.dress();
+    this.colorSeries();
     this.fill();
   }
 
-  private dress(): void {
+  private colorSeries(): void {
     const i = this.inks;
     const priceLineColor = color("--color-last");
     if (this.kind === "candles")
@@ -186,11 +186,11 @@ export class Plot {
     this.series = this.addSeries();
     this.series.attachPrimitive(this.layer);
     this.series.attachPrimitive(this.events);
-    this.dress();
+    this.colorSeries();
     this.fill();
   }
 
-  /** Shows bars from the newest on. */
+  /** Shows bars, starting with the newest. */
   show(bars: Bars, older: boolean): void {
     this.bars = bars;
     this.older = older;
@@ -198,21 +198,21 @@ export class Plot {
     this.from = Math.max(0, this.to - 2 * margin);
     this.fill();
     this.chart.timeScale().applyOptions({ barSpacing: this.el.clientWidth < 600 ? 5 : 7 });
-    this.chart.timeScale().scrollToPosition(rightRoom, false);
+    this.chart.timeScale().scrollToPosition(rightSpace, false);
     this.chart.priceScale("right").setAutoScale(true);
   }
 
-  /** Older bars have come before those that are there. */
+  /** Shows bars to which older ones were added. */
   prepended(bars: Bars, older: boolean): void {
     const more = bars.length - this.bars.length;
     this.bars = bars;
     this.older = older;
     this.from += more;
     this.to += more;
-    this.seen();
+    this.onRangeChange();
   }
 
-  /** The last bar has changed, or a new one begins. */
+  /** Updates the last bar, or adds one. */
   last(bars: Bars): void {
     const before = this.bars.length;
     const live = this.to === before;
@@ -241,7 +241,7 @@ export class Plot {
     };
   }
 
-  /** Gives the window of bars to the chart. */
+  /** Passes the window of bars to the chart. */
   private fill(): void {
     const items = [];
     const volumes = [];
@@ -251,7 +251,7 @@ export class Plot {
     }
     this.series.setData(items);
     this.volume.setData(volumes);
-    const live = this.to === this.bars.length; // else its last bar is no last price
+    const live = this.to === this.bars.length; // otherwise the last bar is not the last price
     if (this.series.options().priceLineVisible !== live)
       this.series.applyOptions({ lastValueVisible: live, priceLineVisible: live });
   }
@@ -263,72 +263,73 @@ export class Plot {
 
   private hold = (e: Event): void => {
     this.held = e.type === "pointerdown";
-    if (!this.held) this.seen();
+    if (!this.held) this.onRangeChange();
   };
 
-  /** Moves the window along with what is seen. While a hand holds the chart it stays:
-   *  no hand gets further than its margins. */
-  private seen = (): void => {
-    this.told.onView?.();
+  /** Moves the window with the visible range. It does not move while a pointer is pressed, because its margins are
+   *  wider than a drag. */
+  private onRangeChange = (): void => {
+    this.on.onView?.();
     if (this.held || this.frame) return;
-    // After the picture, in a task of its own: with it, it would be a long one.
+    // Wait for a task after the frame, to avoid one long task.
     this.frame = requestAnimationFrame(() => {
       this.timer = window.setTimeout(() => {
         this.frame = 0;
-        if (!this.gone && !this.held) this.slide();
+        if (!this.removed && !this.held) this.moveIfNeeded();
       });
     });
   };
 
-  private stay(): void {
+  private cancelMove(): void {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
     this.frame = 0;
   }
 
-  private slide(): void {
+  private moveIfNeeded(): void {
     const range = this.chart.timeScale().getVisibleLogicalRange();
     if (!range || !this.bars.length) return;
     const n = this.bars.length;
     const [left, right] = [range.from + this.from, range.to + this.from];
-    if (left < wantsOlder && this.older) this.told.onOlder();
+    if (left < loadOlderBelow && this.older) this.on.onOlder();
     const wantsLeft = this.from > 0 && left - this.from < nearEnd;
     const wantsRight = this.to < n && this.to - right < nearEnd;
-    if (wantsLeft || wantsRight) this.window(left, right);
+    if (wantsLeft || wantsRight) this.moveWindow(left, right);
   }
 
-  /** Puts the window around a range, counted in all bars, and shows the range. */
-  private window(left: number, right: number): void {
+  /** Moves the window around a range and shows the range. Positions count all bars. */
+  private moveWindow(left: number, right: number): void {
     const n = this.bars.length;
-    // The chart takes the range with its next picture: whoever looked before that would
-    // see the old one in the new window.
-    this.stay();
+    // The chart applies the range with the next frame. Until then, range() would return the old range in the new
+    // window.
+    this.cancelMove();
     this.from = Math.max(0, Math.min(n, Math.floor(left - margin)));
     this.to = Math.max(this.from, Math.min(n, Math.ceil(right + margin)));
     this.fill();
     this.chart.timeScale().setVisibleLogicalRange({ from: left - this.from, to: right - this.from });
   }
 
-  /** What is seen, counted in all bars. */
+  /** Returns the visible range. Positions count all bars. */
   range(): { left: number; right: number } | undefined {
     const r = this.chart.timeScale().getVisibleLogicalRange();
     return r ? { left: r.from + this.from, right: r.to + this.from } : undefined;
   }
 
-  /** Once the chart knows its size: a range that is set before that is lost. */
+  /** Waits until the chart has a size. A range that is set before that is lost. */
   sized(): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => (this.gone || this.chart.timeScale().width() > 0 ? resolve() : requestAnimationFrame(look));
-      requestAnimationFrame(look); // after what the chart has planned for its next picture
+      const check = () =>
+        this.removed || this.chart.timeScale().width() > 0 ? resolve() : requestAnimationFrame(check);
+      requestAnimationFrame(check); // after the chart's own updates for the next frame
     });
   }
 
   view(left: number, right: number): void {
-    this.window(left, right);
-    this.seen();
+    this.moveWindow(left, right);
+    this.onRangeChange();
   }
 
-  /** Brings a time into the middle, with as many bars as before around it. */
+  /** Scrolls a time to the middle without changing the zoom. */
   center(time: number): void {
     const r = this.range();
     const half = r ? (r.right - r.left) / 2 : 60;
@@ -345,7 +346,7 @@ export class Plot {
     this.autoScale(true);
   }
 
-  /** The time in the middle of what is seen, while that is not the newest. */
+  /** Returns the time in the middle of the visible range, or undefined if the newest bar is visible. */
   middle(): number | undefined {
     const r = this.range();
     return r && r.right < this.bars.length - 1 ? this.bars.time((r.left + r.right) / 2) : undefined;
@@ -354,16 +355,17 @@ export class Plot {
   newest(): void {
     const r = this.range();
     const wide = r ? r.right - r.left : 120;
-    this.view(this.bars.length + rightRoom - wide, this.bars.length + rightRoom);
+    this.view(this.bars.length + rightSpace - wide, this.bars.length + rightSpace);
     this.autoScale(true);
   }
 
-  /** Moves by bars; zooms about the middle by a factor. */
+  /** Scrolls by a number of bars. */
   pan(bars: number): void {
     const r = this.range();
     if (r) this.view(r.left + bars, r.right + bars);
   }
 
+  /** Zooms around the middle. */
   zoom(factor: number): void {
     const r = this.range();
     if (!r) return;
@@ -373,10 +375,10 @@ export class Plot {
 
   private pointed = (p: MouseEventParams): void => {
     const at = p.time === undefined ? undefined : this.bars.index(p.time as number);
-    this.told.onPoint(at === undefined ? undefined : this.bars.at(Math.round(at)), p.point);
+    this.on.onPoint(at === undefined ? undefined : this.bars.at(Math.round(at)), p.point);
   };
 
-  /** Places and what stands there. Undefined before there are bars. */
+  /** Returns the mapping from times and prices to pixels. Undefined before there are bars. */
   scale(): Scale | undefined {
     const ts = this.chart.timeScale();
     const zero = ts.logicalToCoordinate(0 as Logical);
@@ -387,12 +389,12 @@ export class Plot {
       width,
       height,
       x: (time) => zero + (this.bars.index(time) - this.from) * (one - zero),
-      y: this.heights(height),
+      y: this.priceToY(height),
     };
   }
 
-  /** From prices to heights. Where the scale is even, two of its places say all. */
-  private heights(height: number): (price: number) => number {
+  /** Returns the mapping from prices to vertical positions. On a linear scale, it is computed from two prices. */
+  private priceToY(height: number): (price: number) => number {
     const { series } = this;
     const exact = (price: number) => series.priceToCoordinate(price) ?? NaN;
     const [top, middle, bottom] = [0, height / 2, height].map((y) => series.coordinateToPrice(y) ?? NaN) as [
@@ -401,11 +403,11 @@ export class Plot {
       number,
     ];
     const slope = height / (bottom - top);
-    const even = Math.abs((middle - top) * slope - height / 2) < 0.01;
-    return even ? (price) => (price - top) * slope : exact;
+    const linear = Math.abs((middle - top) * slope - height / 2) < 0.01;
+    return linear ? (price) => (price - top) * slope : exact;
   }
 
-  /** The nearest bar's time and the price at a point of the upper pane. */
+  /** Returns the time of the nearest bar and the price at a point of the upper pane. */
   anchor(p: Point): Anchor | undefined {
     const ts = this.chart.timeScale();
     const zero = ts.logicalToCoordinate(0 as Logical);
@@ -415,7 +417,7 @@ export class Plot {
     return { time: this.bars.time(Math.round((p.x - zero) / (one - zero)) + this.from), price };
   }
 
-  /** The crosshair, moved without a mouse. */
+  /** Moves the crosshair without a pointer. undefined removes it. */
   crosshair(a: Anchor | undefined): void {
     if (!a) return this.chart.clearCrosshairPosition();
     this.chart.setCrosshairPosition(a.price, a.time as UTCTimestamp, this.series);
@@ -425,8 +427,8 @@ export class Plot {
     this.events.show(events);
   }
 
-  /** Whether the chart may be moved by hand now. */
-  loose(on: boolean): void {
+  /** Sets whether the user can scroll and zoom the chart. */
+  setMovable(on: boolean): void {
     this.chart.applyOptions({
       handleScroll: on,
       handleScale: on ? { axisPressedMouseMove: true, mouseWheel: true, pinch: true } : false,
@@ -435,20 +437,20 @@ export class Plot {
 
   autoScale(on: boolean): void {
     this.chart.priceScale("right").setAutoScale(on);
-    this.told.onView?.();
+    this.on.onView?.();
   }
 
-  /** Whether the height follows the bars in view. */
+  /** Whether the price scale fits the visible bars. */
   get auto(): boolean {
     return this.chart.priceScale("right").options().autoScale;
   }
 
-  spread(how: Spread): void {
-    this.chart.priceScale("right").applyOptions({ mode: spreads[how] });
+  setSpread(spread: Spread): void {
+    this.chart.priceScale("right").applyOptions({ mode: spreads[spread] });
   }
 
-  /** What so many pixels of the height are worth at a price. */
-  worth(price: number, pixels: number): number {
+  /** Returns the price difference of a vertical distance in pixels, at a price. */
+  priceDistance(price: number, pixels: number): number {
     const y = this.series.priceToCoordinate(price);
     const other = y === null ? null : this.series.coordinateToPrice(y + pixels);
     return other === null ? 0 : Math.abs(other - price);
@@ -463,8 +465,8 @@ const dayFormat = utc({ day: "numeric" });
 const monthFormat = utc({ month: "short" });
 const dateFormat = utc({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
 
-/** A label below the chart. */
-function tick(t: number, kind: TickMarkType): string {
+/** Formats a label of the time axis. */
+function tickLabel(t: number, kind: TickMarkType): string {
   const d = new Date(t * 1000);
   if (kind === TickMarkType.Year) return String(d.getUTCFullYear());
   if (kind === TickMarkType.Month) return monthFormat.format(d);
@@ -472,7 +474,7 @@ function tick(t: number, kind: TickMarkType): string {
   return clockFormat.format(d);
 }
 
-/** When a bar begins, in words. All times are UTC. */
+/** Formats the start of a bar, in UTC. */
 export function whenWords(t: number, timeframe: Timeframe): string {
   const d = new Date(t * 1000);
   return daily(timeframe) ? dateFormat.format(d) : `${dateFormat.format(d)} ${clockFormat.format(d)}`;

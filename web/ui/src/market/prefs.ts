@@ -1,4 +1,4 @@
-// How a person has set up the chart page, kept in this browser.
+// The user's preferences for the chart page, stored in the browser.
 import { useSyncExternalStore } from "react";
 import type { Kind, Spread } from "./plot";
 
@@ -8,16 +8,16 @@ interface Prefs {
   volume: boolean;
   events: boolean;
   magnet: boolean;
-  drawings: boolean; // they are shown at all
-  talk: boolean; // the chat is open
-  share: number; // its width, in percent
+  drawings: boolean; // whether drawings are shown
+  talk: boolean; // whether the chat is open
+  share: number; // the width of the chat in percent
   side: "drawings" | "trail" | null;
   symbol?: string; // the last one
   timeframe?: string;
 }
 
 const key = "footnote-chart";
-const usual: Prefs = {
+const defaults: Prefs = {
   kind: "candles",
   spread: "linear",
   volume: true,
@@ -34,9 +34,9 @@ let now: Prefs | undefined;
 export function prefs(): Prefs {
   if (now) return now;
   try {
-    now = { ...usual, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Prefs>) };
+    now = { ...defaults, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Prefs>) };
   } catch {
-    now = usual; // the browser keeps nothing
+    now = defaults; // storage is disabled
   }
   return now;
 }
@@ -46,7 +46,7 @@ export function setPrefs(change: Partial<Prefs>): void {
   try {
     localStorage.setItem(key, JSON.stringify(now));
   } catch {
-    // It then lasts as long as the page.
+    // Storage is disabled: the preferences last until the page is reloaded.
   }
   for (const f of listeners) f();
 }

@@ -1,5 +1,5 @@
-// What a drawing looks like on the plane of the chart, and where it is touched: pure,
-// so that painting, hit testing and tests read the same thing.
+// Computes the shape of a drawing on the chart, and hit tests it. These are pure functions, so that painting, hit tests
+// and unit tests use the same shape.
 import type { Anchor, Drawing, MarkerType } from "./types";
 
 export interface Point {
@@ -7,7 +7,7 @@ export interface Point {
   y: number;
 }
 
-/** Turns times and prices into places and back. */
+/** Maps times and prices to pixels. */
 export interface Scale {
   width: number;
   height: number;
@@ -33,7 +33,7 @@ export type Piece =
       tone?: number;
     };
 
-/** Where a drawing is taken hold of. */
+/** A point with which a drawing can be dragged. */
 export interface Handle extends Point {
   name: HandleName;
 }
@@ -44,11 +44,11 @@ export interface Shape {
   handles: Handle[];
 }
 
-export const usualLevels = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1];
+export const defaultLevels = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1];
 
 const nothing: Shape = { pieces: [], handles: [] };
 
-/** The prices a drawing says something about, for labels on the axis. */
+/** Returns the prices of a drawing, for labels on the axis. */
 export function pricesOf(d: Drawing): number[] {
   switch (d.type) {
     case "horizontal_line":
@@ -59,7 +59,7 @@ export function pricesOf(d: Drawing): number[] {
     case "short_position":
       return [d.entry, d.takeProfit, d.stopLoss].filter((p) => p !== undefined);
     case "vertical_line":
-      return []; // it is at a time, whatever price its anchor has
+      return []; // the price of its anchor has no meaning
     default:
       return d.anchors?.map((a) => a.price) ?? [];
   }
@@ -68,7 +68,7 @@ export function pricesOf(d: Drawing): number[] {
 export const isPosition = (d: Pick<Drawing, "type">): boolean =>
   d.type === "long_position" || d.type === "short_position";
 
-/** What a drawing is called in words. */
+/** Returns the name of a drawing: its label, text or type. */
 export function nameOf(d: Pick<Drawing, "type" | "label" | "text" | "extend">): string {
   return d.label || d.text || kindOf(d);
 }
@@ -90,14 +90,14 @@ export function kindOf(d: Pick<Drawing, "type" | "extend">): string {
   }[d.type];
 }
 
-/** The ratio of what may be won to what may be lost. */
+/** Returns the ratio of the possible gain to the possible loss. */
 export function riskReward(d: Pick<Drawing, "entry" | "takeProfit" | "stopLoss">): number | undefined {
   const { entry, takeProfit, stopLoss } = d;
   if (entry === undefined || takeProfit === undefined || stopLoss === undefined || entry === stopLoss) return undefined;
   return Math.abs(takeProfit - entry) / Math.abs(entry - stopLoss);
 }
 
-/** Strong: it is chosen or pointed at, and says all that it has to say. */
+/** Returns the shape of a drawing. A strong one is selected or highlighted, and shows all labels. */
 // complexity: one case for each type of drawing
 export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): Shape {
   const at = (a: Anchor): Point => ({ x: s.x(a.time), y: s.y(a.price) });
@@ -144,14 +144,14 @@ export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): S
 
 const textGap = 4;
 const plateGap = 12;
-const wide = 6.5; // about as wide as a letter
-const high = 14;
+const letterWidth = 6.5; // approximate
+const textHeight = 14;
 
 function level(d: Drawing, s: Scale, from: Point, name: HandleName): Shape {
   const y = from.y;
   const pieces: Piece[] = [{ kind: "line", a: from, b: { x: s.width, y }, role: "line" }];
   const label = d.label || d.text;
-  // A label at the right end stays in view; it stands on its line.
+  // The label is above the right end of the line, where it is always in view.
   if (label)
     pieces.push({
       kind: "text",
@@ -183,12 +183,12 @@ function vertical(d: Drawing, s: Scale): Shape {
   return { pieces, handles: [{ x, y: s.height / 2, name: "a0" }] };
 }
 
-/** Where a line from a through b leaves the plane, beyond b. */
-export function beyond(a: Point, b: Point, s: Pick<Scale, "width" | "height">): Point {
+/** Returns the point where a line from a through b leaves the pane. */
+export function edgePoint(a: Point, b: Point, s: Pick<Scale, "width" | "height">): Point {
   const dx = b.x - a.x;
   const dy = b.y - a.y;
   if (!dx && !dy) return b;
-  // The nearest edge beyond b; past the plane it may end anywhere.
+  // The nearest edge beyond b, or b itself if it is outside the pane.
   const toX = dx > 0 ? (s.width - b.x) / dx : dx < 0 ? -b.x / dx : Infinity;
   const toY = dy > 0 ? (s.height - b.y) / dy : dy < 0 ? -b.y / dy : Infinity;
   const k = Math.max(0, Math.min(toX, toY));
@@ -197,8 +197,8 @@ export function beyond(a: Point, b: Point, s: Pick<Scale, "width" | "height">): 
 
 function trend(d: Drawing, s: Scale, p: Point, q: Point): Shape {
   const extend = d.extend ?? "none";
-  const a = extend === "extended" ? beyond(q, p, s) : p;
-  const b = extend === "extended" || extend === "ray" ? beyond(p, q, s) : q;
+  const a = extend === "extended" ? edgePoint(q, p, s) : p;
+  const b = extend === "extended" || extend === "ray" ? edgePoint(p, q, s) : q;
   const pieces: Piece[] = [{ kind: "line", a, b, role: "line", arrow: extend === "arrow" }];
   const label = d.label || d.text;
   if (label)
@@ -221,7 +221,7 @@ function trend(d: Drawing, s: Scale, p: Point, q: Point): Shape {
 
 function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Shape {
   const [a, b] = d.anchors as [Anchor, Anchor];
-  const levels = [...(d.levels?.length ? d.levels : usualLevels)].sort((x, y) => x - y);
+  const levels = [...(d.levels?.length ? d.levels : defaultLevels)].sort((x, y) => x - y);
   const left = Math.min(p.x, q.x);
   const right = Math.max(p.x, q.x, left + 60);
   const pieces: Piece[] = [];
@@ -244,7 +244,7 @@ function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Sh
     pieces.push({ kind: "line", a: { x: left, y }, b: { x: right, y }, role: "line", tone: i });
   });
   pieces.push(
-    ...levelWords(
+    ...levelLabels(
       levels.map((l, i) => ({ y: s.y(price(l)), text: `${l} (${price(l).toFixed(digits)})`, tone: i })),
       left,
       right,
@@ -269,22 +269,22 @@ function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Sh
   };
 }
 
-const lineHigh = 13;
-const besides = 100; // what the words of a level need beside it
+const lineHeight = 13;
+const labelSpace = 100; // for the label of a level beside its line
 
-/** The words of levels, left of their lines, or on them where the edge of the chart is
- *  near. Where levels are close some go without. */
-function levelWords(
+/** Returns the labels of levels. They are to the left of the lines, or above them if there is no space. If levels are
+ *  close, some get no label. */
+function levelLabels(
   levels: readonly { y: number; text: string; tone: number }[],
   left: number,
   right: number,
 ): Piece[] {
-  const on = left < besides && right > besides;
+  const above = left < labelSpace && right > labelSpace;
   let last = Infinity;
   return levels.flatMap(({ y, text, tone }): Piece[] => {
-    if (Math.abs(y - last) < lineHigh) return [];
+    if (Math.abs(y - last) < lineHeight) return [];
     last = y;
-    return on
+    return above
       ? [
           {
             kind: "text",
@@ -340,13 +340,13 @@ function circle(d: Drawing, p: Point, q: Point): Shape {
   };
 }
 
-/** A size is in pixels; a small one is how many times the usual. */
+/** Returns the size of a marker in pixels. A value up to 5 is a multiple of the default size. */
 function sizeOf(size: number | undefined): number {
-  if (!size) return usualSize;
-  return Math.min(48, Math.max(8, size <= 5 ? size * usualSize : size));
+  if (!size) return defaultSize;
+  return Math.min(48, Math.max(8, size <= 5 ? size * defaultSize : size));
 }
 
-const usualSize = 14;
+const defaultSize = 14;
 
 function marker(d: Drawing, p: Point): Shape {
   const size = sizeOf(d.size);
@@ -354,7 +354,7 @@ function marker(d: Drawing, p: Point): Shape {
   const pieces: Piece[] = [{ kind: "mark", at: p, mark, size }];
   const label = d.label || d.text;
   const above = mark === "arrow_down" || mark === "flag";
-  // An arrow's tip is at its price: its words stand at the other end.
+  // The tip of an arrow is at its price, so the label is at the other end.
   const far = mark.startsWith("arrow") ? size * 1.5 : size;
   if (label)
     pieces.push({
@@ -391,7 +391,7 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
       flat(t, "gain"),
       flat(l, "loss"),
       flat(e, "line"),
-      ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionWords(d, left, right, e, t)),
+      ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionLabel(d, left, right, e, t)),
     ],
     handles: [
       { x: left, y: t, name: "takeProfit" },
@@ -402,11 +402,11 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
   };
 }
 
-/** What is said of a position that is not looked at: no more than has room in it. */
-function positionWords(d: Drawing, left: number, right: number, entry: number, target: number): Piece[] {
+/** Returns a short label for a position that is not selected, if it fits. */
+function positionLabel(d: Drawing, left: number, right: number, entry: number, target: number): Piece[] {
   const up = target < entry;
   const words = [riskReward(d)?.toFixed(2), d.status].filter(Boolean).join(" · ");
-  if (words.length * wide > right - left - 2 * textGap || Math.abs(target - entry) < 1.5 * lineHigh) return [];
+  if (words.length * letterWidth > right - left - 2 * textGap || Math.abs(target - entry) < 1.5 * lineHeight) return [];
   return [
     {
       kind: "text",
@@ -419,7 +419,7 @@ function positionWords(d: Drawing, left: number, right: number, entry: number, t
   ];
 }
 
-/** Entry, target and stop in full. */
+/** Returns the labels for entry, target and stop. */
 function positionPlates(
   d: Drawing,
   digits: number,
@@ -437,8 +437,8 @@ function positionPlates(
   const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status]
     .filter(Boolean)
     .join(" · ");
-  // On the line, the handles at its ends would hide it.
-  const beside = heading.length * wide + 2 * plateGap > right - left;
+  // A heading on the line would be covered by the handles at its ends.
+  const beside = heading.length * letterWidth + 2 * plateGap > right - left;
   return [
     {
       kind: "text",
@@ -470,14 +470,14 @@ function positionPlates(
   ];
 }
 
-const near = 6;
-const handleNear = 9;
+const hitDistance = 6;
+const handleDistance = 9;
 
-/** How far a point is from a drawing; Infinity when it is not on it. */
+/** Returns the distance of a point from a drawing, or Infinity if it does not hit it. */
 export function distance(shape: Shape, at: Point): number {
   let least = Infinity;
   for (const p of shape.pieces) least = Math.min(least, fromPiece(p, at));
-  return least <= near ? least : Infinity;
+  return least <= hitDistance ? least : Infinity;
 }
 
 function fromPiece(p: Piece, at: Point): number {
@@ -486,28 +486,28 @@ function fromPiece(p: Piece, at: Point): number {
       return toSegment(at, p.a, p.b);
     case "circle": {
       const d = Math.hypot(at.x - p.at.x, at.y - p.at.y);
-      return d < p.r ? Math.min(Math.abs(d - p.r), near) : d - p.r;
+      return d < p.r ? Math.min(Math.abs(d - p.r), hitDistance) : d - p.r;
     }
     case "mark":
       return Math.max(0, Math.hypot(at.x - p.at.x, at.y - p.at.y) - p.size);
     case "box":
-      return inBox(p, at, p.role === "band" ? 0 : near);
+      return inBox(p, at, p.role === "band" ? 0 : hitDistance);
     case "text":
       return p.plate || p.role === "line" ? inText(p, at) : Infinity;
   }
 }
 
-/** Within a box counts, but less than on a line. */
+/** A point in a box counts as a hit, with a greater distance than one on a line. */
 function inBox(p: { x: number; y: number; w: number; h: number }, at: Point, within: number): number {
   const inside = at.x >= p.x && at.x <= p.x + p.w && at.y >= p.y && at.y <= p.y + p.h;
   return inside && within ? within : Infinity;
 }
 
 function inText(p: { at: Point; text: string; align: string; base: string }, at: Point): number {
-  const w = p.text.length * wide + 8;
+  const w = p.text.length * letterWidth + 8;
   const x = p.align === "left" ? p.at.x : p.align === "right" ? p.at.x - w : p.at.x - w / 2;
-  const y = p.base === "top" ? p.at.y : p.base === "bottom" ? p.at.y - high : p.at.y - high / 2;
-  return at.x >= x && at.x <= x + w && at.y >= y && at.y <= y + high ? 2 : Infinity;
+  const y = p.base === "top" ? p.at.y : p.base === "bottom" ? p.at.y - textHeight : p.at.y - textHeight / 2;
+  return at.x >= x && at.x <= x + w && at.y >= y && at.y <= y + textHeight ? 2 : Infinity;
 }
 
 function toSegment(p: Point, a: Point, b: Point): number {
@@ -518,10 +518,10 @@ function toSegment(p: Point, a: Point, b: Point): number {
   return Math.hypot(p.x - a.x - k * dx, p.y - a.y - k * dy);
 }
 
-/** The handle at a point, with more room for a finger. */
+/** Returns the handle at a point. A coarse pointer, such as a finger, can be further away. */
 export function handleAt(shape: Shape, at: Point, coarse = false): HandleName | undefined {
   let best: HandleName | undefined;
-  let least = coarse ? 2 * handleNear : handleNear;
+  let least = coarse ? 2 * handleDistance : handleDistance;
   for (const h of shape.handles) {
     const d = Math.hypot(at.x - h.x, at.y - h.y);
     if (d <= least) [best, least] = [h.name, d];

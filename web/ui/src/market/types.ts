@@ -1,4 +1,4 @@
-// What the server says of markets and drawings.
+// The server's types for markets and drawings.
 
 export const timeframes = ["1m", "5m", "15m", "30m", "1h", "4h", "1D", "1W", "1M"] as const;
 export type Timeframe = (typeof timeframes)[number];
@@ -13,7 +13,7 @@ export interface SymbolInfo {
   synthetic?: boolean;
 }
 
-/** Bars by column, the oldest first; times are seconds of Unix time. */
+/** Bars by column, oldest first. Times are Unix seconds. */
 export interface Columns {
   time: number[];
   open: number[];
@@ -130,11 +130,11 @@ export interface Change {
   changes?: Record<string, { from?: unknown; to?: unknown }>;
   before?: Drawing | null;
   after?: Drawing | null;
-  step: number; // the version of the first of the changes that were made, and are undone, in one
-  reverts?: number; // the step that it takes back, or makes again
+  step: number; // the version of the first change of the step; all changes of a step are undone together
+  reverts?: number; // the step that an undo or redo applies to
 }
 
-/** A time of the server, in seconds, however it was written. */
+/** Converts a time from the server to seconds. */
 export function seconds(t: number | string | undefined): number {
   if (typeof t === "number") return t;
   return t ? Math.floor(Date.parse(t) / 1000) : NaN;

@@ -1,5 +1,5 @@
-// The imperative half of the page, made once for each symbol and timeframe: chart,
-// pointer and feed, tied to the document of drawings.
+// The imperative parts of the page, created for each symbol and timeframe: chart, input and feed, connected to the
+// document of drawings.
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useDark } from "../lib/theme";
 import { Cell } from "./cell";
@@ -23,22 +23,22 @@ export interface Parts {
   hand: Hand;
   feed: Feed;
   pointed: Cell<Pointed>;
-  /** Changes whenever what is seen has moved. */
+  /** Changes whenever the visible range changes. */
   moves: Cell<number>;
 }
 
 export interface Chosen {
   tool?: string;
-  id?: string; // of the chosen drawing
-  lit?: string; // pointed at in a list
-  ghost?: Drawing; // before a change that is pointed at
+  id?: string; // of the selected drawing
+  lit?: string; // highlighted, because the pointer is on its entry in a list
+  ghost?: Drawing; // as it was before the change that the pointer is on
 }
 
-interface Does {
+interface BoardEvents {
   onChoose: (id: string | undefined) => void;
   onEdit: (id: string) => void;
   onDone: () => void;
-  /** What is to be seen once the bars are there; asked for once. */
+  /** Returns the range to show once the bars are loaded, and clears it. */
   wanted: () => Wanted | undefined;
 }
 
@@ -48,33 +48,33 @@ export function useBoard(
   timeframe: Timeframe,
   doc: Doc,
   chosen: Chosen,
-  does: Does,
+  on: BoardEvents,
 ): Parts | undefined {
-  const [made, setMade] = useState<Parts>();
-  // With another timeframe the old parts are gone before the new ones are here.
-  const parts = made?.feed.timeframe === timeframe ? made : undefined;
-  const now = useRef({ chosen, does });
-  now.current = { chosen, does };
+  const [built, setBuilt] = useState<Parts>();
+  // After the timeframe changes, the parts of the old one must not be used.
+  const parts = built?.feed.timeframe === timeframe ? built : undefined;
+  const now = useRef({ chosen, on });
+  now.current = { chosen, on };
   const { kind, spread, volume, magnet, events, drawings } = usePrefs();
   const dark = useDark();
 
   useEffect(() => {
     let end: (() => void) | undefined;
-    // In a task of its own: with the page's it would be a long one.
-    const later = setTimeout(() => {
-      const made = build(el.current!, info, timeframe, doc, () => now.current);
-      end = made.end;
-      setMade(made.parts);
+    // A separate task, to avoid one long task.
+    const timer = setTimeout(() => {
+      const board = build(el.current!, info, timeframe, doc, () => now.current);
+      end = board.end;
+      setBuilt(board.parts);
     });
     return () => {
-      clearTimeout(later);
+      clearTimeout(timer);
       end?.();
     };
   }, [el, info, timeframe, doc]);
 
   useEffect(() => parts?.plot.theme(), [parts, dark]);
   useEffect(() => parts?.plot.setKind(kind), [parts, kind]);
-  useEffect(() => parts?.plot.spread(spread), [parts, spread]);
+  useEffect(() => parts?.plot.setSpread(spread), [parts, spread]);
   useEffect(() => parts?.plot.showVolume(volume), [parts, volume]);
   useEffect(() => {
     if (parts) parts.hand.magnet = magnet;
@@ -94,14 +94,13 @@ export function useBoard(
 
 const day = 86_400;
 
-/** Shows what is wanted, with older bars loaded for it. The time of the first bar, when
- *  it is later than that. */
+/** Shows a range, and loads older bars for it. Returns the time of the first bar if it is later than the wanted time. */
 export async function seek({ plot, feed }: Pick<Parts, "plot" | "feed">, wanted: Wanted): Promise<number | undefined> {
   const newest = plot.bars.at(plot.bars.length - 1);
   if (!newest) return undefined;
   const time = "around" in wanted ? wanted.around : newest.time - wanted.days * day;
   await Promise.all([feed.reach(time), plot.sized()]);
-  if (plot.gone) return undefined; // another timeframe was chosen meanwhile
+  if (plot.removed) return undefined; // the timeframe was changed
   if ("around" in wanted) plot.center(time);
   else plot.since(time);
   const first = plot.bars.at(0)!.time;
@@ -113,7 +112,7 @@ function build(
   info: SymbolInfo,
   timeframe: Timeframe,
   doc: Doc,
-  now: () => { chosen: Chosen; does: Does },
+  now: () => { chosen: Chosen; on: BoardEvents },
 ): { parts: Parts; end: () => void } {
   const pointed = new Cell<Pointed>({});
   const moves = new Cell(0);
@@ -125,7 +124,7 @@ function build(
   const feed = new Feed(info.symbol, timeframe, {
     onFirst: (bars, older) => {
       plot.show(bars, older);
-      const wanted = now().does.wanted();
+      const wanted = now().on.wanted();
       if (wanted) void seek({ plot, feed }, wanted);
     },
     onOlder: (bars, older) => plot.prepended(bars, older),
@@ -135,16 +134,16 @@ function build(
   const hand = new Hand(plot, info.symbol, timeframe, {
     onMade: (d) => {
       const id = doc.add(d);
-      now().does.onChoose(id);
-      if (d.type === "text") now().does.onEdit(id); // its words are still to be written
+      now().on.onChoose(id);
+      if (d.type === "text") now().on.onEdit(id); // to enter its text
     },
     onChanged: doc.save,
-    onChoose: (id) => now().does.onChoose(id),
-    onEdit: (id) => now().does.onEdit(id),
-    onDone: () => now().does.onDone(),
+    onChoose: (id) => now().on.onChoose(id),
+    onEdit: (id) => now().on.onEdit(id),
+    onDone: () => now().on.onDone(),
     drawing: doc.find,
   });
-  // The layer follows the document itself: what is dropped stays where it is.
+  // The layer is updated directly and not by React, so that a dropped drawing does not jump back for a frame.
   const stop = doc.subscribe(() => {
     plot.layer.chosen = now().chosen.id && doc.idOf(now().chosen.id!);
     plot.layer.show(prefs().drawings ? doc.get().drawings : [], timeframe);

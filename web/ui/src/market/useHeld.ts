@@ -1,18 +1,18 @@
-// What a person has in hand on the chart page: a tool, a drawing, what is open over it.
+// The state of the chart page: the tool, the selected drawing, and the open menu or dialog.
 import { useMemo, useState, type Dispatch, type SetStateAction } from "react";
-import type { Asked } from "./ChartMenu";
+import type { MenuTarget } from "./ChartMenu";
 import type { Change } from "./types";
 import type { Chosen } from "./useBoard";
 
-/** A dialog or a menu that is open. */
-type Over = { edit: string } | { menu: Asked } | "date" | "keys";
+/** The open dialog or menu. */
+type Over = { edit: string } | { menu: MenuTarget } | "date" | "keys";
 
 export interface Held {
   chosen: Chosen;
   over: Over | undefined;
   take: (tool: string | undefined) => void;
   choose: (id: string | undefined) => void;
-  /** Lights a drawing and, with a change of it, shows what it was before. */
+  /** Highlights a drawing. With a change, also shows the drawing as it was before. */
   light: (id: string | undefined, change?: Change) => void;
   edit: (id: string) => void;
   open: Dispatch<SetStateAction<Over | undefined>>;
@@ -21,7 +21,7 @@ export interface Held {
 export function useHeld(): Held {
   const [chosen, setChosen] = useState<Chosen>({});
   const [over, open] = useState<Over>();
-  const does = useMemo(
+  const actions = useMemo(
     (): Omit<Held, "chosen" | "over"> => ({
       take: (tool) => setChosen((c) => ({ ...c, tool, id: tool ? undefined : c.id })),
       choose: (id) => setChosen((c) => (c.id === id ? c : { ...c, id })),
@@ -32,5 +32,5 @@ export function useHeld(): Held {
     }),
     [],
   );
-  return { chosen, over, ...does };
+  return { chosen, over, ...actions };
 }

@@ -1,19 +1,20 @@
-// The way through symbols, timeframes and time.
+// Navigation between symbols, timeframes and times.
 import { useCallback, useRef, useState } from "react";
 import { go, type Route } from "../lib/router";
+import { chartPage } from "./address";
 import { whenWords } from "./plot";
 import type { Wanted } from "./ranges";
 import type { SymbolInfo, Timeframe } from "./types";
 import { seek, type Parts } from "./useBoard";
 
 export interface Place {
-  /** What is to be seen once the bars of the next chart are there; asked for once. */
+  /** Returns the range to show once the bars are loaded, and clears it. */
   wanted: () => Wanted | undefined;
   goTo: (parts: Parts | undefined, symbol: string, timeframe: Timeframe) => void;
   show: (parts: Parts | undefined, wanted: Wanted, timeframe: Timeframe) => Promise<void>;
-  /** What could not be shown. */
+  /** Why a range could not be shown. */
   note: string;
-  hush: () => void;
+  clearNote: () => void;
 }
 
 export function usePlace(info: SymbolInfo, timeframe: Timeframe, at: Route): Place {
@@ -26,8 +27,8 @@ export function usePlace(info: SymbolInfo, timeframe: Timeframe, at: Route): Pla
   }, []);
   const goTo: Place["goTo"] = (parts, symbol, tf) => {
     const around = symbol === info.symbol ? parts?.plot.middle() : undefined;
-    if (around !== undefined) next.current ??= { around }; // what was looked at is seen in the other bars
-    go({ ...at, chart: { symbol, timeframe: tf } });
+    if (around !== undefined) next.current ??= { around }; // keep the same time in view
+    go({ ...at, ...chartPage(symbol, tf) });
   };
   const show: Place["show"] = async (parts, w, tf) => {
     setNote("");
@@ -36,7 +37,7 @@ export function usePlace(info: SymbolInfo, timeframe: Timeframe, at: Route): Pla
       return goTo(parts, info.symbol, tf);
     }
     const first = await seek(parts, w);
-    if (first !== undefined) setNote(`The ${tf} bars begin on ${whenWords(first, tf)}.`);
+    if (first !== undefined) setNote(`The ${tf} bars start on ${whenWords(first, tf)}.`);
   };
-  return { wanted, goTo, show, note, hush: () => setNote("") };
+  return { wanted, goTo, show, note, clearNote: () => setNote("") };
 }

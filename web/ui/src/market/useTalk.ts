@@ -1,11 +1,10 @@
-// The chat of the chart page: whether it is seen, and what goes on in it when it is not.
-// Beside the chart it stays as it was left; on a narrow screen it covers the chart, and
-// waits to be asked for.
+// The chat of the chart page: whether it is open, and what happens in it while it is closed. On a wide screen the
+// preference is stored; on a narrow screen the chat covers the chart, so it starts closed.
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useWide } from "../lib/media";
 import { busy, type TurnState } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
-import { nobody, useChartCalls } from "./calls";
+import { emptyLog, useChartCalls } from "./calls";
 import { Cell, useCell } from "./cell";
 import { setPrefs, usePrefs } from "./prefs";
 import type { Parts } from "./useBoard";
@@ -13,20 +12,20 @@ import type { Parts } from "./useBoard";
 export interface Talking {
   on: boolean;
   show: (on: boolean) => void;
-  /** What is not seen of it: an answer that is being made, or one that is there. */
+  /** An answer that is in progress or finished while the chat is closed. */
   unseen?: "answering" | "answered";
 }
 
-const covers = new Cell(false);
-const over: ReadonlySet<TurnState> = new Set(["finished", "failed", "stopped"]);
+const covers = new Cell(false); // whether the chat covers the chart on a narrow screen
+const endStates: ReadonlySet<TurnState> = new Set(["finished", "failed", "stopped"]);
 
-/** Whoever opens a conversation wants to see it, however the chart was left. */
+/** Opens the chat. */
 export function openTalk(): void {
   covers.set(true);
   setPrefs({ talk: true });
 }
 
-/** Follows the conversation, seen or not: its calls wait for this page. */
+/** Returns the state of the chat. Follows the conversation even if the chat is closed, to answer its calls. */
 export function useTalk(conversation: string | undefined, parts: Parts | undefined): Talking {
   const wide = useWide();
   const { talk } = usePrefs();
@@ -36,8 +35,8 @@ export function useTalk(conversation: string | undefined, parts: Parts | undefin
   const log = useMemo(() => (conversation ? logOf(conversation) : undefined), [conversation]);
   useEffect(() => log?.follow(), [log]);
   useChartCalls(log, parts);
-  const answering = useLog(log ?? nobody, (c) => c.turns.length > 0 && busy(c));
-  const answers = useLog(log ?? nobody, (c) => c.turns.filter((t) => over.has(t.state)).length);
+  const answering = useLog(log ?? emptyLog, (c) => c.turns.length > 0 && busy(c));
+  const answers = useLog(log ?? emptyLog, (c) => c.turns.filter((t) => endStates.has(t.state)).length);
   const [seen, setSeen] = useState<{ log: Log | undefined; answers: number }>();
   useEffect(() => {
     if (on) setSeen({ log, answers });

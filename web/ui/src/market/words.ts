@@ -1,4 +1,4 @@
-// What happened to a drawing, in words.
+// Describes drawings and their changes in words.
 import { round } from "./edit";
 import { kindOf, nameOf } from "./shape";
 import { seconds, type Change, type Drawing, type MarketEvent } from "./types";
@@ -41,7 +41,7 @@ const prices = new Set(["price", "entry", "takeProfit", "stopLoss"]);
 
 const moving = ["price", "anchors", "entry", "takeProfit", "stopLoss"];
 
-/** What a change changed, where a drawing stands before what is said of it. */
+/** Returns the fields that a change changed, prices and times first. */
 export function diffs(c: Change, digits: number): Diff[] {
   const timed = (c.after ?? c.before)?.type === "vertical_line";
   const all = Object.entries(c.changes ?? {}).filter(([field]) => field in fields);
@@ -72,7 +72,7 @@ const when = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** Anchors by number: only those that differ, and of them only what differs. */
+/** Returns the differences between anchors. */
 function places(from: unknown, to: unknown, digits: number): Diff[] {
   const [a, b] = [from, to].map((l) => (Array.isArray(l) ? (l as { time: number; price: number }[]) : []));
   const out: Diff[] = [];
@@ -95,7 +95,7 @@ function places(from: unknown, to: unknown, digits: number): Diff[] {
   return out;
 }
 
-/** The headline of a change: "Moved Support 1.0950 → 1.0920". */
+/** Returns the headline of a change: "Moved Support 1.0950 → 1.0920". */
 export function headline(c: Change, digits: number): string {
   const d = c.after ?? c.before;
   const name = d ? nameOf(d) : "a drawing";
@@ -109,7 +109,7 @@ export function headline(c: Change, digits: number): string {
     case "undo":
       return `Undid: ${name}`;
     case "redo":
-      return `Did again: ${name}`;
+      return `Redid: ${name}`;
     case "update":
       return updated(c, name, digits);
   }
@@ -135,11 +135,11 @@ function updated(c: Change, name: string, digits: number): string {
   return `Changed ${name}`;
 }
 
-/** When a drawing is, or begins. */
+/** Formats the time of a drawing's first anchor. */
 export const timeOf = (d: Drawing): string => (d.anchors?.[0] ? when.format(d.anchors[0].time * 1000) : "");
 
-/** A drawing in a sentence, for those who do not see it. */
-export function described(d: Drawing, digits: number): string {
+/** Describes a drawing for screen readers. */
+export function describe(d: Drawing, digits: number): string {
   const words = [kindOf(d)];
   if (d.label || d.text) words.push(d.label || d.text!);
   if (d.price !== undefined) words.push(`at ${d.price.toFixed(digits)}`);
@@ -154,7 +154,7 @@ export function described(d: Drawing, digits: number): string {
   return words.join(", ");
 }
 
-/** What is published, or was, in a sentence. */
+/** Describes a release for screen readers. */
 export function published(e: MarketEvent): string {
   const values = (["actual", "forecast", "previous"] as const).filter(
     (k) => e[k] !== null && e[k] !== undefined && e[k] !== "",
@@ -165,7 +165,7 @@ export function published(e: MarketEvent): string {
   ].join(", ");
 }
 
-/** Words of a refusal, also where they come within JSON. */
+/** Returns the message of a refusal, which may be JSON. */
 export function refusalWords(text: string): string {
   try {
     const o = JSON.parse(text) as { error?: string | { message?: string }; message?: string };

@@ -1,8 +1,8 @@
 import type { Cell, Column } from "../log/events";
-import { stylesOf, written, type Style } from "./numbers";
+import { stylesOf, formatCell, type Style } from "./numbers";
 
-/** Few rows as a plain table. One cell can be marked. Styles: how the numbers are
- *  written, when the rows are part of more. */
+/** A plain table for few rows. One cell can be marked. Pass the styles of the numbers if the rows are part of a larger
+ *  table. */
 export function Rows({
   columns,
   rows,
@@ -55,7 +55,7 @@ export function Rows({
                   {row[j] === null ? (
                     <span className="text-xs tracking-wide text-ink-quiet">NULL</span>
                   ) : (
-                    written(row[j], look[j]!)
+                    formatCell(row[j], look[j]!)
                   )}
                 </td>
               );

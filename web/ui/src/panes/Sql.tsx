@@ -6,7 +6,7 @@ const keywords = new Set(
   ),
 );
 
-/** A statement to read, laid out, its keywords set apart. */
+/** A formatted statement with highlighted keywords. */
 export function Sql({ sql, className = "" }: { sql: string; className?: string }) {
   return (
     <pre

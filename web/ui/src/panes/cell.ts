@@ -1,4 +1,4 @@
-// The address of a cell within a result: "3,revenue" is row 3, counted from 1.
+// The address of a cell in a result, such as "3,revenue". Rows count from 1 in the address.
 
 interface CellAt {
   row: number; // from 0

@@ -1,5 +1,4 @@
-// What the shell gives to each pane. A pane lives in a folder of its own, is loaded
-// when it is first shown, and gets everything through these props; rows come from
+// The props of the panes. Each pane has its own folder and is loaded when it is first shown. Panes load rows with
 // api/rows.ts.
 import type { Schema, Session } from "../api/client";
 import type { ShownResult, ToolPart } from "../log/conversation";
@@ -7,8 +6,8 @@ import type { ChartSpec } from "../log/events";
 import type { Log } from "../log/store";
 import type { Note } from "../thread/notes";
 
-/** chart/ChartPane: a result as a picture. Spec is one that the server has checked; without
- *  it the pane chooses from the columns. */
+/** chart/ChartPane: a result as a chart. The server has checked the spec. Without one, the pane chooses a chart from
+ *  the columns. */
 export interface ChartPaneProps {
   conversation: string;
   result: ShownResult;
@@ -21,28 +20,27 @@ export interface TablePaneProps {
   result: ShownResult;
 }
 
-/** Where a statement over local files is run again: in this browser. */
-export interface Here {
+/** Runs statements on local files in this browser. */
+export interface LocalRun {
   schema: Schema;
-  /** A file is open. */
+  /** Whether a file is open. */
   ready: boolean;
-  /** Gives the id of the new version. */
+  /** Runs an edited statement and returns the id of the new version. */
   run: (sql: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** sql/SqlPane: its statement, to be edited and run again, on the server or, with
- *  here, in this browser. Earlier are the versions before this one, oldest first;
- *  onVersion shows another. */
+/** sql/SqlPane: the statement of a result, which can be edited and run again on the server or, with localRun, in this
+ *  browser. `earlier` has the previous versions, oldest first. onVersion shows another version. */
 export interface SqlPaneProps {
   conversation: string;
   result: ShownResult;
-  here?: Here;
+  localRun?: LocalRun;
   earlier: readonly ShownResult[];
   onVersion: (id: string) => void;
 }
 
-/** footnote/FootnotePopover: what a numeral rests on, beside it. Result is missing
- *  when the footnote is a formula over several. */
+/** footnote/FootnotePopover: the evidence for a number, shown beside it. `result` is undefined if the footnote is a
+ *  formula over several results. */
 export interface FootnotePopoverProps {
   note: Note;
   anchor: HTMLElement;
@@ -51,8 +49,7 @@ export interface FootnotePopoverProps {
   onClose: () => void;
 }
 
-/** browser/DataBrowser: tables and columns before asking. At is what is selected,
- *  kept in the address. */
+/** browser/DataBrowser: the sources with their tables and columns. `at` is the open table, as in the address. */
 export interface DataBrowserProps {
   at?: string;
   onAt: (at: string | undefined) => void;
@@ -71,37 +68,35 @@ export interface CoderPaneProps {
   onAt: (at: string | undefined) => void;
 }
 
-/** coder/CallCard: the inside of a card for a tool that works with files. */
+/** coder/CallCard: the content of a card for a tool that works with files. */
 export interface CallCardProps {
   part: ToolPart;
   conversation: string;
 }
 
-/** menu/CommandMenu: everything by keyboard. It is open as long as it is drawn. */
+/** menu/CommandMenu: the command menu. It is open while it is mounted. */
 export interface CommandMenuProps {
   log?: Log;
   session: Session;
-  /** It opens with the list of shortcuts. */
+  /** Opens with the list of shortcuts. */
   shortcuts?: boolean;
   onClose: () => void;
   onSettings: () => void;
 }
 
-/** files/Attach: the button beside the composer that takes files. OnLocal is told
- *  when one was opened in this browser, onUploaded when one became a source. */
+/** files/Attach: the button beside the composer to add files. onLocal is called when a file is opened in this browser,
+ *  onUploaded when one was uploaded. */
 export interface AttachProps {
   session: Session;
   onLocal?: () => void;
   onUploaded?: (source: string) => void;
 }
 
-/** files/LocalFiles: the files that are open in this browser, and what the model may
- *  see of them. */
+/** files/LocalFiles: the files that are open in this browser, and which of their cells the model can see. */
 export interface LocalFilesProps {
   log?: Log;
-  /** Whether the next question tells the model of these files: it is about them, and the
-   *  conversation does not know them yet. */
+  /** Whether the next question is sent with the schema of these files, because the conversation does not have it yet. */
   asked?: boolean;
-  /** There is no model: nothing but names is ever sent. */
+  /** Whether there is no model. Then only names are sent. */
   offline: boolean;
 }

@@ -14,7 +14,7 @@ const statements = [
   "",
 ];
 
-test("only the layout changes", () => {
+test("formatting changes only white space", () => {
   for (const s of statements) {
     expect(
       tokens(s)
@@ -26,7 +26,7 @@ test("only the layout changes", () => {
   }
 });
 
-test("one clause per line", () => {
+test("each clause starts a line", () => {
   expect(format(statements[0]!)).toBe(`SELECT
   strftime('%Y-%m', "orders"."ordered_at") AS "month",
   SUM("order_items"."quantity" * "order_items"."unit_price") AS "revenue"
@@ -48,11 +48,11 @@ LIMIT 5`);
   expect(format(statements[2]!)).toContain("WITH m AS (\n  SELECT a, count(*) AS n\n  FROM t\n  GROUP BY a\n)\nSELECT");
 });
 
-test("what its author laid out stays", () => {
+test("a statement with line breaks is not formatted", () => {
   expect(format("SELECT a\n  FROM t")).toBe("SELECT a\n  FROM t");
 });
 
-test("statements are compared without regard to layout", () => {
+test("comparing statements ignores white space", () => {
   expect(same("SELECT  a\nFROM t", "SELECT a FROM t")).toBe(true);
   expect(same("SELECT 'a  b'", "SELECT 'a b'")).toBe(false);
   expect(same("SELECT a", "SELECT b")).toBe(false);
@@ -68,7 +68,7 @@ test("a diff is made of lines", () => {
   ]);
 });
 
-test("errors are found in the statement", () => {
+test("finds the position of an error in the statement", () => {
   const sql = "SELECT count(*)\nFRM orders";
   expect(placeOf('near "FRM": syntax error', sql)).toEqual({ from: 16, to: 19 });
   expect(lineAndColumn(sql, 16)).toEqual({ line: 2, column: 1 });

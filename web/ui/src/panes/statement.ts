@@ -1,6 +1,8 @@
 // SQL as text: laid out for reading, compared without regard to layout. Only the
 // space between the tokens changes, never a token.
 
+import { diffArrays } from "diff";
+
 interface Token {
   kind: "space" | "word" | "text" | "name" | "number" | "comment" | "sign";
   text: string;
@@ -36,7 +38,7 @@ const bare = (sql: string) =>
     .filter((t) => t.kind !== "space")
     .map((t) => t.text);
 
-/** Whether two statements differ in layout alone. */
+/** Reports whether two statements differ only in white space. */
 export function same(a: string, b: string): boolean {
   const x = bare(a),
     y = bare(b);
@@ -61,32 +63,32 @@ const clauses = new Set([
 const twoWords: Record<string, string> = { group: "by", order: "by", partition: "by" };
 const joins = new Set(["join", "left", "right", "inner", "full", "cross", "natural", "asof"]);
 const lists = new Set(["select", "group", "order", "with"]);
-const narrow = 48; // a list as short as this stays on its line
+const maxListLength = 48; // longer lists have one entry per line
 
-/** A statement over several lines, one clause each. One that its author laid out
- *  already stays as it is, unless asked. */
-export function format(sql: string, anew = false): string {
+/** Formats a statement with one clause per line. A statement that already has line breaks is not changed, unless force
+ *  is set. */
+export function format(sql: string, force = false): string {
   const trimmed = sql.trim();
-  if (!anew && trimmed.includes("\n")) return trimmed;
+  if (!force && trimmed.includes("\n")) return trimmed;
   const all = tokens(trimmed).filter((t) => t.kind !== "space");
   if (all.length > 20_000) return trimmed;
-  return new Layout(all).run();
+  return new Formatter(all).run();
 }
 
 interface Level {
   indent: number;
-  clause: string; // the clause it is in, in small letters
-  query: boolean; // a statement of its own, or the brackets of a call
+  clause: string; // the current clause, in lower case
+  query: boolean; // whether it is a statement, and not the parentheses of a call
   wrapped: boolean; // its list has one entry per line
   cases: number;
   between: boolean;
 }
 
-/** Writes tokens, with the level of brackets it is in. */
-class Layout {
+/** Writes tokens, and tracks the levels of parentheses. */
+class Formatter {
   private out = "";
-  private fresh = true; // at the beginning of a line
-  private now = 0; // how far this line is indented
+  private fresh = true; // at the start of a line
+  private now = 0; // indentation of the current line
   private levels: Level[] = [];
 
   constructor(private readonly all: Token[]) {}
@@ -113,46 +115,63 @@ class Layout {
   }
 
   private token(t: Token, i: number): void {
-    const l = this.level;
     const before = this.all[i - 1];
-    const word = t.kind === "word" ? t.text.toLowerCase() : "";
-    if (t.kind === "comment") {
-      this.put(t.text);
-      if (t.text.startsWith("--")) this.line(l.indent + (l.wrapped ? 1 : 0));
-      return;
-    }
+    if (t.kind === "comment") return this.comment(t);
     if (t.text === "(") return this.open(t, i, before);
     if (t.text === ")") return this.close();
-    if (t.text === "," && t.kind === "sign") {
-      this.put(",", true);
-      if (l.query && l.wrapped) this.line(l.indent + 1);
-      return;
-    }
+    if (t.text === "," && t.kind === "sign") return this.comma();
     if (t.text === ";" && t.kind === "sign") return this.put(";", true);
-    if (word && l.query && this.clause(word, i)) return this.begin(t, word, i);
-    if (
-      l.query &&
-      joins.has(word) &&
-      !joins.has(before?.text.toLowerCase() ?? "") &&
-      before?.text.toLowerCase() !== "outer" &&
-      this.all[i + 1]?.text !== "("
-    ) {
+    if (t.kind === "word" && this.word(t, i, before)) return;
+    this.put(t.text, this.tight(t, before));
+  }
+
+  private comment(t: Token): void {
+    this.put(t.text);
+    if (t.text.startsWith("--")) this.line(this.level.indent + (this.level.wrapped ? 1 : 0));
+  }
+
+  private comma(): void {
+    this.put(",", true);
+    if (this.level.query && this.level.wrapped) this.line(this.level.indent + 1);
+  }
+
+  /** Starts a new line before a word if needed. Reports whether it has also written the word. */
+  private word(t: Token, i: number, before?: Token): boolean {
+    const l = this.level;
+    const word = t.text.toLowerCase();
+    if (l.query && this.clause(word, i)) {
+      this.begin(t, word, i);
+      return true;
+    }
+    if (l.query && this.joins(word, i, before)) {
       this.line(l.indent);
       l.clause = "join";
       l.wrapped = false;
-      return this.put(t.text);
+      this.put(t.text);
+      return true;
     }
     if (word === "case") l.cases++;
     if (word === "end" && l.cases > 0) l.cases--;
     if (word === "between") l.between = true;
-    if ((word === "and" || word === "or") && l.query && l.cases === 0) {
-      if (word === "and" && l.between) l.between = false;
-      else if (l.clause === "where" || l.clause === "having") this.line(l.indent + 1);
-    }
-    this.put(t.text, this.tight(t, before));
+    if (l.query && l.cases === 0) this.condition(word);
+    return false;
   }
 
-  /** Whether a word begins a clause here. */
+  /** Reports whether a word begins a join. LEFT can also be a function, and JOIN the second word of LEFT JOIN. */
+  private joins(word: string, i: number, before?: Token): boolean {
+    const last = before?.text.toLowerCase() ?? "";
+    return joins.has(word) && !joins.has(last) && last !== "outer" && this.all[i + 1]?.text !== "(";
+  }
+
+  /** Puts each condition of a WHERE or HAVING on its own line. */
+  private condition(word: string): void {
+    const l = this.level;
+    if (word !== "and" && word !== "or") return;
+    if (word === "and" && l.between) l.between = false;
+    else if (l.clause === "where" || l.clause === "having") this.line(l.indent + 1);
+  }
+
+  /** Reports whether a word begins a clause. */
   private clause(word: string, i: number): boolean {
     const next = this.all[i + 1]?.text.toLowerCase();
     if (twoWords[word]) return next === twoWords[word] && word !== "partition";
@@ -179,7 +198,7 @@ class Layout {
     }
   }
 
-  /** Whether a list has several entries, and is too long for one line. */
+  /** Reports whether a list has several entries and is too long for one line. */
   private long(i: number, word: string): boolean {
     let depth = 0,
       length = 0,
@@ -192,7 +211,7 @@ class Layout {
       if (t.text === "," && depth === 0) commas++;
       length += t.text.length + 1;
     }
-    return commas > 0 && word !== "with" && length > narrow;
+    return commas > 0 && word !== "with" && length > maxListLength;
   }
 
   private open(t: Token, i: number, before?: Token): void {
@@ -230,7 +249,7 @@ class Layout {
     if (t.text === "." || before?.text === ".") return true;
     if (t.text === "::" || before?.text === "::") return true;
     if (t.text === "]" || t.text === "[" || before?.text === "[") return true;
-    // A sign of a number: after an operator, a bracket or a comma.
+    // The sign of a number, after an operator, a parenthesis or a comma.
     if (before?.text === "-" || before?.text === "+") {
       const b = this.all[this.all.indexOf(before) - 1];
       return (
@@ -248,44 +267,23 @@ interface LineOfDiff {
   text: string;
 }
 
-const mostLines = 2000;
+/** With more changed lines than these, the whole text counts as replaced: comparing would take too long. */
+const mostEdits = 1000;
 
-/** What became of a text, line by line. */
+/** Compares two texts line by line. */
 export function diff(before: string, now: string): LineOfDiff[] {
   const a = before.split("\n"),
     b = now.split("\n");
-  if (a.length > mostLines || b.length > mostLines)
-    return [
-      ...a.map((text): LineOfDiff => ({ kind: "gone", text })),
-      ...b.map((text): LineOfDiff => ({ kind: "new", text })),
-    ];
-  // The longest common subsequence, from the end.
-  const width = b.length + 1;
-  const best = new Uint16Array((a.length + 1) * width);
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      best[i * width + j] =
-        a[i] === b[j]
-          ? best[(i + 1) * width + j + 1]! + 1
-          : Math.max(best[(i + 1) * width + j]!, best[i * width + j + 1]!);
-    }
-  }
-  const out: LineOfDiff[] = [];
-  let i = 0,
-    j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      out.push({ kind: "same", text: a[i]! });
-      i++;
-      j++;
-    } else if (i < a.length && (j >= b.length || best[(i + 1) * width + j]! >= best[i * width + j + 1]!)) {
-      out.push({ kind: "gone", text: a[i++]! });
-    } else out.push({ kind: "new", text: b[j++]! });
-  }
-  return out;
+  const changes = diffArrays(a, b, { maxEditLength: mostEdits }) ?? [
+    { value: a, removed: true, added: false },
+    { value: b, removed: false, added: true },
+  ];
+  return changes.flatMap(({ value, added, removed }) =>
+    value.map((text) => ({ kind: removed ? "gone" : added ? "new" : "same", text })),
+  );
 }
 
-/** Where an engine's complaint points to, as far as it says so. */
+/** Returns the range of the statement to which an engine's error message refers, if it can be found. */
 export function placeOf(message: string, sql: string): { from: number; to: number } | undefined {
   const line = /\bLINE (\d+):/i.exec(message) ?? /\bat line (\d+)/i.exec(message);
   const named =
@@ -323,7 +321,7 @@ function lineStart(sql: string, n: number): number {
   return at;
 }
 
-/** A word in a statement: as a token of its own, not within a text. */
+/** Finds a word in a statement, preferably as a token and not in a text or comment. */
 function find(sql: string, word: string, from: number): number {
   let at = 0;
   for (const t of tokens(sql)) {
@@ -335,7 +333,7 @@ function find(sql: string, word: string, from: number): number {
   return from > 0 ? find(sql, word, 0) : sql.toLowerCase().indexOf(word.toLowerCase());
 }
 
-/** Line and column, from 1. */
+/** Returns the line and column of a position, from 1. */
 export function lineAndColumn(sql: string, at: number): { line: number; column: number } {
   const before = sql.slice(0, at);
   return { line: before.split("\n").length, column: at - before.lastIndexOf("\n") };

@@ -1,12 +1,13 @@
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { noteFailure, whenBack } from "../api/away";
-import { api, sentence, whenUnauthorized, type Session } from "../api/client";
+import { noteFailure, onServerBack } from "../api/away";
+import { api, errorMessage, setOnUnauthorized, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { logOf, useLine, useLog, type Log } from "../log/store";
+import { logOf, useConnection, useLog, type Log } from "../log/store";
 import { mainResult } from "../log/conversation";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { useWide } from "../lib/media";
 import { setMe } from "../lib/me";
+import { moduleAt } from "../lib/modules";
 import { go, useRoute, type Route } from "../lib/router";
 import { Boundary } from "../ui/Boundary";
 import { Button, IconButton } from "../ui/Button";
@@ -23,10 +24,9 @@ import { preloadResult, RightPane } from "./RightPane";
 import { Sidebar } from "./Sidebar";
 import { SignIn } from "./SignIn";
 
-const Settings = later(() => import("./Settings"));
-const CommandMenu = later(() => import("../panes/menu/CommandMenu"));
-const UsagePage = later(() => import("../usage/UsagePage"));
-const ChartPage = later(() => import("../market/index"));
+const Settings = lazyComponent(() => import("./Settings"));
+const CommandMenu = lazyComponent(() => import("../panes/menu/CommandMenu"));
+const UsagePage = lazyComponent(() => import("../usage/UsagePage"));
 
 export function App() {
   const [session, setSession] = useState<Session>();
@@ -41,16 +41,16 @@ export function App() {
         setLocked(false);
       },
       (err) => {
-        setError(sentence(err));
+        setError(errorMessage(err));
         noteFailure(err);
       },
     );
   }, []);
-  const missing = useRef(false);
-  missing.current = error !== "";
+  const failed = useRef(false);
+  failed.current = error !== "";
   useEffect(() => {
-    whenUnauthorized(() => setLocked(true));
-    whenBack(() => missing.current && load());
+    setOnUnauthorized(() => setLocked(true));
+    onServerBack(() => failed.current && load());
     load();
     preloadMarkdown();
   }, [load]);
@@ -58,7 +58,7 @@ export function App() {
   if (!session) return null;
   if ((session.needs_key && !session.signed_in) || locked)
     return <SignIn again={locked && session.signed_in} onDone={load} />;
-  return <Desk session={session} />;
+  return <SignedIn session={session} />;
 }
 
 function Unreachable({ why, onRetry }: { why: string; onRetry: () => void }) {
@@ -75,10 +75,10 @@ function Unreachable({ why, onRetry }: { why: string; onRetry: () => void }) {
   );
 }
 
-/** Everything behind the sign-in: list, thread, right pane. */
-function Desk({ session }: { session: Session }) {
+/** The app after signing in: the list of conversations, the thread and the right pane. */
+function SignedIn({ session }: { session: Session }) {
   useFreshList();
-  useLoad("assistants", api.assistants); // they describe their tools
+  useLoad("assistants", api.assistants); // for the labels of their tools
   const at = useRoute();
   const wide = useWide();
   const [list, setList] = useState(wide);
@@ -91,22 +91,24 @@ function Desk({ session }: { session: Session }) {
     help: () => setMenu("shortcuts"),
   });
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
+  const module = moduleAt(at);
+  const skip = module?.skip ?? { href: "#composer", label: "Skip to the question field" };
   return (
     <div className="flex h-full print:block">
       <a
-        href={at.chart ? "#chart" : "#composer"}
+        href={skip.href}
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2"
       >
-        {at.chart ? "To the chart" : "To the question field"}
+        {skip.label}
       </a>
-      {at.chart ? (
-        <Boundary of={at.chart.symbol}>
+      {module ? (
+        <Boundary of={at.page?.join("/")}>
           <Suspense fallback={null}>
-            <ChartPage at={at} />
+            <module.Page at={at} />
           </Suspense>
         </Boundary>
       ) : (
-        <Talks
+        <Main
           log={log}
           at={at}
           wide={wide}
@@ -134,7 +136,7 @@ function Desk({ session }: { session: Session }) {
   );
 }
 
-interface TalksProps {
+interface MainProps {
   log: Log | undefined;
   at: Route;
   wide: boolean;
@@ -144,8 +146,8 @@ interface TalksProps {
   onSettings: () => void;
 }
 
-/** The list of conversations, and one of them or the page before the first question. */
-function Talks({ log, at, wide, list, setList, session, onSettings }: TalksProps) {
+/** The list of conversations beside one of them, the usage page or the start page. */
+function Main({ log, at, wide, list, setList, session, onSettings }: MainProps) {
   return (
     <>
       {list && !wide && (
@@ -165,13 +167,13 @@ function Talks({ log, at, wide, list, setList, session, onSettings }: TalksProps
         </aside>
       )}
       {log ? (
-        <Split log={log} at={at} wide={wide} list={list} showList={() => setList(true)} session={session} />
+        <ConversationPage log={log} at={at} wide={wide} list={list} showList={() => setList(true)} session={session} />
       ) : at.usage ? (
         <main className="flex min-w-0 flex-1 flex-col">
           <Header list={list} showList={() => setList(true)} />
           <Boundary>
             <Suspense fallback={null}>
-              <UsagePage org={session.org} />
+              <UsagePage org={session.org} admin={session.roles.includes("admin")} />
             </Suspense>
           </Boundary>
         </main>
@@ -185,7 +187,7 @@ function Talks({ log, at, wide, list, setList, session, onSettings }: TalksProps
   );
 }
 
-interface SplitProps {
+interface ConversationPageProps {
   log: Log;
   at: Route;
   wide: boolean;
@@ -194,8 +196,8 @@ interface SplitProps {
   session: Session;
 }
 
-/** A conversation and, beside it, one of its results. */
-function Split({ log, at, wide, list, showList, session }: SplitProps) {
+/** A conversation beside one of its results. */
+function ConversationPage({ log, at, wide, list, showList, session }: ConversationPageProps) {
   useClientTools(log, session);
   useEffect(preloadResult, []);
   const newest = useLog(log, (c) => {
@@ -206,14 +208,13 @@ function Split({ log, at, wide, list, showList, session }: SplitProps) {
     return undefined;
   });
   const title = useLog(log, (c) => c.title);
-  const refused = useLine(log).state === "refused";
+  const refused = useConnection(log).state === "refused";
   const coder = useLog(log, (c) => c.assistant === "coder");
-  // On a wide screen the newest result is shown by itself; on a narrow one the
-  // pane covers the thread, so it waits to be asked for.
+  // A wide screen shows the newest result automatically. On a narrow one the pane would cover the thread.
   const [closed, setClosed] = useState<string>(); // the result that was closed
   const shown = at.result ?? newest;
-  const asked = at.result !== undefined || at.view !== undefined;
-  const pane = asked || (wide && newest !== undefined && closed !== newest);
+  const requested = at.result !== undefined || at.view !== undefined;
+  const pane = requested || (wide && newest !== undefined && closed !== newest);
   const close = () => {
     setClosed(newest);
     go({ conversation: log.id }, "replace");
@@ -287,7 +288,7 @@ interface HeaderProps {
   showList: () => void;
   title?: string;
   log?: Log;
-  /** Whether the files of a workspace are shown; undefined where there is none. */
+  /** Whether the files of the workspace are shown. Undefined if the conversation has no workspace. */
   files?: boolean;
   pane?: boolean;
   onPane?: () => void;

@@ -8,20 +8,20 @@ import { Menu } from "../ui/Menu";
 import { Delete, Rename } from "./dialogs";
 import { download } from "../lib/download";
 
-/** What can be done with the conversation that is shown. */
+/** The menu of actions on the current conversation. */
 export function ConversationMenu({ log }: { log: Log }) {
   const title = useLog(log, (c) => c.title);
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const copy = () =>
     navigator.clipboard.writeText(location.origin + href({ conversation: log.id })).then(
-      () => setSaid("The link is copied."),
-      () => setSaid("The browser did not allow copying."),
+      () => setStatus("Link copied."),
+      () => setStatus("The browser did not allow copying."),
     );
   return (
     <>
       <span role="status" className="text-xs text-ink-quiet">
-        {said}
+        {status}
       </span>
       <Menu
         label="This conversation"

@@ -1,35 +1,34 @@
 import { Suspense, useEffect } from "react";
 import { api, type Session } from "../api/client";
 import { useLoad } from "../api/load";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { money } from "../lib/format";
 import { Composer } from "../composer/Composer";
 import { busy } from "../log/conversation";
-import { useLine, useLog, type Log } from "../log/store";
+import { useConnection, useLog, type Log } from "../log/store";
 import { Icon } from "../ui/Icon";
 import { askNext } from "../thread/ask";
 import { Thread } from "../thread/Thread";
 import { refresh } from "./conversations";
 import { Dropped } from "../panes/files/Dropped";
-import { local, named, opening, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, mentionableTables, openingReason, schemaText, tables, useLocal } from "../panes/files/store";
 
-const LocalFiles = later(() => import("../panes/files/LocalFiles"));
+const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
-// What conversations were told of the files, so that it is said again only when it
-// has changed.
-const told = new Map<string, string>();
+// The schema of the open files that was last sent in each conversation. It is sent again only when it changes.
+const sentSchemas = new Map<string, string>();
 
-/** Asks about the files that are open, and says of them what is new. */
-async function askOfFiles(log: Log, text: string, context: string | undefined): Promise<void> {
+/** Asks about the open files. Sends their schema along if it is new. */
+async function askAboutFiles(log: Log, text: string, context: string | undefined): Promise<void> {
   await tables();
   const schema = local().files.length ? schemaText(local().files) : "";
-  const news = schema && told.get(log.id) !== schema ? schema : "";
-  await askNext(log, text, [news, context].filter(Boolean).join("\n") || undefined);
-  if (news) told.set(log.id, news);
+  const changed = schema && sentSchemas.get(log.id) !== schema ? schema : "";
+  await askNext(log, text, [changed, context].filter(Boolean).join("\n") || undefined);
+  if (changed) sentSchemas.set(log.id, changed);
 }
 
-/** What the conversation cost so far, and what is left of the budget. */
+/** The cost of the conversation so far, and the remaining budget. */
 function Spent({ log, running }: { log: Log; running: boolean }) {
   const cost = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.cost?.micro_usd ?? 0), 0));
   const usage = useLoad("usage", api.usage);
@@ -46,7 +45,7 @@ function Spent({ log, running }: { log: Log; running: boolean }) {
   return (
     <span
       className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet"
-      title="What this conversation cost, and what is left"
+      title="The cost of this conversation and your remaining budget"
     >
       {words.join(" · ")}
     </span>
@@ -61,7 +60,7 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
   const explores = useLog(log, (c) => c.assistant === "explore");
   const open = useLocal().files;
   const title = useLog(log, (c) => c.title);
-  const line = useLine(log).state;
+  const line = useConnection(log).state;
   const off =
     line === "waiting"
       ? "the server does not answer"
@@ -72,7 +71,7 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
     document.title = title ? `${title} · Footnote` : "Footnote";
     return () => void (document.title = "Footnote");
   }, [title]);
-  // A title and an end are news for the list.
+  // The list shows titles and which conversations are running.
   useEffect(() => void refresh(), [title, running]);
   return (
     <div className="flex min-h-0 flex-1 flex-col print:block">
@@ -84,7 +83,7 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
               <LocalFiles
                 log={log}
                 offline={session.offline}
-                asked={open.length > 0 && told.get(log.id) !== schemaText(open)}
+                asked={open.length > 0 && sentSchemas.get(log.id) !== schemaText(open)}
               />
             </Suspense>
           </Boundary>
@@ -97,10 +96,10 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
           autoFocus
           placeholder="Ask the next question"
           running={running}
-          off={off ?? (explores ? opening(open) : undefined)}
-          onSend={(text, context) => (explores ? askOfFiles(log, text, context) : askNext(log, text, context))}
+          off={off ?? (explores ? openingReason(open) : undefined)}
+          onSend={(text, context) => (explores ? askAboutFiles(log, text, context) : askNext(log, text, context))}
           sources={sources}
-          tables={explores ? named(open) : undefined}
+          tables={explores ? mentionableTables(open) : undefined}
           onStop={() => api.stop(log.id)}
           fixed={
             <>

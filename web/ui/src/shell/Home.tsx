@@ -1,48 +1,55 @@
 import { Suspense, useEffect, useState } from "react";
-import { api, sentence, type Session } from "../api/client";
+import { api, errorMessage, type Session, type Suggestion } from "../api/client";
 import { useAway } from "../api/away";
 import { invalidate, useLoad } from "../api/load";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
-import { asksSources, Composer, chip } from "../composer/Composer";
+import { queriesSources, Composer, chip } from "../composer/Composer";
 import { go, useRoute } from "../lib/router";
-import { open } from "../thread/ask";
+import { startConversation } from "../thread/ask";
 import { Icon } from "../ui/Icon";
-import { chooseLocal, chooseUpload, forgetClosed, forgetMissing, isThere, setChoice, useChoice } from "./choice";
+import { chooseLocal, chooseUpload, forgetClosed, forgetMissing, isAvailable, setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
 import { Attach } from "../panes/files/Attach";
-import { local, named, opening, restore, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, mentionableTables, openingReason, restore, schemaText, tables, useLocal } from "../panes/files/store";
 
-const LocalFiles = later(() => import("../panes/files/LocalFiles"));
+const LocalFiles = lazyComponent(() => import("../panes/files/LocalFiles"));
 
-/** The page before the first question. */
-export function Home({ session }: { session: Session }) {
-  const choice = useChoice();
-  const [error, setError] = useState("");
+/** Loads the assistants, the sources, and suggested questions about the chosen source. */
+function useStartData({ assistant, sources: chosen }: ReturnType<typeof useChoice>) {
   const assistants = useLoad("assistants", api.assistants);
   const sources = useLoad("sources", api.sources);
-  const source = choice.sources?.[0] ?? "";
-  const data = asksSources(assistants.data?.assistants.find((a) => a.name === choice.assistant));
-  const there = sources.data?.sources;
+  const source = chosen?.[0] ?? "";
+  const usesSources = queriesSources(assistants.data?.assistants.find((a) => a.name === assistant));
+  const listed = sources.data?.sources;
+  const names = listed?.map((s) => s.name);
   useEffect(() => {
-    if (there) forgetMissing(there.map((s) => s.name));
-  }, [there]);
-  // What was chosen on an earlier visit may be gone; the list says so.
-  const known =
-    source === "" ||
-    (there &&
-      isThere(
-        source,
-        there.map((s) => s.name),
-      ));
-  const suggestions = useLoad(data && known ? `suggestions:${source}` : "", () => api.suggestions(source));
-  const away = useAway();
+    if (listed) forgetMissing(listed.map((s) => s.name));
+  }, [listed]);
+  // The source chosen on an earlier visit may have been deleted, so wait for the list.
+  const known = source === "" || (names !== undefined && isAvailable(source, names));
+  const suggestions = useLoad(usesSources && known ? `suggestions:${source}` : "", () => api.suggestions(source));
   const all = [assistants, sources, suggestions];
-  const again = () => all.forEach((l) => l.reload());
-  // A source that cannot be read is why it has no suggestions.
-  const broken = data ? (sources.data?.sources ?? []).filter((s) => !s.ok && (source === "" || source === s.name)) : [];
-  const failed = all.find((l) => l.error !== undefined && !l.loading && !(l === suggestions && broken.length > 0));
-  const at = useRoute();
+  // If a source cannot be read, its error is shown instead of the one about suggestions.
+  const broken = usesSources ? (listed ?? []).filter((s) => !s.ok && (source === "" || source === s.name)) : [];
+  return {
+    assistants: assistants.data?.assistants ?? [],
+    sources: listed ?? [],
+    readable: chosen ?? listed?.filter((s) => s.ok).map((s) => s.name),
+    suggestions: suggestions.data?.suggestions ?? [],
+    usesSources,
+    broken,
+    failed: all.find((l) => l.error !== undefined && !l.loading && !(l === suggestions && broken.length > 0)),
+    loading: sources.loading,
+    reload: () => all.forEach((l) => l.reload()),
+  };
+}
+
+/** The start page, for a new question. */
+export function Home({ session }: { session: Session }) {
+  const choice = useChoice();
+  const { usesSources, broken, failed, reload, ...offers } = useStartData(choice);
+  const away = useAway();
   const files = useLocal().files;
   const explores = choice.assistant === "explore";
   useEffect(() => {
@@ -54,9 +61,14 @@ export function Home({ session }: { session: Session }) {
       context = [schemaText(local().files), context].filter(Boolean).join("\n");
     }
     try {
-      await open({ text, ...choice, sources: data ? choice.sources : undefined, ...(context ? { context } : {}) });
+      await startConversation({
+        text,
+        ...choice,
+        sources: usesSources ? choice.sources : undefined,
+        ...(context ? { context } : {}),
+      });
     } catch (err) {
-      invalidate("sources"); // perhaps the chosen one was deleted meanwhile
+      invalidate("sources"); // the chosen one may have been deleted
       throw err;
     }
     void refresh();
@@ -64,7 +76,7 @@ export function Home({ session }: { session: Session }) {
   return (
     <div className="scroll min-h-0 flex-1">
       <div className="relative mx-auto w-full max-w-thread px-5 pt-[14dvh] pb-8">
-        {away && <Away />}
+        {away && <AwayNotice />}
         <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">What do you want to know?</h1>
         <p className="mt-1 mb-6 text-ink-soft">Every number in the answer has a footnote: its query and its cell.</p>
         {(explores || files.length > 0) && (
@@ -79,69 +91,37 @@ export function Home({ session }: { session: Session }) {
           autoFocus
           placeholder="Ask about your data"
           onSend={ask}
-          off={away ? "the server does not answer" : explores ? opening(files) : undefined}
-          tables={explores ? named(files) : undefined}
-          sources={!data ? undefined : (choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name))}
+          off={away ? "the server does not answer" : explores ? openingReason(files) : undefined}
+          tables={explores ? mentionableTables(files) : undefined}
+          sources={usesSources ? offers.readable : undefined}
           choice={{
             now: choice,
             set: setChoice,
-            assistants: assistants.data?.assistants ?? [],
-            sources: sources.data?.sources ?? [],
+            assistants: offers.assistants,
+            sources: offers.sources,
           }}
           tools={
             <>
-              {data && (
-                <button
-                  type="button"
-                  className={`${chip} shrink-0 border-transparent`}
-                  aria-pressed={at.view === "data"}
-                  onClick={() => go({ view: at.view === "data" ? undefined : "data" })}
-                >
-                  <Icon name="table" small />
-                  <span className="max-sm:sr-only">Browse</span>
-                </button>
-              )}
+              {usesSources && <Browse />}
               <Attach session={session} onLocal={chooseLocal} onUploaded={chooseUpload} />
             </>
           }
         />
-        {error && (
-          <p role="alert" className="mt-2 text-sm text-bad">
-            {error}
-          </p>
-        )}
         {failed && !away && (
           <p role="alert" className="mt-4 flex items-baseline gap-3 text-sm text-bad">
             <span>{failed.error}</span>
-            <Again onClick={again} />
+            <TryAgain onClick={reload} />
           </p>
         )}
         <section aria-label="Questions to begin with" className="mt-6 min-h-68 sm:min-h-34">
-          <ul className="grid gap-x-6 sm:grid-cols-2">
-            {(suggestions.data?.suggestions ?? []).slice(0, 6).map((s) => (
-              <li key={s.text} className="border-b">
-                <button
-                  type="button"
-                  title={s.reading}
-                  onClick={() => {
-                    setError("");
-                    ask(s.text).catch((err) => setError(sentence(err)));
-                  }}
-                  className="group flex min-h-11 w-full items-center gap-3 rounded-sm py-2 text-left text-sm text-ink-soft hover:text-ink"
-                >
-                  <span className="flex-1">{s.text}</span>
-                  <Icon name="chevron" small className="text-ink-quiet group-hover:text-accent" />
-                </button>
-              </li>
-            ))}
-          </ul>
+          <Suggestions all={offers.suggestions} onAsk={ask} />
           {broken.map((s) => (
             <p key={s.name} role="alert" className="mt-3 flex items-baseline gap-3 text-sm">
               <span className="min-w-0 flex-1 text-ink-soft">
                 <span className="font-medium text-ink">{s.name}</span> cannot be read.{" "}
                 <span className="text-bad">{s.error}</span>
               </span>
-              <Again onClick={again} disabled={sources.loading || away} />
+              <TryAgain onClick={reload} disabled={offers.loading || away} />
             </p>
           ))}
         </section>
@@ -155,7 +135,55 @@ export function Home({ session }: { session: Session }) {
   );
 }
 
-function Again({ onClick, disabled }: { onClick: () => void; disabled?: boolean }) {
+/** The button that shows or hides the tables of the sources. */
+function Browse() {
+  const shown = useRoute().view === "data";
+  return (
+    <button
+      type="button"
+      className={`${chip} shrink-0 border-transparent`}
+      aria-pressed={shown}
+      onClick={() => go({ view: shown ? undefined : "data" })}
+    >
+      <Icon name="table" small />
+      <span className="max-sm:sr-only">Browse data</span>
+    </button>
+  );
+}
+
+/** The suggested questions. If one cannot be sent, the error appears below them. */
+function Suggestions({ all, onAsk }: { all: Suggestion[]; onAsk: (text: string) => Promise<void> }) {
+  const [error, setError] = useState("");
+  return (
+    <>
+      <ul className="grid gap-x-6 sm:grid-cols-2">
+        {all.slice(0, 6).map((s) => (
+          <li key={s.text} className="border-b">
+            <button
+              type="button"
+              title={s.reading}
+              onClick={() => {
+                setError("");
+                onAsk(s.text).catch((err) => setError(errorMessage(err)));
+              }}
+              className="group flex min-h-11 w-full items-center gap-3 rounded-sm py-2 text-left text-sm text-ink-soft hover:text-ink"
+            >
+              <span className="flex-1">{s.text}</span>
+              <Icon name="chevron" small className="text-ink-quiet group-hover:text-accent" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {error && (
+        <p role="alert" className="mt-2 text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </>
+  );
+}
+
+function TryAgain({ onClick, disabled }: { onClick: () => void; disabled?: boolean }) {
   return (
     <button
       type="button"
@@ -168,12 +196,12 @@ function Again({ onClick, disabled }: { onClick: () => void; disabled?: boolean 
   );
 }
 
-/** Stands in the space above the heading, so that nothing moves. */
-function Away() {
+/** Says that the server is unreachable. Placed in the empty space above the heading, so that nothing moves. */
+function AwayNotice() {
   return (
     <p role="status" className="absolute inset-x-5 top-4 flex items-center gap-2 text-sm text-ink-soft">
       <Icon name="spinner" small className="turning shrink-0" />
-      <span>The server does not answer. What you see is from before; it is asked again by itself.</span>
+      <span>The server does not answer. This page shows what it loaded earlier and keeps trying to reconnect.</span>
     </p>
   );
 }

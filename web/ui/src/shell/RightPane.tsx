@@ -2,8 +2,8 @@ import { Suspense, useState } from "react";
 import type { Session } from "../api/client";
 import { api } from "../api/client";
 import { useLocalRows } from "../api/rows";
-import { plural } from "../lib/format";
-import { who } from "../lib/me";
+import { capital, plural, resultName } from "../lib/format";
+import { youOrName } from "../lib/me";
 import { go, type Route, type View } from "../lib/router";
 import type { ShownResult } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
@@ -11,16 +11,16 @@ import { IconButton } from "../ui/Button";
 import { Menu } from "../ui/Menu";
 import { Tabs, type Tab } from "../ui/Tabs";
 import { download, fileName, save } from "../lib/download";
-import { later, patiently } from "../lib/later";
+import { lazyComponent, loadWithRetry } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
-import { useHere } from "../panes/files/rerun";
+import { useLocalRun } from "../panes/files/rerun";
 
-const ChartPane = later(() => import("../panes/chart/ChartPane"));
-const TablePane = later(() => import("../panes/table/TablePane"));
-const SqlPane = later(() => import("../panes/sql/SqlPane"));
-const Trace = later(() => import("../panes/trace/Trace"));
-const DataBrowser = later(() => import("../panes/browser/DataBrowser"));
-const CoderPane = later(() => import("../panes/coder/CoderPane"));
+const ChartPane = lazyComponent(() => import("../panes/chart/ChartPane"));
+const TablePane = lazyComponent(() => import("../panes/table/TablePane"));
+const SqlPane = lazyComponent(() => import("../panes/sql/SqlPane"));
+const Trace = lazyComponent(() => import("../panes/trace/Trace"));
+const DataBrowser = lazyComponent(() => import("../panes/browser/DataBrowser"));
+const CoderPane = lazyComponent(() => import("../panes/coder/CoderPane"));
 
 interface Props {
   log?: Log;
@@ -30,7 +30,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What stands beside the thread. */
+/** The pane beside the thread: a result, the data, the trace or the files. */
 export function RightPane({ log, result, at, session, onClose }: Props) {
   if (at.view === "data") {
     return (
@@ -82,8 +82,8 @@ const tabs: readonly Tab<ResultView>[] = [
 
 function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View; onClose: () => void }) {
   const r = useLog(log, (c) => c.results[id]);
-  const here = useHere(log.id, r);
-  // What the model drew as a table is first shown as one.
+  const localRun = useLocalRun(log.id, r);
+  // If the model chose a table instead of a chart, show the table first.
   const first: ResultView = r?.chart?.type === "table" ? "table" : "chart";
   const now: ResultView = view === "table" || view === "sql" || view === "chart" ? view : first;
   const show = (v: ResultView) =>
@@ -115,7 +115,7 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
                     key={id}
                     conversation={log.id}
                     result={r}
-                    here={here}
+                    localRun={localRun}
                     earlier={versionsOf(log, r)}
                     onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })}
                   />
@@ -125,7 +125,7 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
           </div>
         </>
       ) : (
-        <p className="p-6 text-sm text-ink-quiet">This conversation has no result {id}.</p>
+        <p className="p-6 text-sm text-ink-quiet">This conversation has no {resultName(id)}.</p>
       )}
     </>
   );
@@ -135,12 +135,12 @@ function Skeleton() {
   return <div className="m-4 h-64 rounded-md bg-sunken" aria-hidden="true" />;
 }
 
-/** Fetches what most answers need, before one does. */
+/** Loads the chart pane ahead of time, because most answers need it. */
 export function preloadResult(): void {
   ChartPane.preload();
 }
 
-/** The versions before a result, oldest first. */
+/** Returns the earlier versions of a result, oldest first. */
 function versionsOf(log: Log, r: ShownResult): ShownResult[] {
   const all = log.conversation().results;
   const out: ShownResult[] = [];
@@ -155,13 +155,13 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
   return (
     <div className="flex shrink-0 flex-wrap items-baseline gap-x-3 px-4 pt-3">
       <h2 className="min-w-0 truncate font-serif text-lg font-semibold">
-        {r.chart?.title || question || `Result ${r.id}`}
+        {r.chart?.title || question || capital(resultName(r.id))}
       </h2>
       <p className="tabular text-xs text-ink-quiet">
         {[
           r.source === "client" ? "in this browser" : r.source,
           plural(r.row_count, "row") + (r.truncated && r.source !== "client" ? ", cut" : ""),
-          r.version > 1 ? `v${r.version}, by ${who(r.author)}` : "",
+          r.version > 1 ? `v${r.version}, by ${youOrName(r.author)}` : "",
         ]
           .filter(Boolean)
           .join(" · ")}
@@ -172,7 +172,7 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
           className="rounded-sm text-xs text-accent underline underline-offset-2"
           onClick={() => go({ conversation: log.id, result: replaced })}
         >
-          There is a newer version
+          Show the newer version
         </button>
       )}
     </div>
@@ -184,32 +184,32 @@ type Format = keyof typeof formats;
 
 function Downloads({ log, r }: { log: Log; r: ShownResult }) {
   const ref = { conversation: log.id, id: r.id };
-  const here = useLocalRows(ref);
+  const rows = useLocalRows(ref);
   const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
   const [failed, setFailed] = useState("");
   const write = async (f: Exclude<Format, "arrow">) => {
     setFailed("");
     try {
-      const make = await patiently(() => import("../lib/export"));
-      save(await make[f](here!), fileName(r.chart?.title || question || r.id, f));
+      const make = await loadWithRetry(() => import("../lib/export"));
+      save(await make[f](rows!), fileName(r.chart?.title || question || r.id, f));
     } catch {
       setFailed("The file could not be written. Reload the page and try again.");
     }
   };
-  // Rows that are only here are written here, and the server never sees them.
+  // Rows that are only in this browser are saved here and never sent to the server.
   const local = r.source === "client";
-  const part = here && here.rows.length < r.row_count ? `The first ${plural(here.rows.length, "row")}` : undefined;
+  const part = rows && rows.rows.length < r.row_count ? `The first ${plural(rows.rows.length, "row")}` : undefined;
   const items = (Object.keys(formats) as Format[]).map((f) => ({
     label: formats[f],
     hint: part,
     disabled: !local
       ? undefined
-      : !here
-        ? "Its rows are in a file that is not open in this browser."
+      : !rows
+        ? "The rows are in a file that is not open in this browser."
         : f === "arrow"
-          ? "Only results of the server are written as Arrow."
+          ? "Arrow is available only for results from the server."
           : undefined,
-    onSelect: () => (here && f !== "arrow" ? void write(f) : download(api.resultUrl(log.id, r.id, f))),
+    onSelect: () => (rows && f !== "arrow" ? void write(f) : download(api.resultUrl(log.id, r.id, f))),
   }));
   return (
     <>

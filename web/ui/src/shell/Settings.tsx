@@ -4,11 +4,11 @@ import { useLoad } from "../api/load";
 import { count } from "../lib/format";
 import { Dialog } from "../ui/Dialog";
 
-/** Usage, budget, and what this server is. */
+/** The user's usage and budget, and facts about this server. */
 export default function Settings({ session, onClose }: { session: Session; onClose: () => void }) {
   const usage = useLoad("usage", api.usage);
   const { data: u, reload } = usage;
-  useEffect(reload, [reload]); // what was loaded with the page is old by now
+  useEffect(reload, [reload]); // figures in the cache may be out of date
   const share = u?.limit_tokens ? Math.min(1, (u.used_today ?? 0) / u.limit_tokens) : undefined;
   const most = Math.max(1, ...(u?.days ?? []).map((d) => d.weighted_tokens));
   return (
@@ -25,12 +25,12 @@ export default function Settings({ session, onClose }: { session: Session; onClo
         {usage.error && <p className="text-sm text-bad">{usage.error}</p>}
         {u && (
           <>
-            <dl className="tabular mt-2 grid grid-cols-[auto_1fr] gap-x-6 gap-y-1 text-sm">
+            <dl className="tabular mt-2 grid grid-cols-[1fr_3fr] gap-x-6 gap-y-1 text-sm">
               <dt className="text-ink-quiet">Tokens used</dt>
               <dd>{count(u.used_tokens)}</dd>
               {u.limit_tokens !== undefined && (
                 <>
-                  <dt className="text-ink-quiet">Left</dt>
+                  <dt className="text-ink-quiet">Remaining</dt>
                   <dd>
                     {count(u.left_tokens ?? Math.max(0, u.limit_tokens - u.used_tokens))} of {count(u.limit_tokens)}
                     {u.resets &&
@@ -42,7 +42,9 @@ export default function Settings({ session, onClose }: { session: Session; onClo
               <dd>${u.cost_usd.toFixed(2)}</dd>
             </dl>
             {u.incomplete && (
-              <p className="mt-2 text-sm text-ink-quiet">A long log is still being added up: these are not all.</p>
+              <p className="mt-2 text-sm text-ink-quiet">
+                These figures are incomplete. Footnote is still counting a long conversation.
+              </p>
             )}
             {share !== undefined && (
               <div
@@ -82,14 +84,14 @@ export default function Settings({ session, onClose }: { session: Session; onClo
         <h3 id="about-title" className="text-sm font-semibold">
           This server
         </h3>
-        <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-6 gap-y-1 text-sm">
+        <dl className="mt-2 grid grid-cols-[1fr_3fr] gap-x-6 gap-y-1 text-sm">
           <dt className="text-ink-quiet">Version</dt>
           <dd>{session.version}</dd>
-          <dt className="text-ink-quiet">You</dt>
+          <dt className="text-ink-quiet">Signed in as</dt>
           <dd>
             {session.name || session.user}, {session.org}
           </dd>
-          <dt className="text-ink-quiet">Answers by</dt>
+          <dt className="text-ink-quiet">Answered by</dt>
           <dd>{session.offline ? "the offline planner: fixed rules on this machine" : "an AI model"}</dd>
         </dl>
         {session.offline && session.offline_hint && (

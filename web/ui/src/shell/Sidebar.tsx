@@ -3,14 +3,15 @@ import { useAway } from "../api/away";
 import { api, type ConversationHead, type Session } from "../api/client";
 import { useDebounced } from "../api/load";
 import { forgetDrafts } from "../composer/drafts";
-import { period, told } from "../lib/format";
+import { period, listTime } from "../lib/format";
+import { offeredModules, pageOf, type Module } from "../lib/modules";
 import { go, href, useRoute } from "../lib/router";
 import { setTheme, useTheme } from "../lib/theme";
 import { Button, IconButton } from "../ui/Button";
 import { Icon, Logo } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { download } from "../lib/download";
-import { more, refresh, useConversations } from "./conversations";
+import { loadMore, refresh, useConversations } from "./conversations";
 import { Delete, Rename } from "./dialogs";
 
 interface Props {
@@ -22,12 +23,12 @@ interface Props {
 
 export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
   const [query, setQuery] = useState("");
-  const late = useDebounced(query, 200);
+  const debounced = useDebounced(query, 200);
   const first = useRef(true);
   useEffect(() => {
-    if (!first.current) void refresh(late.trim());
+    if (!first.current) void refresh(debounced.trim());
     first.current = false;
-  }, [late]);
+  }, [debounced]);
   return (
     <nav aria-label="Conversations" className="flex h-full min-h-0 flex-col">
       <header className="flex h-(--header) shrink-0 items-center gap-2 pr-2 pl-4">
@@ -51,7 +52,9 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
           <Icon name="plus" small />
           New question
         </a>
-        {session.features.charts && <ChartsLink onNavigate={onNavigate} />}
+        {offeredModules(session).map((m) => (
+          <ModuleLink key={m.path} module={m} onNavigate={onNavigate} />
+        ))}
         <label className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-quiet focus-within:bg-hover hover:bg-hover">
           <Icon name="search" small />
           <span className="sr-only">Search conversations</span>
@@ -72,21 +75,22 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
   );
 }
 
-/** The way to the charts. */
-function ChartsLink({ onNavigate }: { onNavigate: () => void }) {
+/** The link to the page of a module. */
+function ModuleLink({ module, onNavigate }: { module: Module; onNavigate: () => void }) {
+  const to = { page: [module.path] };
   return (
     <a
-      href="/chart"
-      onClick={(e) => follow(e, { chart: {} }, onNavigate)}
+      href={href(to)}
+      onClick={(e) => follow(e, to, onNavigate)}
       className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink"
     >
-      <Icon name="line" small />
-      Charts
+      <Icon name={module.link.icon} small />
+      {module.link.label}
     </a>
   );
 }
 
-/** Lets the browser open a new tab where that was meant. */
+/** Follows a link within the app. A click with a modifier key is left to the browser, which opens a new tab. */
 function follow(e: MouseEvent, to: Parameters<typeof go>[0], then: () => void): void {
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
   e.preventDefault();
@@ -99,7 +103,7 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
   const away = useAway();
   const now = useRoute().conversation;
   const groups = Map.groupBy(items, (c) => period(c.updated));
-  const same = Map.groupBy(items, (c) => c.title);
+  const byTitle = Map.groupBy(items, (c) => c.title);
   return (
     <div className="scroll min-h-0 flex-1 px-2 pb-4">
       {[...groups].map(([title, some]) => (
@@ -107,14 +111,20 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
           <h3 className="px-2 pt-1 pb-1 text-xs text-ink-quiet">{title}</h3>
           <ul>
             {some.map((c) => (
-              <Row key={c.id} c={c} now={c.id === now} when={same.get(c.title)!.length > 1} onNavigate={onNavigate} />
+              <Row
+                key={c.id}
+                c={c}
+                now={c.id === now}
+                showTime={byTitle.get(c.title)!.length > 1}
+                onNavigate={onNavigate}
+              />
             ))}
           </ul>
         </section>
       ))}
       {away && (
         <p className="px-2 py-3 text-xs text-ink-quiet">
-          {items.length > 0 ? "As it was when the server last answered." : "The list comes when the server answers."}
+          {items.length > 0 ? "This list may be out of date." : "The list will load when the server responds."}
         </p>
       )}
       {!away && !loading && error && (
@@ -131,11 +141,11 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
       )}
       {!loading && !error && items.length === 0 && (
         <p className="px-2 py-3 text-sm text-ink-quiet">
-          {query ? "Nothing found." : "What you ask will be kept here."}
+          {query ? "No conversations match." : "Your questions will appear here."}
         </p>
       )}
       {next && (
-        <Button look="quiet" className="mt-2 w-full" disabled={loading} onClick={() => void more()}>
+        <Button look="quiet" className="mt-2 w-full" disabled={loading} onClick={() => void loadMore()}>
           Older
         </Button>
       )}
@@ -146,15 +156,15 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
 interface RowProps {
   c: ConversationHead;
   now: boolean;
-  /** Others have the same title: the time tells them apart. */
-  when: boolean;
+  /** Show the time, because other conversations have the same title. */
+  showTime: boolean;
   onNavigate: () => void;
 }
 
-function Row({ c, now, when, onNavigate }: RowProps) {
+function Row({ c, now, showTime, onNavigate }: RowProps) {
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const title = c.title || "Untitled";
-  const to = c.assistant === "chart" ? { chart: {}, conversation: c.id } : { conversation: c.id };
+  const to = { ...pageOf(c.assistant), conversation: c.id };
   return (
     <li className={`group flex h-8 items-center rounded-md ${now ? "bg-hover" : "hover:bg-hover"}`}>
       <a
@@ -167,10 +177,10 @@ function Row({ c, now, when, onNavigate }: RowProps) {
         <span dir="auto" className="min-w-0 flex-1 truncate text-left">
           {title}
         </span>
-        {when && <span className="tabular shrink-0 text-xs text-ink-quiet">{told(c.updated)}</span>}
+        {showTime && <span className="tabular shrink-0 text-xs text-ink-quiet">{listTime(c.updated)}</span>}
         {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
         {c.state === "parked" && (
-          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits for you" />
+          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waiting for you" />
         )}
       </a>
       <Menu
@@ -212,7 +222,7 @@ function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
         {
           title: "Appearance",
           items: (["system", "light", "dark"] as const).map((t) => ({
-            label: { system: "As the system", light: "Light", dark: "Dark" }[t],
+            label: { system: "Match the system", light: "Light", dark: "Dark" }[t],
             checked: theme === t,
             onSelect: () => setTheme(t),
           })),
@@ -223,7 +233,7 @@ function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
             ...(session.roles.includes("admin")
               ? [
                   {
-                    label: "Usage of all people",
+                    label: "Everyone's usage",
                     icon: "chart" as const,
                     onSelect: () => (go({ usage: true }), onNavigate()),
                   },

@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { api, ApiError, sentence } from "../api/client";
+import { api, ApiError, errorMessage } from "../api/client";
 import { Button } from "../ui/Button";
 import { Logo } from "../ui/Icon";
 
-/** Asks for the key once; the server then keeps it in a cookie no script can read. */
+/** The form for the API key. The server then sets a session cookie that scripts cannot read. */
 export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }) {
   const [key, setKey] = useState("");
   const [error, setError] = useState("");
@@ -15,7 +15,9 @@ export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }
       await api.signIn(key.trim());
       onDone();
     } catch (err) {
-      setError(err instanceof ApiError && err.status === 401 ? "This key is not known here." : sentence(err));
+      setError(
+        err instanceof ApiError && err.status === 401 ? "This key is not valid on this server." : errorMessage(err),
+      );
       setBusy(false);
     }
   };
@@ -32,10 +34,10 @@ export function SignIn({ again, onDone }: { again: boolean; onDone: () => void }
         <h1 className="font-serif text-xl font-semibold">Sign in to Footnote</h1>
         {again && (
           <p role="status" className="my-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-            Your session has ended, or the key was taken back. Nothing is lost: sign in, and you are where you were.
+            Your session has ended, or your key was revoked. Sign in to continue where you left off.
           </p>
         )}
-        <p className="mt-1 text-sm text-ink-soft">With the API key that you were given by whoever runs this server.</p>
+        <p className="mt-1 text-sm text-ink-soft">Use the API key that the administrator of this server gave you.</p>
         <label className="mt-5 block text-sm font-medium">
           API key
           <input

@@ -1,71 +1,80 @@
-// What the next question is asked with: assistant, tier and data. It lives beside
-// the page before the first question, so that a command can change it, too.
+// The assistant, tier and sources for the next new conversation. Kept outside the start page, so that commands can
+// change them, too.
 import { useSyncExternalStore } from "react";
 import type { Choice } from "../composer/Composer";
+import { pageOf } from "../lib/modules";
 import { go } from "../lib/router";
 
-const at = "footnote-choice"; // the data of the last question; a reload keeps them
-const files = "explore"; // the assistant that reads files in this browser
+const storageKey = "footnote-choice";
+const filesAssistant = "explore"; // it reads files in this browser
 
 const isNames = (v: unknown): v is string[] =>
   Array.isArray(v) && v.length > 0 && v.every((n) => typeof n === "string");
 
-function kept(): Choice {
+function stored(): Choice {
   try {
     const { assistant, sources }: { assistant?: unknown; sources?: unknown } = JSON.parse(
-      localStorage.getItem(at) ?? "{}",
+      localStorage.getItem(storageKey) ?? "{}",
     );
-    return { assistant: assistant === files ? files : undefined, sources: isNames(sources) ? sources : undefined };
+    return {
+      assistant: assistant === filesAssistant ? filesAssistant : undefined,
+      sources: isNames(sources) ? sources : undefined,
+    };
   } catch {
-    return {}; // no storage, or not ours
+    return {}; // storage is disabled, or the value is invalid
   }
 }
 
-let choice: Choice = kept();
+let choice: Choice = stored();
 const atStart = choice;
-let fresh: readonly string[] = []; // uploads that the list may not have yet
+let uploaded: readonly string[] = []; // not in the list of sources yet
 const listeners = new Set<() => void>();
 
-/** Chooses. The assistant of charts has a page of its own, and is asked there. */
+/** Sets the choice. If the assistant has a page of its own, opens that page instead. */
 export function setChoice(c: Choice): void {
-  if (c.assistant === "chart") return go({ chart: {} });
+  const page = pageOf(c.assistant);
+  if (page) return go(page);
   choice = c;
   try {
     localStorage.setItem(
-      at,
-      JSON.stringify({ assistant: c.assistant === files ? files : undefined, sources: c.sources }),
+      storageKey,
+      JSON.stringify({ assistant: c.assistant === filesAssistant ? filesAssistant : undefined, sources: c.sources }),
     );
   } catch {
-    // It holds for this page only, then.
+    // Storage is disabled: the choice lasts until the page is reloaded.
   }
   for (const f of listeners) f();
 }
 
-/** Asks a file that was just uploaded, with the assistant that asks sources. */
+/** Chooses a new upload as the source, with an assistant that queries sources. */
 export function chooseUpload(name: string): void {
-  fresh = [...fresh, name];
-  setChoice({ ...choice, assistant: choice.assistant === files ? undefined : choice.assistant, sources: [name] });
+  uploaded = [...uploaded, name];
+  setChoice({
+    ...choice,
+    assistant: choice.assistant === filesAssistant ? undefined : choice.assistant,
+    sources: [name],
+  });
 }
 
-/** Whether a source is in the list, or will be. */
-export function isThere(name: string, there: readonly string[]): boolean {
-  return there.includes(name) || fresh.includes(name);
+/** Reports whether a source is listed or was just uploaded. */
+export function isAvailable(name: string, there: readonly string[]): boolean {
+  return there.includes(name) || uploaded.includes(name);
 }
 
-/** Forgets a chosen source that is no longer there, such as an upload that was deleted. */
+/** Resets the chosen source if it no longer exists, such as a deleted upload. */
 export function forgetMissing(there: readonly string[]): void {
-  fresh = fresh.filter((name) => !there.includes(name));
-  if (choice.sources?.some((name) => !isThere(name, there))) setChoice({ ...choice, sources: undefined });
+  uploaded = uploaded.filter((name) => !there.includes(name));
+  if (choice.sources?.some((name) => !isAvailable(name, there))) setChoice({ ...choice, sources: undefined });
 }
 
-/** Asks the files that are open in this browser. */
+/** Chooses the files that are open in this browser. */
 export function chooseLocal(): void {
-  setChoice({ assistant: files, sources: choice.sources });
+  setChoice({ assistant: filesAssistant, sources: choice.sources });
 }
 
-/** Asks the server's data again when a reload has closed the files. */
+/** Returns to the server's sources if a reload has closed the files. */
 export function forgetClosed(): void {
-  if (choice === atStart && choice.assistant === files) setChoice({ ...choice, assistant: undefined });
+  if (choice === atStart && choice.assistant === filesAssistant) setChoice({ ...choice, assistant: undefined });
 }
 
 export function useChoice(): Choice {

@@ -1,7 +1,7 @@
 // The list of conversations, newest first, with search.
 import { useEffect, useSyncExternalStore } from "react";
-import { noteFailure, whenBack } from "../api/away";
-import { api, sentence, type ConversationHead } from "../api/client";
+import { noteFailure, onServerBack } from "../api/away";
+import { api, errorMessage, type ConversationHead } from "../api/client";
 
 interface List {
   query: string;
@@ -12,7 +12,7 @@ interface List {
 }
 
 let list: List = { query: "", items: [], loading: true };
-let asked: AbortController | undefined;
+let pending: AbortController | undefined;
 const listeners = new Set<() => void>();
 
 function set(change: Partial<List>): void {
@@ -32,20 +32,21 @@ export function useConversations(): List {
 
 /** Loads the first page again. */
 export async function refresh(query = list.query): Promise<void> {
-  asked?.abort();
-  const mine = (asked = new AbortController());
+  pending?.abort();
+  const mine = (pending = new AbortController());
   set({ query, loading: true });
   try {
     const page = await api.conversations(query, "", mine.signal);
     set({ items: page.conversations, next: page.next, loading: false, error: undefined });
   } catch (err) {
     if (mine.signal.aborted) return;
-    set({ loading: false, error: sentence(err) });
+    set({ loading: false, error: errorMessage(err) });
     noteFailure(err);
   }
 }
 
-export async function more(): Promise<void> {
+/** Loads the next page. */
+export async function loadMore(): Promise<void> {
   if (!list.next || list.loading) return;
   const query = list.query;
   set({ loading: true });
@@ -53,14 +54,14 @@ export async function more(): Promise<void> {
     const page = await api.conversations(query, list.next);
     if (query === list.query) set({ items: [...list.items, ...page.conversations], next: page.next, loading: false });
   } catch (err) {
-    set({ loading: false, error: sentence(err) });
+    set({ loading: false, error: errorMessage(err) });
     noteFailure(err);
   }
 }
 
-whenBack(() => void refresh());
+onServerBack(() => void refresh());
 
-/** Shows a change at once; the next load has it from the server. */
+/** Changes an entry of the list without loading it. null removes it. */
 export function patch(id: string, change: Partial<ConversationHead> | null): void {
   set({
     items:
@@ -70,17 +71,17 @@ export function patch(id: string, change: Partial<ConversationHead> | null): voi
   });
 }
 
-/** Keeps the list fresh while the page is looked at. */
+/** Refreshes the list every 30 s while the page is visible, and when it gets the focus. */
 export function useFreshList(): void {
   useEffect(() => {
     void refresh();
-    const look = () => {
+    const refreshIfVisible = () => {
       if (!document.hidden) void refresh();
     };
-    addEventListener("focus", look);
-    const timer = setInterval(look, 30_000);
+    addEventListener("focus", refreshIfVisible);
+    const timer = setInterval(refreshIfVisible, 30_000);
     return () => {
-      removeEventListener("focus", look);
+      removeEventListener("focus", refreshIfVisible);
       clearInterval(timer);
     };
   }, []);

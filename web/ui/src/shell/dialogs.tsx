@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { api, sentence } from "../api/client";
+import { api, errorMessage } from "../api/client";
 import { go } from "../lib/router";
 import { forget } from "../log/store";
 import { Button } from "../ui/Button";
@@ -21,7 +21,7 @@ export function Rename({ id, title: old, onClose }: Props) {
       patch(id, { title: title.trim() });
       onClose();
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
     }
   };
   return (
@@ -74,7 +74,7 @@ export function Delete({ id, title, now, onClose }: Props & { now: boolean }) {
       if (now) go({}, "replace");
       patch(id, null);
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
     }
   };
   return (
@@ -91,8 +91,8 @@ export function Delete({ id, title, now, onClose }: Props & { now: boolean }) {
       }
     >
       <p className="text-sm">
-        <strong className="font-semibold">{title || "Untitled"}</strong>, with its answers, results and history, is
-        deleted for good.
+        This permanently deletes <strong className="font-semibold">{title || "Untitled"}</strong> with its answers,
+        results and history.
       </p>
       {error && (
         <p role="alert" className="mt-2 text-sm text-bad">

@@ -1,22 +1,22 @@
 import { Suspense, useMemo } from "react";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import type { Answer as AnswerType } from "../log/conversation";
 import { notesOf } from "./notes";
 
-const Markdown = later(() => import("./markdown/Markdown"));
+const Markdown = lazyComponent(() => import("./markdown/Markdown"));
 
-/** The text as it was written: until the renderer is there, or where it cannot be had. */
+/** The unformatted text, shown until the renderer is loaded or if it cannot be. */
 function Plain({ text }: { text: string }) {
   return <p className="break-words whitespace-pre-wrap">{text}</p>;
 }
 
-/** Fetches the renderer before it is needed. */
+/** Loads the renderer ahead of time. */
 export function preloadMarkdown(): void {
   Markdown.preload();
 }
 
-/** The prose of an answer. */
+/** The formatted text of an answer. */
 export function Prose({ text, answer, growing }: { text: string; answer?: AnswerType; growing?: boolean }) {
   const notes = useMemo(() => (answer ? notesOf(answer) : undefined), [answer]);
   return (

@@ -1,26 +1,26 @@
 import { Suspense, useRef, useState, type ReactNode } from "react";
-import { api, sentence } from "../api/client";
+import { api, errorMessage } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { familyOf, useTools } from "../log/tools";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { subject } from "../panes/coder/detail";
-import { useFocus, useKeys } from "./cardkeys";
+import { useCardFocus, useCardKeys } from "./cardkeys";
 
-const Preview = later(async () => ({ default: (await import("../panes/coder/Preview")).Preview }));
+const Preview = lazyComponent(async () => ({ default: (await import("../panes/coder/Preview")).Preview }));
 
-const asking: Record<string, string> = {
+const actions: Record<string, string> = {
   command: "run this command",
   file_write: "write this file",
   file_edit: "change this file",
 };
 
-const mostReason = 500;
+const maxReasonLength = 500;
 
-/** A call that waits for somebody to allow it: what exactly it would do, and the
- *  three answers. Answered elsewhere, it goes away with the event that says so. */
+/** A call that waits for approval: a preview of what it would do, and three buttons. If the call is approved or
+ *  declined elsewhere, the event removes the card. */
 export function Approval({ part, conversation }: { part: ToolPart; conversation: string }) {
   const [sent, setSent] = useState(false);
   const [error, setError] = useState("");
@@ -38,12 +38,12 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
     try {
       await api.turn(conversation, { approvals: [{ call_id: part.key, approved, ...more }] });
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
       setSent(false);
     }
   };
-  useFocus(card);
-  useKeys(card, {
+  useCardFocus(card);
+  useCardKeys(card, {
     a: () => void decide(true),
     d: () => setDeclining(true),
   });
@@ -60,7 +60,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
         <h3 className="shrink-0 font-medium">
-          May it {asking[family ?? ""] ?? `use ${part.name.replaceAll("_", " ")}`}?
+          Allow it to {actions[family ?? ""] ?? `use ${part.name.replaceAll("_", " ")}`}?
         </h3>
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
@@ -83,7 +83,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
             autoFocus
             aria-label="Why not"
             placeholder="Why not? (optional)"
-            maxLength={mostReason}
+            maxLength={maxReasonLength}
             value={reason}
             onChange={(e) => setReason(e.target.value)}
             onKeyDown={(e) => {

@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { api, sentence } from "../api/client";
+import { api, errorMessage } from "../api/client";
 import { Button } from "../ui/Button";
 import { Popover } from "../ui/Popover";
 
-/** Asks for the reason of a thumb; the thumb itself has been sent. */
+/** Asks for the reason of a thumb up or down, which was sent before. */
 export function FeedbackForm({
   anchor,
   good,
@@ -24,7 +24,7 @@ export function FeedbackForm({
       if (words.trim()) await api.feedback(conversation, seq, good, words.trim());
       onClose();
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
     }
   };
   return (

@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { api, sentence } from "../api/client";
+import { api, errorMessage } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { field } from "../log/tools";
 import { Button } from "../ui/Button";
 
-/** A question of the model to the person, with answers to choose from. */
+/** A question from the model to the user, with suggested answers. */
 export function QuestionCard({ part, conversation }: { part: ToolPart; conversation: string }) {
   const [text, setText] = useState("");
   const [sent, setSent] = useState(false);
@@ -19,7 +19,7 @@ export function QuestionCard({ part, conversation }: { part: ToolPart; conversat
     try {
       await api.turn(conversation, { answers: [{ call_id: part.key, content }] });
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
       setSent(false);
     }
   };

@@ -2,7 +2,7 @@ import type { ToolPart } from "../log/conversation";
 import { field } from "../log/tools";
 import { plural } from "../lib/format";
 
-/** Input and output as they are. A statement stands alone: it is what people read. */
+/** The input and output of a call. If the input has a statement, only the statement is shown. */
 export function Raw({ part }: { part: ToolPart }) {
   const sql = field(part.input, "sql");
   return (
@@ -15,7 +15,7 @@ export function Raw({ part }: { part: ToolPart }) {
           bad={part.state === "failed"}
         />
       )}
-      {part.state === "running" && <p className="text-ink-quiet">It runs.</p>}
+      {part.state === "running" && <p className="text-ink-quiet">Running.</p>}
     </>
   );
 }
@@ -26,7 +26,10 @@ function Code({ text, label, bad }: { text: string; label: string; bad?: boolean
       <div className={`text-xs ${bad ? "text-bad" : "text-ink-quiet"}`}>{label}</div>
       <pre
         tabIndex={0}
-        className={`max-h-64 overflow-auto rounded-sm p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap ${bad ? "bg-bad-soft text-bad" : "bg-sunken"}`}
+        className={
+          "max-h-64 overflow-auto rounded-sm p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap " +
+          (bad ? "bg-bad-soft text-bad" : "bg-sunken")
+        }
       >
         {text}
       </pre>
@@ -40,6 +43,6 @@ function pretty(input: unknown): string {
   return JSON.stringify(rest, null, 2);
 }
 
-const most = 20_000;
+const maxLength = 20_000;
 const clip = (s: string) =>
-  s.length > most ? `${s.slice(0, most)}\n… and ${plural(s.length - most, "more character")}` : s;
+  s.length > maxLength ? `${s.slice(0, maxLength)}\n… and ${plural(s.length - maxLength, "more character")}` : s;

@@ -1,16 +1,16 @@
 import type { Turn } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
-import { who } from "../lib/me";
+import { youOrName } from "../lib/me";
 import { go } from "../lib/router";
 import { Icon } from "../ui/Icon";
 
-/** Says that an answer quotes results which have a newer version. */
+/** Warns that an answer cites results that have a newer version. */
 export function Stale({ turn, log }: { turn: Turn; log: Log }) {
   const results = useLog(log, (c) => c.results);
-  const quoted = new Set(
+  const cited = new Set(
     turn.answer?.cites.flatMap((x) => (x.result ? [x.result] : (x.formula?.match(/\br\d+\b/g) ?? []))),
   );
-  const old = [...quoted].map((id) => results[id]).filter((r) => r?.replacedBy !== undefined);
+  const old = [...cited].map((id) => results[id]).filter((r) => r?.replacedBy !== undefined);
   const newest = results[old.at(-1)?.replacedBy ?? ""];
   const first = old.at(-1);
   if (!newest || !first) return null;
@@ -21,8 +21,8 @@ export function Stale({ turn, log }: { turn: Turn; log: Log }) {
     >
       <Icon name="alert" small />
       <span className="min-w-0 flex-1">
-        The text above quotes v{first.version} of {old.length > 1 ? `${old.length} queries` : "its query"}. There is v
-        {newest.version}, by {who(newest.author)}: the figures may differ.
+        The text above cites v{first.version} of {old.length > 1 ? `${old.length} queries` : "its query"}. There is a
+        newer version, v{newest.version}, by {youOrName(newest.author)}: the figures may differ.
       </span>
       <button
         type="button"

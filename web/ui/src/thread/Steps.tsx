@@ -10,13 +10,14 @@ import { QuestionCard } from "./QuestionCard";
 import { CardContext } from "./context";
 import { useAnyRevealed } from "./reveal";
 
-const shownBelow = new Set<Family | undefined>(["chart", "answer"]);
+/** Calls that do not count as steps, because the turn shows their output. */
+const notSteps = new Set<Family | undefined>(["chart", "answer"]);
 
-/** All steps of a turn in one line: "3 queries · 0.8 s". */
+/** Summarises the steps of a turn in one line: "3 queries · 0.8 s". */
 export function summary(t: Turn, parts: readonly Part[]): string {
   const tools = parts.filter((p): p is ToolPart => p.kind === "tool");
   const ran = tools.filter((p) => familyOf(p) === "query").length;
-  const other = tools.filter((p) => familyOf(p) !== "query" && !shownBelow.has(familyOf(p))).length;
+  const other = tools.filter((p) => familyOf(p) !== "query" && !notSteps.has(familyOf(p))).length;
   const failed = tools.filter((p) => p.state === "failed").length;
   const words: string[] = [];
   if (ran) words.push(plural(ran, "query", "queries"));
@@ -30,7 +31,7 @@ export function summary(t: Turn, parts: readonly Part[]): string {
 interface Props {
   turn: Turn;
   conversation: string;
-  /** What is going on now, while the turn runs. */
+  /** What the turn is doing, while it runs. */
   now?: ReactNode;
 }
 
@@ -96,7 +97,7 @@ function Step({ part, conversation }: { part: Part; conversation: string }) {
         <div className="text-sm text-ink-soft">
           <Prose text={part.text} />
           {part.broken && (
-            <p className="mt-1 text-ink-quiet">The connection to the model broke here; the step was made again.</p>
+            <p className="mt-1 text-ink-quiet">The connection to the model dropped here; the step was retried.</p>
           )}
         </div>
       );

@@ -1,20 +1,19 @@
-// The conversation: turns from old to new. A new question goes to the top of the
-// view and its answer grows below it, in room that is kept for it. A reader who
-// scrolled away is left alone.
+// The turns of a conversation, oldest first. A new question scrolls to the top of the view, and its answer grows in the
+// space reserved below. If the reader scrolls, the view stays where they put it.
 import { Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { busy, type Conversation, type Turn } from "../log/conversation";
-import { useLine, useLog, type Log } from "../log/store";
-import { later } from "../lib/later";
+import { useConnection, useLog, type Log } from "../log/store";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { go } from "../lib/router";
-import { NoteContext, StaleContext, WholeContext } from "./context";
+import { NoteContext, StaleContext, FullResultContext } from "./context";
 import { notesOf, type Note } from "./notes";
 import { TurnView } from "./TurnView";
 import { usePending } from "./ask";
 
-const FootnotePopover = later(() => import("../panes/footnote/FootnotePopover"));
+const FootnotePopover = lazyComponent(() => import("../panes/footnote/FootnotePopover"));
 
 export function Thread({ log }: { log: Log }) {
   const turns = useLog(log, (c) => c.turns);
@@ -27,7 +26,7 @@ export function Thread({ log }: { log: Log }) {
     if (n) setNote({ note: n, anchor });
   }, []);
   const stale = useLog(log, staleResults);
-  const wholeOf = useCallback(
+  const fullResultOf = useCallback(
     (id: string) => {
       const r = log.conversation().results[id];
       return r && { rows: r.row_count, show: () => go({ conversation: log.id, result: id, view: "table" }) };
@@ -47,7 +46,7 @@ export function Thread({ log }: { log: Log }) {
             aria-label="Conversation"
             className="mx-auto w-full max-w-thread px-5"
           >
-            <WholeContext value={wholeOf}>
+            <FullResultContext value={fullResultOf}>
               {shown.map((t, i) => (
                 <div
                   key={t.seq}
@@ -57,7 +56,7 @@ export function Thread({ log }: { log: Log }) {
                   <TurnView turn={t} log={log} last={i === shown.length - 1} onNote={openAt} />
                 </div>
               ))}
-            </WholeContext>
+            </FullResultContext>
             <Loading log={log} empty={shown.length === 0} />
           </div>
         </div>
@@ -71,7 +70,7 @@ export function Thread({ log }: { log: Log }) {
               <span className="max-sm:sr-only">Jump to latest</span>
             </Button>
           )}
-          <LineState log={log} />
+          <ConnectionState log={log} />
         </div>
         <Announcer turns={turns} />
         {note && (
@@ -98,58 +97,58 @@ function staleResults(c: Conversation): string {
   return out;
 }
 
-interface Place {
+interface Position {
   id: string;
   turn: string; // seq of the turn at the top of the view
-  below: number; // how far its beginning is below the top
+  below: number; // distance from the top of the view to the top of the turn
   newest?: number;
 }
 
-const placeKey = "footnote-place";
+const positionKey = "footnote-place";
 
-/** Where a reader of this conversation was when the page was left, once. */
-function placeOf(id: string): Place | undefined {
+/** Returns and removes the scroll position that was stored when the page was left. */
+function takePosition(id: string): Position | undefined {
   try {
-    const p = JSON.parse(sessionStorage.getItem(placeKey) ?? "null") as Place | null;
+    const p = JSON.parse(sessionStorage.getItem(positionKey) ?? "null") as Position | null;
     if (p?.id !== id) return undefined;
-    sessionStorage.removeItem(placeKey);
+    sessionStorage.removeItem(positionKey);
     return p;
   } catch {
     return undefined;
   }
 }
 
-/** Keeps the place for the page that is loaded next in this tab. */
-function keepPlace(id: string, el: HTMLElement, newest: number | undefined): void {
+/** Stores the scroll position for the next page that is loaded in this tab. */
+function storePosition(id: string, el: HTMLElement, newest: number | undefined): void {
   const top = el.getBoundingClientRect().top;
   const turn = [...el.querySelectorAll<HTMLElement>("[data-turn]")].find((t) => t.getBoundingClientRect().bottom > top);
   if (!turn) return;
-  const p: Place = { id, turn: turn.dataset.turn!, below: turn.getBoundingClientRect().top - top, newest };
+  const p: Position = { id, turn: turn.dataset.turn!, below: turn.getBoundingClientRect().top - top, newest };
   try {
-    sessionStorage.setItem(placeKey, JSON.stringify(p));
+    sessionStorage.setItem(positionKey, JSON.stringify(p));
   } catch {
-    // The page then opens at the newest question.
+    // Storage is disabled: the next page opens at the newest question.
   }
 }
 
-const near = 48;
-const far = 128; // less below the view is no reason for a button over the text
+const followWithin = 24; // pixels from the end
+const showJumpBeyond = 128; // pixels from the end
 
-/** Scrolling. A new question goes to the top and stays there while its answer grows
- *  below. Only who goes to the end by hand follows it, until they go elsewhere. */
+/** Controls scrolling. A new question moves to the top and stays there while its answer grows. If the reader scrolls to
+ *  the end, the view follows the end until they scroll away. */
 function useScroll(log: Log, newest: number | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(false);
   const [away, setAway] = useState(false);
-  // After a reload the reader finds the place again, until they move or ask.
-  const place = useRef<Place>(undefined);
+  // The position before a reload, restored until the reader scrolls or asks a question.
+  const position = useRef<Position>(undefined);
   useLayoutEffect(() => {
-    place.current = placeOf(log.id);
+    position.current = takePosition(log.id);
   }, [log]);
-  const toPlace = useCallback((): boolean => {
+  const restorePosition = useCallback((): boolean => {
     const el = scroller.current!;
-    const p = place.current;
+    const p = position.current;
     const turn = p && content.current!.querySelector(`[data-turn="${p.turn}"]`);
     if (!p || !turn) return false;
     el.scrollTop += turn.getBoundingClientRect().top - el.getBoundingClientRect().top - p.below;
@@ -157,70 +156,70 @@ function useScroll(log: Log, newest: number | undefined) {
   }, []);
   useEffect(() => {
     const el = scroller.current!;
-    const leave = () => keepPlace(log.id, el, newest);
-    const moved = () => (place.current = undefined);
-    const moves = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
-    addEventListener("pagehide", leave);
-    for (const m of moves) addEventListener(m, moved, { passive: true });
+    const onLeave = () => storePosition(log.id, el, newest);
+    const onInput = () => (position.current = undefined);
+    const inputs = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
+    addEventListener("pagehide", onLeave);
+    for (const e of inputs) addEventListener(e, onInput, { passive: true });
     return () => {
-      removeEventListener("pagehide", leave);
-      for (const m of moves) removeEventListener(m, moved);
+      removeEventListener("pagehide", onLeave);
+      for (const e of inputs) removeEventListener(e, onInput);
     };
   }, [log, newest]);
 
-  // The newest turn has at least the height of the view.
+  // The newest turn is at least as high as the view.
   useLayoutEffect(() => {
     const el = scroller.current!;
-    const fit = () => el.style.setProperty("--view", `${el.clientHeight}px`);
-    fit();
-    const seen = new ResizeObserver(fit);
-    seen.observe(el);
-    return () => seen.disconnect();
+    const setHeight = () => el.style.setProperty("--view", `${el.clientHeight}px`);
+    setHeight();
+    const resize = new ResizeObserver(setHeight);
+    resize.observe(el);
+    return () => resize.disconnect();
   }, []);
 
   useEffect(() => {
     const el = scroller.current!;
-    const left = () => el.scrollHeight - el.scrollTop - el.clientHeight;
-    const show = () => setAway(left() > far);
-    // A turn that fits is at its end wherever it stands: that is no wish to follow.
-    const fits = () => (content.current!.querySelector("[data-last]")?.clientHeight ?? 0) <= el.clientHeight;
-    const scrolled = () => {
-      following.current = left() < near / 2 && !fits();
-      show();
+    const toEnd = () => el.scrollHeight - el.scrollTop - el.clientHeight;
+    const updateButton = () => setAway(toEnd() > showJumpBeyond);
+    // If the newest turn fits into the view, being at the end does not mean that the reader wants to follow it.
+    const lastFits = () => (content.current!.querySelector("[data-last]")?.clientHeight ?? 0) <= el.clientHeight;
+    const onScroll = () => {
+      following.current = toEnd() < followWithin && !lastFits();
+      updateButton();
     };
-    const grown = new ResizeObserver(() => {
+    const resize = new ResizeObserver(() => {
       if (following.current) el.scrollTop = el.scrollHeight;
-      else toPlace();
-      show();
+      else restorePosition();
+      updateButton();
     });
-    el.addEventListener("scroll", scrolled, { passive: true });
-    grown.observe(content.current!);
+    el.addEventListener("scroll", onScroll, { passive: true });
+    resize.observe(content.current!);
     return () => {
-      el.removeEventListener("scroll", scrolled);
-      grown.disconnect();
+      el.removeEventListener("scroll", onScroll);
+      resize.disconnect();
     };
-  }, [log, toPlace]);
+  }, [log, restorePosition]);
 
   useLayoutEffect(() => {
     const el = scroller.current!;
     const turn = content.current!.querySelector(`[data-turn="${newest}"]`);
     if (!turn) return;
     following.current = false;
-    if (place.current && (newest ?? 0) > (place.current.newest ?? 0)) place.current = undefined;
-    if (!toPlace()) el.scrollTop += turn.getBoundingClientRect().top - el.getBoundingClientRect().top;
-  }, [newest, log, toPlace]);
+    if (position.current && (newest ?? 0) > (position.current.newest ?? 0)) position.current = undefined;
+    if (!restorePosition()) el.scrollTop += turn.getBoundingClientRect().top - el.getBoundingClientRect().top;
+  }, [newest, log, restorePosition]);
 
   const toEnd = useCallback(() => {
     const el = scroller.current!;
     following.current = true;
-    el.scrollTop = el.scrollHeight; // at once: the end would run away from a slow way there
+    el.scrollTop = el.scrollHeight; // not smoothly, because the end moves while the answer grows
   }, []);
   return { scroller, content, away, toEnd };
 }
 
 function Loading({ log, empty }: { log: Log; empty: boolean }) {
-  const line = useLine(log);
-  if (!empty || line.state === "refused") return null;
+  const connection = useConnection(log);
+  if (!empty || connection.state === "refused") return null;
   return (
     <div className="space-y-4 pt-10" aria-hidden="true">
       <div className="ml-auto h-10 w-2/5 rounded-lg bg-hover" />
@@ -230,36 +229,36 @@ function Loading({ log, empty }: { log: Log; empty: boolean }) {
   );
 }
 
-/** Says when the line is lost, and that nothing else is. */
-function LineState({ log }: { log: Log }) {
-  const line = useLine(log);
+/** Says when the connection to the server is lost. */
+function ConnectionState({ log }: { log: Log }) {
+  const connection = useConnection(log);
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
-  if (line.state === "waiting") {
+  if (connection.state === "waiting") {
     return (
       <div role="status" className="mb-2 flex items-center gap-2 rounded-md bg-warn-soft px-3 py-1.5 text-sm text-warn">
         <Icon name="spinner" small className="turning" />
         <span className="min-w-0 flex-1">
-          {line.why} {running ? "Connecting again; the answer goes on meanwhile." : "Connecting again."}
+          {connection.why} {running ? "Reconnecting; the answer continues in the meantime." : "Reconnecting."}
         </span>
         <button type="button" onClick={log.retry} className="rounded-sm font-medium underline underline-offset-2">
-          Now
+          Reconnect now
         </button>
       </div>
     );
   }
-  if (line.state === "refused") {
+  if (connection.state === "refused") {
     return (
       <div role="alert" className="mb-2 flex items-center gap-2 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
         <Icon name="alert" small />
         <span className="min-w-0 flex-1">
-          {line.status === 404 ? "There is no such conversation. It may have been deleted." : line.why}
+          {connection.status === 404 ? "This conversation does not exist. It may have been deleted." : connection.why}
         </span>
         <button
           type="button"
-          onClick={line.status === 404 ? () => go({}) : log.retry}
+          onClick={connection.status === 404 ? () => go({}) : log.retry}
           className="rounded-sm font-medium underline underline-offset-2"
         >
-          {line.status === 404 ? "New question" : "Try again"}
+          {connection.status === 404 ? "New question" : "Try again"}
         </button>
       </div>
     );
@@ -267,12 +266,12 @@ function LineState({ log }: { log: Log }) {
   return null;
 }
 
-/** Tells a screen reader where things stand: once per state, never per word. */
+/** Announces each state of the answer to screen readers, but not its growing text. */
 function Announcer({ turns }: { turns: readonly Turn[] }) {
   const last = turns.at(-1);
   let words = "";
   if (last?.state === "running" || last?.state === "idle") words = "Answering.";
-  else if (last?.state === "parked") words = "The answer waits for you.";
+  else if (last?.state === "parked") words = "The answer is waiting for you.";
   else if (last?.answer) words = `Answer: ${last.answer.text.replace(/[*_`|#]/g, "").split("\n", 1)[0]}`;
   else if (last?.failure) words = last.failure.message;
   return (

@@ -2,7 +2,7 @@ import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
 import { familyOf, field, labelOf, onFiles, useTools } from "../log/tools";
 import { ago, duration, plural } from "../lib/format";
-import { later } from "../lib/later";
+import { lazyComponent } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { outcome, subject } from "../panes/coder/detail";
@@ -10,11 +10,16 @@ import { Approval } from "./Approval";
 import { Raw } from "./Raw";
 import { revealed, useRevealed } from "./reveal";
 
-const CallCard = later(() => import("../panes/coder/CallCard"));
+const CallCard = lazyComponent(() => import("../panes/coder/CallCard"));
 
-const says: Record<ToolState, string> = { running: "running", waiting: "waits", done: "done", failed: "failed" };
+const stateNames: Record<ToolState, string> = {
+  running: "running",
+  waiting: "waiting",
+  done: "done",
+  failed: "failed",
+};
 
-/** One tool call: what went in, how it went, what came out. */
+/** A tool call with its input, state and output. */
 export const ToolCard = memo(function ToolCard({
   part,
   conversation,
@@ -27,19 +32,19 @@ export const ToolCard = memo(function ToolCard({
   useTools();
   const [open, setOpen] = useState(first);
   const head = useRef<HTMLButtonElement>(null);
-  const wanted = useRevealed(part.key);
+  const request = useRevealed(part.key);
   useEffect(() => {
-    if (!wanted || !head.current) return;
+    if (!request || !head.current) return;
     setOpen(true);
     head.current.scrollIntoView({ block: "center" });
     head.current.focus({ preventScroll: true });
     revealed(part.key);
-  }, [wanted, part.key]);
+  }, [request, part.key]);
   const about = field(part.input, "thought");
   const file = onFiles(part) ? subject(familyOf(part), part.input) : "";
-  if (asks(part)) return <Approval part={part} conversation={conversation} />;
+  if (waitsForApproval(part)) return <Approval part={part} conversation={conversation} />;
   return (
-    <section className="rounded-md border bg-surface" aria-label={`${labelOf(part)}: ${says[part.state]}`}>
+    <section className="rounded-md border bg-surface" aria-label={`${labelOf(part)}: ${stateNames[part.state]}`}>
       <button
         ref={head}
         type="button"
@@ -72,8 +77,8 @@ export const ToolCard = memo(function ToolCard({
   );
 });
 
-/** Whether a call waits for somebody to allow it. */
-const asks = (p: ToolPart) => p.approval !== undefined && p.approval.approved === undefined && p.state === "waiting";
+const waitsForApproval = (p: ToolPart) =>
+  p.approval !== undefined && p.approval.approved === undefined && p.state === "waiting";
 
 function State({ state }: { state: ToolState }) {
   switch (state) {

@@ -10,14 +10,14 @@ import {
 } from "../log/conversation";
 import { useLog, type Log } from "../log/store";
 import { labelOf, useTools } from "../log/tools";
-import { api, sentence } from "../api/client";
-import { clock, count, duration, money, plural } from "../lib/format";
-import { who } from "../lib/me";
+import { api, errorMessage } from "../api/client";
+import { capital, clock, count, duration, money, plural, resultName } from "../lib/format";
+import { youOrName } from "../lib/me";
 import { go, useRoute } from "../lib/router";
 import { useAsks } from "../panes/files/consent";
 import { useFigures } from "../panes/files/figures";
 import { useLocal } from "../panes/files/store";
-import { counted } from "../lib/renders";
+import { countRender } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Prose } from "./Answer";
@@ -34,10 +34,10 @@ interface Props {
   onNote: (answerOf: Turn, index: number, anchor: HTMLElement) => void;
 }
 
-/** A question and its answer. A finished one is drawn once. */
-export const TurnView = memo(function TurnView({ turn: told, log, last, onNote }: Props) {
-  const turn = useFigures(told, log);
-  counted(`turn ${turn.seq}`);
+/** A question and its answer. A finished turn renders once. */
+export const TurnView = memo(function TurnView({ turn: fromLog, log, last, onNote }: Props) {
+  const turn = useFigures(fromLog, log);
+  countRender(`turn ${turn.seq}`);
   const running = turn.state === "running" || turn.state === "idle";
   return (
     <article className="pt-6" aria-label={`Question: ${turn.text.slice(0, 80)}`} data-turn={turn.seq}>
@@ -56,7 +56,7 @@ export const TurnView = memo(function TurnView({ turn: told, log, last, onNote }
   );
 });
 
-/** The log may have several turns; only the running one looks at the growing message. */
+/** Returns the growing message to the running turn only, so that other turns do not render again. */
 function useLive(log: Log, running: boolean): Live | undefined {
   return useLog(log, (c: Conversation) => (running ? c.live : undefined));
 }
@@ -64,11 +64,11 @@ function useLive(log: Log, running: boolean): Live | undefined {
 function Activity({ turn, log, running }: { turn: Turn; log: Log; running: boolean }) {
   useTools();
   const live = useLive(log, running);
-  return <Steps turn={turn} conversation={log.id} now={running ? now(turn, live) : undefined} />;
+  return <Steps turn={turn} conversation={log.id} now={running ? activity(turn, live) : undefined} />;
 }
 
-/** What is going on, in a few words. */
-function now(turn: Turn, live: Live | undefined): string {
+/** Describes what a running turn is doing. */
+function activity(turn: Turn, live: Live | undefined): string {
   if (live?.retrying) return "The model is busy; trying again";
   const block = live?.blocks.at(-1);
   if (block?.kind === "tool_use") return labelOf({ name: block.name ?? "" });
@@ -78,15 +78,15 @@ function now(turn: Turn, live: Live | undefined): string {
   return open ? labelOf(open) : "Working on it";
 }
 
-/** The answer. What a model says before it calls a tool is none: once the call
- *  begins, it stays as a quiet line in the same place until there is more. */
+/** The answer. Text before a tool call is not part of it: once the call begins, the text becomes a quiet line that
+ *  stays until the answer begins. */
 function Body({ turn, log, running }: { turn: Turn; log: Log; running: boolean }) {
   const live = useLive(log, running);
-  const growing = live && !callsTool(live) ? saying(live) : "";
+  const growing = live && !callsTool(live) ? liveText(live) : "";
   const text = growing || (live && callsTool(live) ? "" : answerText(turn));
   if (!text)
     return running ? (
-      <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{live ? saying(live) || remark(turn) : remark(turn)}</p>
+      <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{(live && liveText(live)) || remark(turn)}</p>
     ) : null;
   return (
     <div className="mt-3">
@@ -97,13 +97,13 @@ function Body({ turn, log, running }: { turn: Turn; log: Log; running: boolean }
 
 const callsTool = (live: Live) => live.blocks.some((b) => b.kind === "tool_use");
 
-const saying = (live: Live) =>
+const liveText = (live: Live) =>
   live.blocks
     .filter((b) => b.kind === "text")
     .map((b) => b.text)
     .join("\n\n");
 
-/** What the model said last on its way to the answer. */
+/** Returns the last text that the model wrote before the answer. */
 function remark(turn: Turn): string {
   const last = turn.parts.findLast((p) => p.kind === "text" && !p.broken);
   return last?.kind === "text" ? last.text.replace(/[*_`#]/g, "") : "";
@@ -112,37 +112,37 @@ function remark(turn: Turn): string {
 function Question({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
   const [editing, setEditing] = useState(false);
   if (editing) return <EditQuestion turn={turn} log={log} done={() => setEditing(false)} />;
-  const can = Number.isInteger(turn.seq) && turn.seq > 0 && turn.state !== "running" && turn.state !== "idle";
+  const editable = Number.isInteger(turn.seq) && turn.seq > 0 && turn.state !== "running" && turn.state !== "idle";
   return (
     <div className="group flex items-start justify-end gap-1">
-      {can && (
+      {editable && (
         <IconButton
           icon="edit"
           small
-          label={last ? "Edit this question" : "Edit this question and go on from here"}
+          label={last ? "Edit this question" : "Edit this question and continue from here"}
           className="mt-1 opacity-0 print:hidden group-focus-within:opacity-100 group-hover:opacity-100 max-lg:opacity-100"
           onClick={() => setEditing(true)}
         />
       )}
       <div className="max-w-[85%] rounded-lg rounded-br-sm bg-accent-soft px-4 py-2">
-        <Asked text={turn.text} />
+        <QuestionText text={turn.text} />
       </div>
     </div>
   );
 }
 
-/** The words of a question; the first lines of a long one. */
-function Asked({ text }: { text: string }) {
+/** The text of a question. A long one is collapsed to its first lines. */
+function QuestionText({ text }: { text: string }) {
   const [all, setAll] = useState(false);
   const [cut, setCut] = useState(false);
   const words = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => {
     const el = words.current!;
-    const fit = () => setCut(el.scrollHeight > el.clientHeight + 1);
-    fit(); // before it is painted, so that nothing moves
-    const seen = new ResizeObserver(fit);
-    seen.observe(el);
-    return () => seen.disconnect();
+    const measure = () => setCut(el.scrollHeight > el.clientHeight + 1);
+    measure(); // before the first paint, so that nothing moves
+    const resize = new ResizeObserver(measure);
+    resize.observe(el);
+    return () => resize.disconnect();
   }, [text]);
   return (
     <>
@@ -162,7 +162,7 @@ function Asked({ text }: { text: string }) {
           onClick={() => setAll(!all)}
           className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink print:hidden"
         >
-          {all ? "Less" : "The whole question"}
+          {all ? "Show less" : "Show the whole question"}
         </button>
       )}
     </>
@@ -178,7 +178,7 @@ function EditQuestion({ turn, log, done }: { turn: Turn; log: Log; done: () => v
       await api.turn(log.id, { edit: { seq: turn.seq, text: text.trim() } });
       done();
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
     }
   };
   return (
@@ -210,7 +210,7 @@ function EditQuestion({ turn, log, done }: { turn: Turn; log: Log; done: () => v
         </p>
       )}
       <div className="mt-2 flex items-center justify-end gap-2">
-        <span className="mr-auto text-xs text-ink-quiet">What came after this question is set aside.</span>
+        <span className="mr-auto text-xs text-ink-quiet">Asking again replaces everything after this question.</span>
         <Button onClick={done}>Cancel</Button>
         <Button look="primary" type="submit" disabled={!text.trim()}>
           Ask again
@@ -220,7 +220,7 @@ function EditQuestion({ turn, log, done }: { turn: Turn; log: Log; done: () => v
   );
 }
 
-/** How a turn ended, where that needs a word. */
+/** Says how a turn ended, unless it simply finished. */
 function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
   switch (turn.state) {
     case "failed":
@@ -234,7 +234,7 @@ function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
             {turn.failure?.message ?? "The answer could not be finished."}
             {unchecked(turn)}
           </span>
-          {last && <Again log={log} label="Try again" />}
+          {last && <Regenerate log={log} label="Try again" />}
         </div>
       );
     case "stopped":
@@ -245,7 +245,7 @@ function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
             {stopped[turn.stoppedBy ?? ""] ?? "Stopped."}
             {unchecked(turn)}
           </span>
-          {last && <Again log={log} label="Ask again" />}
+          {last && <Regenerate log={log} label="Ask again" />}
         </div>
       );
     case "parked":
@@ -257,39 +257,39 @@ function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
   }
 }
 
-/** Of an answer that broke off: what it says was not looked up. */
+/** A note for an answer that broke off before its footnotes were found. */
 const unchecked = (t: Turn) => (!t.answer && answerText(t) ? " Its numbers were not checked." : "");
 
 const stopped: Record<string, string> = {
   user: "You stopped this answer.",
-  disconnect: "Stopped, because the one who asked had left.",
-  shutdown: "The server was shut down meanwhile.",
-  interrupted: "The server was interrupted meanwhile.",
+  disconnect: "Stopped because the client disconnected.",
+  shutdown: "Stopped because the server shut down.",
+  interrupted: "Stopped because the server was interrupted.",
 };
 
 const limited: Record<string, string> = {
-  max_turns: "This is the best answer within the number of steps that are allowed.",
-  budget: "This is the best answer within the budget of one question.",
-  max_tokens: "The answer was cut off at its greatest length.",
+  max_turns: "The question reached its maximum number of steps, so this answer may be incomplete.",
+  budget: "The question used up its budget, so this answer may be incomplete.",
+  max_tokens: "The answer was cut off because it reached its maximum length.",
 };
 
 function Waiting({ turn, conversation }: { turn: Turn; conversation: string }) {
   const asks = useAsks(conversation);
   const { files } = useLocal();
   const until = turn.deadline ? ` until ${clock(turn.deadline)}` : "";
-  let words = files.length ? "Running in this browser." : "Waiting for the browser that has the file.";
+  let words = files.length ? "Running in this browser." : "Waiting for the browser in which the file is open.";
   if (turn.parts.some(waitsForPerson)) words = `Waiting for your answer${until}. A new question skips it.`;
   else if (asks.length) words = `Waiting${until} for you to choose below which cells to send. A new question skips it.`;
   return <p className="mt-3 text-sm text-ink-quiet">{words}</p>;
 }
 
-function Again({ log, label }: { log: Log; label: string }) {
+function Regenerate({ log, label }: { log: Log; label: string }) {
   const [error, setError] = useState("");
   return (
     <>
       <Button
         icon="retry"
-        onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}
+        onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
       >
         {label}
       </Button>
@@ -302,7 +302,7 @@ function Again({ log, label }: { log: Log; label: string }) {
   );
 }
 
-const shownNotes = 4;
+const collapsedNotes = 4;
 
 /** The footnotes below an answer. */
 function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
@@ -310,13 +310,14 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   const answer = turn.answer!;
   const notes = notesOf(answer);
   const list = numbered(notes);
+  const severalResults = new Set(list.map((n) => n.cite!.result)).size > 1;
   const open = notes.filter((n) => n.open).length;
   const inTable = notes.filter((n) => n.cite && n.number === undefined).length;
   if (!notes.length) return null;
   return (
     <div role="group" aria-label="Footnotes" className="mt-4 border-t pt-2">
       <ol className="tabular grid gap-x-4 text-sm text-ink-quiet sm:grid-cols-2">
-        {(all ? list : list.slice(0, shownNotes)).map((n) => (
+        {(all ? list : list.slice(0, collapsedNotes)).map((n) => (
           <li key={n.number}>
             <button
               type="button"
@@ -325,13 +326,13 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
             >
               <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
               <span className="shrink-0 font-medium text-ink-soft">{n.cite!.text}</span>
-              <span className="min-w-0 truncate">{origin(n.cite!)}</span>
+              <span className="min-w-0 truncate">{origin(n.cite!, severalResults)}</span>
             </button>
           </li>
         ))}
       </ol>
       <p className="mt-0.5 flex flex-wrap gap-x-3 pl-5 text-xs text-ink-quiet">
-        {list.length > shownNotes && (
+        {list.length > collapsedNotes && (
           <button
             type="button"
             aria-expanded={all}
@@ -341,17 +342,19 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
             {all ? "Fewer" : `All ${list.length}`}
           </button>
         )}
-        {inTable > 0 && <span>{plural(inTable, "number")} of the table: each a cell, click it</span>}
+        {inTable > 0 && (
+          <span>{plural(inTable, "table number has", "table numbers have")} a footnote, too: click it to see it</span>
+        )}
         {open > 0 && <span className="text-warn">{plural(open, "number has", "numbers have")} no footnote</span>}
       </p>
     </div>
   );
 }
 
-const part =
+const chipPart =
   "inline-flex items-center gap-1.5 -outline-offset-2 text-ink-soft hover:bg-hover hover:text-ink aria-pressed:text-accent";
 
-/** The results of a turn: each opens in the right pane, and its statement there. */
+/** Buttons that open the results of a turn and their SQL in the right pane. */
 function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   const results = useLog(log, (c) => c.results);
   const at = useRoute();
@@ -376,12 +379,12 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
                 view: at.view === "sql" || at.view === "table" ? at.view : undefined,
               })
             }
-            className={`${part} min-w-0 pl-3 pr-2`}
+            className={`${chipPart} min-w-0 pl-3 pr-2`}
           >
             <Icon name={r.chart ? "chart" : "table"} small />
-            <span className="truncate">{r.chart?.title || r.id}</span>
+            <span className="truncate">{r.chart?.title || capital(resultName(r.id))}</span>
             <span className="tabular shrink-0 text-xs text-ink-quiet">
-              {r.version > 1 ? `v${r.version}, by ${who(r.author)} · ` : ""}
+              {r.version > 1 ? `v${r.version}, by ${youOrName(r.author)} · ` : ""}
               {plural(r.row_count, "row")}
               {r.truncated && r.source !== "client" ? "+" : ""}
             </span>
@@ -389,10 +392,10 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
           {r.sql && (
             <button
               type="button"
-              aria-label={`SQL of ${r.chart?.title || r.id}`}
+              aria-label={`SQL of ${r.chart?.title || resultName(r.id)}`}
               aria-pressed={at.result === r.id && at.view === "sql"}
               onClick={() => go({ conversation: log.id, result: r.id, view: "sql" })}
-              className={`${part} shrink-0 border-l pl-2 pr-3`}
+              className={`${chipPart} shrink-0 border-l pl-2 pr-3`}
             >
               <Icon name="code" small />
               SQL
@@ -405,7 +408,7 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   );
 }
 
-/** The sources that an answer without results offers to choose from: those it lists. */
+/** Returns the sources among which an answer without results asks the user to choose. */
 function offeredSources(turn: Turn, sources: readonly string[]): readonly string[] {
   if (turn.parts.some((p) => p.kind === "tool")) return [];
   const lines = answerText(turn)
@@ -414,7 +417,7 @@ function offeredSources(turn: Turn, sources: readonly string[]): readonly string
   return sources.filter((s) => lines.some((l) => l.startsWith(`- ${s}: `)));
 }
 
-/** Buttons that answer the question which source is meant. */
+/** Buttons to choose a source, below an answer that asks for one. */
 function WhichSource({ turn, log }: Pick<Props, "turn" | "log">) {
   const sources = useLog(log, (c) => c.sources);
   const [sent, setSent] = useState(false);
@@ -427,7 +430,7 @@ function WhichSource({ turn, log }: Pick<Props, "turn" | "log">) {
     try {
       await askNext(log, name);
     } catch (err) {
-      setError(sentence(err));
+      setError(errorMessage(err));
       setSent(false);
     }
   };
@@ -447,7 +450,7 @@ function WhichSource({ turn, log }: Pick<Props, "turn" | "log">) {
   );
 }
 
-/** Below a turn that has ended. */
+/** The buttons below a turn that has ended. */
 function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
   const [copied, setCopied] = useState(false);
   const [error, setError] = useState("");
@@ -456,7 +459,7 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
   if (!text && !steps(turn).length) return null;
   const rate = (good: boolean, anchor: HTMLElement) => {
     if (!turn.answer) return;
-    api.feedback(log.id, turn.answer.seq, good).catch((err) => setError(sentence(err)));
+    api.feedback(log.id, turn.answer.seq, good).catch((err) => setError(errorMessage(err)));
     setRating({ anchor, good });
   };
   return (
@@ -502,7 +505,7 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
           icon="retry"
           small
           label="Answer again"
-          onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}
+          onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(errorMessage(err)))}
         />
       )}
       <Price turn={turn} />
@@ -524,7 +527,7 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
   );
 }
 
-/** What the answer cost, in a few figures. */
+/** The time, duration, tokens and cost of an answer. */
 function Price({ turn }: { turn: Turn }): ReactNode {
   const u = turn.usage;
   const tokens = u ? u.input + u.output + (u.cache_read ?? 0) + (u.cache_write_5m ?? 0) + (u.cache_write_1h ?? 0) : 0;

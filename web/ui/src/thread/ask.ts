@@ -1,13 +1,13 @@
-// Asking: what was sent is shown at once, until the log has it.
+// Sends questions. A question is shown immediately, before it is in the log.
 import { useSyncExternalStore } from "react";
-import { api, type ChartContext, type Question } from "../api/client";
+import { api, type Context, type Question } from "../api/client";
 import type { Turn } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
 import { go } from "../lib/router";
 
 interface Pending {
   turn: Turn;
-  after: number; // the newest question when it was asked
+  after: number; // seq of the newest question when this one was sent
 }
 
 const pending = new WeakMap<Log, Pending>();
@@ -19,11 +19,11 @@ function set(log: Log, p: Pending | undefined): void {
   for (const f of listeners) f();
 }
 
-function shown(text: string): Turn {
+function pendingTurn(text: string): Turn {
   return { seq: -1, text, time: new Date().toISOString(), state: "idle", parts: [] };
 }
 
-/** The question that was asked and is not in the log yet. */
+/** Returns the question that was sent and is not in the log yet. */
 export function usePending(log: Log): Turn | undefined {
   const p = useSyncExternalStore(
     (f) => {
@@ -36,19 +36,19 @@ export function usePending(log: Log): Turn | undefined {
   return p && newest <= p.after ? p.turn : undefined;
 }
 
-/** Opens a conversation with its first question and goes there. */
-export async function open(
+/** Starts a conversation with a question and shows it. */
+export async function startConversation(
   q: Question,
-  there: (conversation: string) => void = (conversation) => go({ conversation }),
+  onOpen: (conversation: string) => void = (conversation) => go({ conversation }),
 ): Promise<void> {
   const { conversation } = await api.open({ ...q, text: q.text.trim() });
-  set(logOf(conversation), { turn: shown(q.text.trim()), after: 0 });
-  there(conversation);
+  set(logOf(conversation), { turn: pendingTurn(q.text.trim()), after: 0 });
+  onOpen(conversation);
 }
 
-/** Asks the next question of a conversation. */
-export async function askNext(log: Log, text: string, context?: string | ChartContext): Promise<void> {
-  set(log, { turn: shown(text.trim()), after: log.conversation().turns.at(-1)?.seq ?? 0 });
+/** Asks the next question in a conversation. */
+export async function askNext(log: Log, text: string, context?: Context): Promise<void> {
+  set(log, { turn: pendingTurn(text.trim()), after: log.conversation().turns.at(-1)?.seq ?? 0 });
   try {
     await api.turn(log.id, { text: text.trim(), ...(context ? { context } : {}) });
   } catch (err) {

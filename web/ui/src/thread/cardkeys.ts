@@ -1,19 +1,19 @@
-// The keyboard's way to a card that waits for an answer, and back.
+// Keyboard access to cards that wait for an answer.
 import { useEffect, useRef, type RefObject } from "react";
 
 const composer = () => document.getElementById("composer") as HTMLTextAreaElement | null;
 
-/** Takes the focus when nothing has it, and gives it back to the question field. */
-export function useFocus(card: RefObject<HTMLElement | null>): void {
+/** Focuses the card if nothing has the focus. When the card disappears, moves the focus to the question field. */
+export function useCardFocus(card: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const el = card.current;
     if (document.activeElement === document.body) el?.focus({ preventScroll: true });
-    // What is removed loses the focus without a word: note it while it is there.
+    // Removing an element that has the focus fires no event, so keep track of the focus until then.
     let inside = el === document.activeElement;
-    const seen = () => (inside = el?.contains(document.activeElement) ?? false);
-    document.addEventListener("focusin", seen);
+    const onFocus = () => (inside = el?.contains(document.activeElement) ?? false);
+    document.addEventListener("focusin", onFocus);
     return () => {
-      document.removeEventListener("focusin", seen);
+      document.removeEventListener("focusin", onFocus);
       if (inside)
         requestAnimationFrame(
           () => document.activeElement === document.body && composer()?.focus({ preventScroll: true }),
@@ -22,10 +22,9 @@ export function useFocus(card: RefObject<HTMLElement | null>): void {
   }, [card]);
 }
 
-/** Letters for the answers, wherever nobody writes. Of several cards the one with
- *  the focus hears them, otherwise the first. From the empty question field, the
- *  upward arrow leads here. */
-export function useKeys(card: RefObject<HTMLElement | null>, keys: Record<string, () => void>): void {
+/** Binds letter keys to the buttons of a card, except while the focus is in a text field. If there are several cards,
+ *  the keys go to the focused or else the first one. In the empty question field, the up arrow focuses the card. */
+export function useCardKeys(card: RefObject<HTMLElement | null>, keys: Record<string, () => void>): void {
   const now = useRef(keys);
   now.current = keys;
   useEffect(() => {
@@ -47,10 +46,10 @@ export function useKeys(card: RefObject<HTMLElement | null>, keys: Record<string
         (at.matches("input, textarea, select") || at.isContentEditable || at.closest("dialog, [popover]"))
       )
         return;
-      const act = now.current[e.key.toLowerCase()];
-      if (!act) return;
+      const action = now.current[e.key.toLowerCase()];
+      if (!action) return;
       e.preventDefault();
-      act();
+      action();
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);

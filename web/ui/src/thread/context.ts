@@ -2,25 +2,26 @@ import { createContext, type ReactNode } from "react";
 import type { ToolPart } from "../log/conversation";
 import type { Note } from "./notes";
 
-/** Opens the footnote of a numeral beside it. */
+/** Opens a footnote beside its number. */
 export const NoteContext = createContext<(note: Note, anchor: HTMLElement) => void>(() => {});
 
-/** The ids of results that have a newer version, with a comma after each. A string,
- *  so that those who read it are drawn anew only when it says something else. */
+/** The ids of results that have a newer version, each followed by a comma. A string, because equal strings do not
+ *  render the consumers again. */
 export const StaleContext = createContext("");
 
 export const isStale = (stale: string, result: string | undefined): boolean =>
   result !== undefined && `,${stale}`.includes(`,${result},`);
 
-/** What a table within an answer is a part of: how many rows the whole result has,
- *  and the way to it. */
-export interface Whole {
+/** The result from which an answer shows some rows as a table. */
+export interface FullResult {
+  /** The number of rows of the result. */
   rows: number;
+  /** Opens the result. */
   show: () => void;
 }
 
-export const WholeContext = createContext<(result: string) => Whole | undefined>(() => undefined);
+export const FullResultContext = createContext<(result: string) => FullResult | undefined>(() => undefined);
 
-/** A card for a call that is more than a step: it is always shown. Undefined where
- *  there are none. */
+/** Returns the card for a call that is always shown, such as a drawing, and not only among the steps. Undefined if the
+ *  page has no such cards. */
 export const CardContext = createContext<((part: ToolPart) => ReactNode) | undefined>(undefined);

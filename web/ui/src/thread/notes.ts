@@ -1,19 +1,20 @@
-// The footnotes of an answer, placed in its text and numbered as they are read.
+// The footnotes of an answer: their positions in the text and their numbers, in reading order.
 import type { Answer } from "../log/conversation";
 import type { Cite, Unresolved } from "../log/events";
+import { resultName } from "../lib/format";
 import { fromBytes } from "../lib/utf8";
 
 export interface Note {
   from: number; // in UTF-16 units of the answer's text
   to: number;
-  /** What it rests on; nothing when it has no footnote. */
+  /** The evidence. Undefined if no footnote was found. */
   cite?: Cite;
   open?: Unresolved;
-  /** The number that is shown; none in tables, where each cell has one. */
+  /** The displayed number. Undefined in tables, where nearly every cell has a footnote. */
   number?: number;
 }
 
-/** All notes of an answer in the order of its text. */
+/** Returns the notes of an answer in the order of its text. */
 export function notesOf(a: Answer): readonly Note[] {
   const known = cache.get(a);
   if (known) return known;
@@ -42,15 +43,16 @@ function inTable(text: string, at: number): boolean {
   return /^\s*\|/.test(line);
 }
 
-/** The numbered ones, each number once. */
+/** Returns the numbered notes, each number once. */
 export function numbered(notes: readonly Note[]): readonly Note[] {
   const seen = new Set<number>();
   return notes.filter((n) => n.number !== undefined && !seen.has(n.number) && seen.add(n.number));
 }
 
-/** Where a number comes from, in a few words. */
-export function origin(c: Cite): string {
+/** Describes where a number comes from: "revenue, row 3 of result 1". Without withResult, omits the result. */
+export function origin(c: Cite, withResult = true): string {
   if (c.formula) return c.formula;
   const row = c.row === undefined ? "" : `, row ${c.row + 1}`;
-  return `${c.column ?? "value"}${row} of ${c.result ?? "the result"}`;
+  const result = withResult ? ` of ${resultName(c.result ?? "the result")}` : "";
+  return `${c.column ?? "value"}${row}${result}`;
 }

@@ -10,7 +10,7 @@ import { Thread } from "./Thread";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 
-/** Turns one after the other, made from one recorded log. */
+/** Makes a log of several turns by repeating a recorded one. */
 function conversation(turns: number): LogEvent[] {
   const one = recorded("months");
   return Array.from({ length: turns }, (_, n) =>
@@ -27,7 +27,7 @@ afterEach(async () => {
   renders.clear();
 });
 
-test("finished turns are drawn once, whatever comes after them", async () => {
+test("finished turns do not render again", async () => {
   const log = new Log("conv_1");
   const show = async (frames: Frame[]) =>
     act(async () => {
@@ -55,7 +55,7 @@ test("finished turns are drawn once, whatever comes after them", async () => {
     },
     { event: { seq: seq + 2, time: "2026-01-01T00:00:00Z", kind: "run_started", run: "run_x", body: { door: "app" } } },
   ]);
-  // The newest of them is no longer the last one, which it shows: that is one more.
+  // The last finished turn has rendered once more, because it is no longer the last turn.
   const settled = new Map(renders);
   for (let i = 0; i < 200; i++) {
     await show([
@@ -72,7 +72,7 @@ test("finished turns are drawn once, whatever comes after them", async () => {
       },
     ]);
   }
-  // The renderer of Markdown is loaded when it is first needed.
+  // The Markdown renderer is loaded when it is first needed.
   await vi.waitFor(() => act(async () => expect(host.textContent).toContain("word 199")), { timeout: 10_000 });
   for (const name of finished) {
     expect(renders.get(name), `${name} while the next answer grew`).toBe(settled.get(name));

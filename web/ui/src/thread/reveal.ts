@@ -1,5 +1,4 @@
-// Shows a call in the thread from elsewhere: its steps unfold, its card opens and
-// takes the focus.
+// Shows a call in the thread, from another part of the page: expands its steps, opens its card and focuses it.
 import { useSyncExternalStore } from "react";
 import type { Part } from "../log/conversation";
 
@@ -13,19 +12,19 @@ export function reveal(call: string): void {
   for (const f of listeners) f();
 }
 
-/** The call is shown: what is drawn anew later does not take the focus again. */
+/** Ends the request for a call that is shown, so that its card does not take the focus again. */
 export function revealed(call: string): void {
   if (wanted?.call !== call) return;
   wanted = undefined;
   for (const f of listeners) f();
 }
 
-/** Changes each time the call is to be shown; undefined while another is. */
+/** Returns the request to show a call. It is a new object for each request, and undefined if there is none. */
 export function useRevealed(call: string): object | undefined {
   return useSyncExternalStore(subscribe, () => (wanted?.call === call ? wanted : undefined));
 }
 
-/** The same for any of the calls among parts. */
+/** Returns the request to show any of the calls among parts. */
 export function useAnyRevealed(parts: readonly Part[]): object | undefined {
   return useSyncExternalStore(subscribe, () =>
     wanted && parts.some((p) => p.kind === "tool" && p.key === wanted?.call) ? wanted : undefined,

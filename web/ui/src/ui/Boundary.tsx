@@ -3,13 +3,13 @@ import { Button } from "./Button";
 
 interface Props {
   children: ReactNode;
-  /** What is shown instead; without it, words and a way on. */
+  /** Shown if the children fail. By default, a message and a button that reloads the page. */
   instead?: ReactNode;
-  /** Another one is another try. */
+  /** Changing this value renders the children again after a failure. */
   of?: unknown;
 }
 
-/** Keeps what breaks, or cannot be loaded, from taking the page with it. */
+/** An error boundary: children that throw or cannot be loaded do not break the rest of the page. */
 export class Boundary extends Component<Props, { broken: boolean }> {
   override state = { broken: false };
 
@@ -26,7 +26,7 @@ export class Boundary extends Component<Props, { broken: boolean }> {
     if (this.props.instead !== undefined) return this.props.instead;
     return (
       <div role="alert" className="flex flex-col items-start gap-3 p-5 text-sm text-ink-soft">
-        <p>This part of the page could not be shown. What you asked and were answered is kept.</p>
+        <p>This part of the page could not be shown. Your questions and answers are not lost.</p>
         <Button icon="retry" onClick={() => location.reload()}>
           Reload the page
         </Button>

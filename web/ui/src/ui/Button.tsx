@@ -32,7 +32,7 @@ export function Button({ look = "plain", icon, children, className = "", type = 
 
 interface IconButtonProps extends Omit<Props, "children"> {
   icon: IconName;
-  /** What it does, for those who do not see the icon, and on hover. */
+  /** What the button does. Read by screen readers and shown on hover. */
   label: string;
   small?: boolean;
   round?: boolean;

@@ -5,22 +5,22 @@ interface Props {
   title: string;
   onClose: () => void;
   children: ReactNode;
-  /** At the bottom, to the right. */
+  /** The buttons at the bottom. */
   actions?: ReactNode;
 }
 
-/** A modal dialog. It is open as long as it is drawn. */
+/** A modal dialog. It is open while it is mounted. */
 export function Dialog({ title, onClose, children, actions }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const el = ref.current!;
     const before = document.activeElement;
     if (!el.open) el.showModal();
-    // The browser would choose the button that closes it.
+    // By default, the browser would focus the close button.
     el.querySelector<HTMLElement>(".body input, .body textarea, footer button, .body button")?.focus();
     return () => {
       el.close();
-      // The browser gives the focus back only to a dialog that is still there.
+      // The browser restores the focus only if the dialog is still in the document.
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
     };
   }, []);

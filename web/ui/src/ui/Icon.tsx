@@ -44,7 +44,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** An icon says nothing to a screen reader: what holds it has a name. */
+/** An icon. Screen readers ignore it, so the element around it needs a name. */
 export function Icon({ name, small, className = "" }: { name: IconName; small?: boolean; className?: string }) {
   const dotted = name === "dots" || name === "points";
   return (
@@ -64,7 +64,7 @@ export function Icon({ name, small, className = "" }: { name: IconName; small?: 
   );
 }
 
-/** The mark of the program. */
+/** Footnote's logo. */
 export function Logo({ className = "" }: { className?: string }) {
   return (
     <svg

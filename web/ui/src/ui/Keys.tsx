@@ -1,8 +1,6 @@
-// Keys as they are called, and lists of them.
-
 export interface Shortcut {
   keys: readonly string[];
-  does: string;
+  action: string;
 }
 
 export function Keys({ keys }: { keys: readonly string[] }) {
@@ -17,11 +15,11 @@ export function KeyTable({ of }: { of: readonly Shortcut[] }) {
   return (
     <dl className="grid grid-cols-[auto_1fr] items-baseline gap-x-5 gap-y-2 text-sm">
       {of.map((s) => (
-        <div key={s.does} className="contents">
+        <div key={s.action} className="contents">
           <dt className="text-right whitespace-nowrap">
             <Keys keys={s.keys} />
           </dt>
-          <dd className="text-ink-soft">{s.does}</dd>
+          <dd className="text-ink-soft">{s.action}</dd>
         </div>
       ))}
     </dl>

@@ -6,10 +6,10 @@ interface MenuItem {
   label: string;
   hint?: string;
   icon?: IconName | ReactElement;
-  checked?: boolean; // makes it one of a choice
-  disabled?: string; // why it cannot be chosen
+  checked?: boolean; // if set, the item is a radio button
+  disabled?: string; // the reason why it is disabled
   danger?: boolean;
-  keys?: string; // that do the same
+  keys?: string; // the shortcut
   onSelect: () => void;
 }
 
@@ -23,7 +23,7 @@ interface Props {
   groups: MenuGroup[];
   side?: "below" | "above";
   align?: "start" | "end";
-  /** Draws the button; it must spread the props it is given. */
+  /** Renders the button, which must spread the props that it gets. */
   button: (props: {
     "aria-haspopup": "menu";
     "aria-expanded": boolean;
@@ -31,7 +31,7 @@ interface Props {
   }) => ReactNode;
 }
 
-/** A button with a menu. Arrow keys, Home, End and letters move in it. */
+/** A button with a menu. Arrow keys, Home, End and letters move the focus. */
 export function Menu({ label, groups, side, align, button }: Props) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const close = () => setAnchor(null);
@@ -52,7 +52,7 @@ interface AtProps extends Omit<Props, "button"> {
   onClose: () => void;
 }
 
-/** The menu itself, beside something that need not be a button. */
+/** A menu beside any element. */
 export function MenuAt({ anchor, onClose, label, groups, side, align }: AtProps) {
   return (
     <Popover

@@ -1,32 +1,32 @@
-// Typing finds, arrow keys choose, Enter takes: a dialog with a field and what fits it.
+// A dialog with a search field and a list of matches. Arrow keys move in the list, Enter picks.
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Dialog } from "./Dialog";
 
 interface PickerProps<T> {
   title: string;
-  /** What the field and the list are called. */
+  /** The accessible names of the field and the list. */
   field: string;
   list: string;
   placeholder: string;
   query: string;
   onQuery: (query: string) => void;
-  /** What fits the query now. */
+  /** The items that match the query. */
   items: readonly T[];
   keyOf: (item: T) => string;
-  /** Items of one group stand together, below its name. */
+  /** The heading above an item. Items of one group must be adjacent. */
   groupOf?: (item: T) => string;
-  offOf?: (item: T) => boolean;
+  isDisabled?: (item: T) => boolean;
   onPick: (item: T) => void;
   onClose: () => void;
-  /** What is said when nothing fits. */
+  /** Shown if no item matches. */
   none: string;
-  /** The list keeps its height, so that the dialog does not jump while one types. */
-  steady?: boolean;
+  /** Gives the list a fixed height, so that the dialog does not jump while typing. */
+  fixedHeight?: boolean;
   foot?: ReactNode;
   children: (item: T) => ReactNode;
 }
 
-const page = 8;
+const pageSize = 8;
 
 export function Picker<T>(p: PickerProps<T>) {
   const { items } = p;
@@ -39,20 +39,20 @@ export function Picker<T>(p: PickerProps<T>) {
   }, [chosen, items.length]);
 
   const pick = (item: T | undefined) => {
-    if (item !== undefined && !p.offOf?.(item)) p.onPick(item);
+    if (item !== undefined && !p.isDisabled?.(item)) p.onPick(item);
   };
   const press = (e: KeyboardEvent) => {
     if (e.nativeEvent.isComposing) return;
     const last = items.length - 1;
     if (e.key === "ArrowDown") setAt(chosen >= last ? 0 : chosen + 1);
     else if (e.key === "ArrowUp") setAt(chosen <= 0 ? last : chosen - 1);
-    else if (e.key === "PageDown") setAt(Math.min(last, chosen + page));
-    else if (e.key === "PageUp") setAt(Math.max(0, chosen - page));
+    else if (e.key === "PageDown") setAt(Math.min(last, chosen + pageSize));
+    else if (e.key === "PageUp") setAt(Math.max(0, chosen - pageSize));
     else if (e.key === "Enter") pick(items[chosen]);
     else return;
     e.preventDefault();
   };
-  const high = p.steady ? "h-80" : "max-h-80";
+  const high = p.fixedHeight ? "h-80" : "max-h-80";
   return (
     <Dialog title={p.title} onClose={p.onClose}>
       <input
@@ -83,11 +83,11 @@ export function Picker<T>(p: PickerProps<T>) {
       >
         {items.map((item, i) => {
           const group = p.groupOf?.(item);
-          const heads = group !== undefined && group !== (i > 0 ? p.groupOf?.(items[i - 1]!) : undefined);
-          const off = p.offOf?.(item) ?? false;
+          const startsGroup = group !== undefined && group !== (i > 0 ? p.groupOf?.(items[i - 1]!) : undefined);
+          const off = p.isDisabled?.(item) ?? false;
           return (
             <div key={p.keyOf(item)} role="presentation">
-              {heads && (
+              {startsGroup && (
                 <div role="presentation" className="px-3 pt-2 pb-0.5 text-xs text-ink-quiet">
                   {group}
                 </div>
@@ -109,7 +109,7 @@ export function Picker<T>(p: PickerProps<T>) {
       </div>
       <p
         role="status"
-        className={items.length ? "sr-only" : `mt-2 ${p.steady ? "h-80" : ""} px-3 py-4 text-sm text-ink-quiet`}
+        className={items.length ? "sr-only" : `mt-2 ${p.fixedHeight ? "h-80" : ""} px-3 py-4 text-sm text-ink-quiet`}
       >
         {items.length ? "" : p.none}
       </p>

@@ -1,9 +1,9 @@
-// What lies over the page beside something: the browser's own popover, so that it
-// is above everything, closes with Escape and with a click elsewhere.
+// A popover beside an element. It uses the browser's popover, which is on top of everything and closes with Escape or a
+// click elsewhere.
 import { useCallback, useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 
 interface PopoverProps {
-  /** What it stands beside; nothing: it is closed. */
+  /** The element beside which the popover opens. null closes it. */
   anchor: HTMLElement | null;
   onClose: () => void;
   label: string;
@@ -53,21 +53,21 @@ function Open({
     el.addEventListener("toggle", toggled);
     el.showPopover();
     place();
-    const seen = new ResizeObserver(place);
-    seen.observe(el);
+    const resize = new ResizeObserver(place);
+    resize.observe(el);
     addEventListener("resize", place);
-    // In the capture phase it sees every scroller; it then follows its anchor.
+    // Scroll events do not bubble: capturing them lets the popover follow its anchor in any scroller.
     addEventListener("scroll", place, true);
     return () => {
       el.removeEventListener("toggle", toggled);
-      seen.disconnect();
+      resize.disconnect();
       removeEventListener("resize", place);
       removeEventListener("scroll", place, true);
       if (el.matches(":popover-open")) el.hidePopover();
     };
   }, [place]);
 
-  // The focus goes in, and back to the anchor when nothing else took it.
+  // Moves the focus into the popover, and back to the anchor unless something else got it.
   useEffect(() => {
     const el = ref.current!;
     const first = el.querySelector<HTMLElement>("[autofocus], [aria-checked=true], button, a[href], input, [tabindex]");

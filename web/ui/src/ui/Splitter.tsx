@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 
 const key = "footnote-split";
-const least = 28;
-const most = 70;
+const minShare = 28;
+const maxShare = 70;
 
-/** The share of the width, in percent, that the right pane has. It is kept. */
+/** Returns the width of the right pane in percent, and a function that sets it. The browser stores it. */
 export function useSplit(): [number, (percent: number) => void] {
   const [share, setShare] = useState(() => clamp(Number(stored()) || 48));
   useEffect(() => {
     try {
       localStorage.setItem(key, String(share));
     } catch {
-      // It then lasts as long as the page.
+      // Storage is disabled: the width lasts until the page is reloaded.
     }
   }, [share]);
   return [share, (p) => setShare(clamp(p))];
@@ -25,7 +25,7 @@ function stored(): string | null {
   }
 }
 
-const clamp = (p: number) => Math.min(most, Math.max(least, p));
+const clamp = (p: number) => Math.min(maxShare, Math.max(minShare, p));
 
 /** The line between two panes: drag it, or move it with the arrow keys. */
 export function Splitter({
@@ -46,8 +46,8 @@ export function Splitter({
   const press = (e: KeyboardEvent<HTMLElement>) => {
     const by = { ArrowLeft: 2, ArrowRight: -2, PageUp: 10, PageDown: -10 }[e.key];
     if (by) onChange(share + by);
-    else if (e.key === "Home") onChange(most);
-    else if (e.key === "End") onChange(least);
+    else if (e.key === "Home") onChange(maxShare);
+    else if (e.key === "End") onChange(minShare);
     else return;
     e.preventDefault();
   };
@@ -57,8 +57,8 @@ export function Splitter({
       aria-orientation="vertical"
       aria-label={label}
       aria-valuenow={Math.round(share)}
-      aria-valuemin={least}
-      aria-valuemax={most}
+      aria-valuemin={minShare}
+      aria-valuemax={maxShare}
       tabIndex={0}
       className="group relative print:hidden w-px shrink-0 cursor-col-resize touch-none bg-line focus-visible:outline-none"
       onPointerDown={(e) => {

@@ -7,7 +7,7 @@ export interface Tab<T extends string> {
   icon?: IconName;
 }
 
-/** A row of tabs. The panel it belongs to has id `${name}-panel`. */
+/** A row of tabs. Its panel must have the id `${name}-panel`. */
 export function Tabs<T extends string>({
   name,
   label,

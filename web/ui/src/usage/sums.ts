@@ -1,4 +1,4 @@
-// What people have used, added up: by person, by day, in all.
+// Adds up usage: by person, by day, in total.
 import type { PersonDay } from "../api/client";
 
 export interface Sum {
@@ -8,7 +8,7 @@ export interface Sum {
   hits: number;
   tokens: number;
   cost: number;
-  /** A price that is not known counts as the highest that is. */
+  /** Set if the cost is an upper bound: unknown prices count as the highest known one. */
   bound: boolean;
 }
 
@@ -38,7 +38,7 @@ function grouped(rows: readonly PersonDay[], of: (r: PersonDay) => string): Map<
   return groups;
 }
 
-/** People, those first who cost and then those who asked most. */
+/** Groups by person, sorted by cost and then by number of questions. */
 export function byPerson(rows: readonly PersonDay[]): { user: string; days: number; sum: Sum }[] {
   return [...grouped(rows, (r) => r.user)]
     .map(([user, days]) => ({ user, days: days.length, sum: sum(days) }))
@@ -47,12 +47,12 @@ export function byPerson(rows: readonly PersonDay[]): { user: string; days: numb
 
 const dayMs = 86_400_000;
 
-/** A day of UTC, some days before another. */
+/** Returns the day (UTC) that is a number of days before another. */
 export function before(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * dayMs).toISOString().slice(0, 10);
 }
 
-/** Each day from the first to the last, those without anything too. */
+/** Groups by day, from the first to the last, including days without usage. */
 export function byDay(
   rows: readonly PersonDay[],
   from: string,
@@ -67,14 +67,14 @@ export function byDay(
   return days;
 }
 
-/** 12%, or a dash where there is nothing to be a part of. */
+/** Formats a share as a percentage; a dash if the total is zero. */
 export function part(n: number, of: number): string {
   if (of === 0) return "–";
   const p = (n / of) * 100;
   return `${p > 0 && p < 10 ? p.toFixed(1) : Math.round(p)}%`;
 }
 
-/** Dollars, as in a list of them: cents where there are any. */
+/** Formats dollars, with four decimals for amounts below a cent. */
 export function dollars(usd: number): string {
   if (usd === 0) return "$0";
   return usd < 0.01

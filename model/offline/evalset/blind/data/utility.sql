@@ -1,4 +1,4 @@
--- An energy utility: customers, meters, readings and outages. Synthetic; written by gen, do not edit.
+-- An energy utility: customers, meters, readings and outages. Made up and frozen; do not edit.
 
 CREATE TABLE regions (
   region_id INTEGER PRIMARY KEY,

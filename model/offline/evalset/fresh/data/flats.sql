@@ -1,4 +1,4 @@
--- A landlord: buildings, apartments, tenants, leases, payments and repairs. Synthetic; written by gen, do not edit.
+-- A landlord: buildings, apartments, tenants, leases, payments and repairs. Made up and frozen; do not edit.
 
 CREATE TABLE buildings (
   building_id INTEGER PRIMARY KEY,

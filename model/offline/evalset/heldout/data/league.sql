@@ -1,4 +1,4 @@
--- Two seasons of a football league. Synthetic; written by gen, do not edit.
+-- Two seasons of a football league. Made up and frozen; do not edit.
 
 CREATE TABLE Stadium (
   StadiumId INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- A town library: books, members and what they borrowed. Synthetic; written by gen, do not edit.
+-- A town library: books, members and what they borrowed. Made up and frozen; do not edit.
 
 CREATE TABLE branches (
   branch_id INTEGER PRIMARY KEY,

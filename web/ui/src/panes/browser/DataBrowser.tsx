@@ -1,4 +1,4 @@
-// What there is to ask about: sources, tables, columns with what they hold.
+// The data browser: sources, their tables, and the columns with their values.
 import { useState } from "react";
 import { api, type SchemaColumn, type SchemaTable } from "../../api/client";
 import { useLoad } from "../../api/load";
@@ -10,9 +10,9 @@ import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Rows } from "../Rows";
 import type { DataBrowserProps } from "../slots";
-import { Small, Whole } from "./Distribution";
+import { DistributionPreview, DistributionDetails } from "./Distribution";
 
-/** At is "source.table". */
+/** `at` is the open table: "source.table". */
 export default function DataBrowser({ at, onAt }: DataBrowserProps) {
   const { data, error } = useLoad("sources", api.sources);
   const [find, setFind] = useState("");
@@ -38,7 +38,7 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
       )}
       {data?.sources.length === 0 && (
         <p className="text-sm text-ink-quiet">
-          There is no data yet. Add a file, or name a source in the settings of the server.
+          There is no data yet. Add a file, or add a source to the server's settings.
         </p>
       )}
       {data?.sources.map((s) => (
@@ -70,7 +70,11 @@ function Tables({ source, at, onAt, find }: DataBrowserProps & { source: string;
     (t) => !find || t.name.toLowerCase().includes(find) || t.columns.some((c) => c.name.toLowerCase().includes(find)),
   );
   if (data && some?.length === 0)
-    return <p className="mt-1 text-sm text-ink-quiet">{find ? "Nothing here has that name." : "It has no tables."}</p>;
+    return (
+      <p className="mt-1 text-sm text-ink-quiet">
+        {find ? "No table or column matches." : "This source has no tables."}
+      </p>
+    );
   return (
     <ul className="mt-2 space-y-1.5">
       {some?.map((t) => {
@@ -102,8 +106,8 @@ function Tables({ source, at, onAt, find }: DataBrowserProps & { source: string;
   );
 }
 
-/** Reading whole columns of large tables waits to be asked for. */
-const large = 2_000_000;
+/** Larger tables show no distributions beside their columns, because computing one reads the whole column. */
+const maxPreviewRows = 2_000_000;
 
 function Table({
   source,
@@ -121,10 +125,10 @@ function Table({
   const [samples, setSamples] = useState(false);
   const [column, setColumn] = useState<string>();
   const wide = useWide();
-  const users = tables.filter((t) => t.columns.some((c) => c.references?.table === table.name));
+  const referrers = tables.filter((t) => t.columns.some((c) => c.references?.table === table.name));
   const ask = () => {
     if (!wide) go({ ...route(), view: undefined, at: undefined });
-    // On a narrow screen the question is out of reach until the pane has gone.
+    // On a narrow screen the pane covers the question field until the next frame.
     requestAnimationFrame(() => nameTable({ source, table: table.name }));
   };
   return (
@@ -158,11 +162,11 @@ function Table({
                   </span>
                   <span className="block truncate text-xs text-ink-quiet">{c.comment || about(c)}</span>
                 </span>
-                {(table.rows ?? 0) < large && !c.key && <Small of={of} />}
+                {(table.rows ?? 0) < maxPreviewRows && !c.key && <DistributionPreview of={of} />}
               </button>
               {open && (
                 <div className="px-1 pt-1 pb-3">
-                  <Whole of={of} />
+                  <DistributionDetails of={of} />
                   {c.references && (
                     <button
                       type="button"
@@ -180,10 +184,10 @@ function Table({
           );
         })}
       </ul>
-      {users.length > 0 && (
+      {referrers.length > 0 && (
         <p className="mt-2 flex flex-wrap gap-x-2 text-xs text-ink-quiet">
-          Referred to by
-          {users.map((t) => (
+          Referenced by
+          {referrers.map((t) => (
             <button
               key={t.name}
               type="button"
@@ -203,7 +207,7 @@ function about(c: SchemaColumn): string {
   const words = [c.type.toLowerCase()];
   if (c.key) words.push("key");
   if (c.references) words.push(`refers to ${c.references.table}`);
-  if (c.nullable === false && !c.key) words.push("always there");
+  if (c.nullable === false && !c.key) words.push("never NULL");
   return words.join(", ");
 }
 

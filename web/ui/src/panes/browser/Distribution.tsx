@@ -1,18 +1,18 @@
-// What a column holds: a few bars beside its name, and all of it when it is opened.
+// The distribution of a column's values: a few bars beside its name, and details when it is opened.
 import { useEffect, useRef, useState } from "react";
 import { api, type Distribution, type SchemaColumn } from "../../api/client";
 import { useLoad } from "../../api/load";
 import { count, plural } from "../../lib/format";
 import type { Cell } from "../../log/events";
-import { styleOf, written, type Style } from "../numbers";
+import { styleOf, formatCell, type Style } from "../numbers";
 
-// The server reads the whole column for each: few at a time.
-const atOnce = 2;
+// The server reads a whole column for each distribution, so only a few are loaded at a time.
+const maxParallel = 2;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-async function inTurn<T>(f: () => Promise<T>): Promise<T> {
-  if (running >= atOnce) await new Promise<void>((go) => waiting.push(go));
+async function withLimit<T>(f: () => Promise<T>): Promise<T> {
+  if (running >= maxParallel) await new Promise<void>((go) => waiting.push(go));
   running++;
   try {
     return await f();
@@ -22,15 +22,15 @@ async function inTurn<T>(f: () => Promise<T>): Promise<T> {
   }
 }
 
-export interface Of {
+export interface ColumnRef {
   source: string;
   table: string;
   column: SchemaColumn;
 }
 
-function useDistribution({ source, table, column }: Of, wanted: boolean) {
+function useDistribution({ source, table, column }: ColumnRef, wanted: boolean) {
   return useLoad(wanted ? `distribution:${source}:${table}:${column.name}` : "", () =>
-    inTurn(() => api.distribution(source, table, column.name)),
+    withLimit(() => api.distribution(source, table, column.name)),
   );
 }
 
@@ -39,19 +39,19 @@ interface Bin {
   count: number;
 }
 
-const mostBins = 60;
+const maxBins = 60;
 
-/** The bars of a distribution: ranges with the empty ones between them, or values. */
+/** Returns the bars of a distribution. Ranges include the empty ones between them. */
 function bins(d: Distribution, style: Style): Bin[] {
   const ranged = d.values.filter((v) => v.from !== undefined);
   if (ranged.length !== d.values.length || !ranged.length)
-    return d.values.map((v) => ({ label: said(v.value ?? null, style), count: v.count }));
+    return d.values.map((v) => ({ label: valueText(v.value ?? null, style), count: v.count }));
   const step = Number(ranged[0]!.to) - Number(ranged[0]!.from);
   const first = Number(ranged[0]!.from),
     last = Number(ranged.at(-1)!.to);
   const n = Math.round((last - first) / step);
-  const label = (a: number, b: number) => `${written(a, style)} to ${written(b, style)}`;
-  if (!(step > 0) || n > mostBins)
+  const label = (a: number, b: number) => `${formatCell(a, style)} to ${formatCell(b, style)}`;
+  if (!(step > 0) || n > maxBins)
     return ranged.map((v) => ({ label: label(Number(v.from), Number(v.to)), count: v.count }));
   const out: Bin[] = Array.from({ length: n }, (_, i) => ({
     label: label(round(first + i * step), round(first + (i + 1) * step)),
@@ -64,13 +64,14 @@ function bins(d: Distribution, style: Style): Bin[] {
 
 const round = (x: number) => Number(x.toPrecision(12));
 
-function said(v: Cell, style: Style): string {
+function valueText(v: Cell, style: Style): string {
   if (v === null) return "NULL";
   if (v === "") return "(empty)";
-  return written(v, style);
+  return formatCell(v, style);
 }
 
-/** Values in an order of their own, or a scale: upright bars. Names: their shares. */
+/** Reports whether the values are ranges or dates, which are drawn as upright bars in order. Others are drawn as
+ *  shares. */
 function isScale(d: Distribution): boolean {
   return (
     d.values.some((v) => v.from !== undefined) ||
@@ -83,8 +84,8 @@ const styleOfColumn = (c: SchemaColumn): Style => ({
   decimals: undefined,
 });
 
-/** Beside the name. */
-export function Small({ of }: { of: Of }) {
+/** A few bars, for the space beside the column's name. */
+export function DistributionPreview({ of }: { of: ColumnRef }) {
   const ref = useRef<HTMLSpanElement>(null);
   const [seen, setSeen] = useState(false);
   useEffect(() => {
@@ -133,8 +134,8 @@ function Bars({ d, style }: { d: Distribution; style: Style }) {
   );
 }
 
-/** All of it, below the name. */
-export function Whole({ of }: { of: Of }) {
+/** All values with their counts, for the space below the column's name. */
+export function DistributionDetails({ of }: { of: ColumnRef }) {
   const { data: d, error } = useDistribution(of, true);
   if (error) return <p className="text-sm text-bad">{error}</p>;
   if (!d) return <div className="h-32 rounded-md bg-hover" aria-hidden="true" />;
@@ -142,13 +143,13 @@ export function Whole({ of }: { of: Of }) {
   const all = bins(d, style);
   const top = Math.max(...all.map((b) => b.count), 1);
   const listed = all.reduce((sum, b) => sum + b.count, 0);
-  const named = of.column.kind !== "text"; // the first of names in order says nothing
+  const hasRange = of.column.kind !== "text"; // the minimum and maximum of texts are of no use
   const facts = [
     d.distinct !== undefined ? `${plural(d.distinct, "different value")}` : "",
     d.nulls ? `${plural(d.nulls, "NULL")} (${Math.round((d.nulls / Math.max(1, d.rows)) * 100)}%)` : "no NULLs",
-    named && d.min !== undefined && d.min !== null ? `from ${said(d.min, style)}` : "",
-    named && d.max !== undefined && d.max !== null ? `to ${said(d.max, style)}` : "",
-    d.avg !== undefined && d.avg !== null ? `on average ${written(d.avg, { ...style, grouped: true })}` : "",
+    hasRange && d.min !== undefined && d.min !== null ? `from ${valueText(d.min, style)}` : "",
+    hasRange && d.max !== undefined && d.max !== null ? `to ${valueText(d.max, style)}` : "",
+    d.avg !== undefined && d.avg !== null ? `on average ${formatCell(d.avg, { ...style, grouped: true })}` : "",
   ].filter(Boolean);
   return (
     <div>

@@ -1,11 +1,11 @@
-// A result as a picture. Who does not see it has its description, goes through its
-// values with the arrow keys, or takes the table.
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+// A result as a chart. For people who cannot see it, there is a description, arrow keys read the values, and the table
+// has all of them.
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { View } from "vega";
 import { useFirstRows } from "../../api/rows";
 import { fileName, save } from "../../lib/download";
-import { patiently } from "../../lib/later";
-import { plural } from "../../lib/format";
+import { loadWithRetry } from "../../lib/later";
+import { plural, resultName } from "../../lib/format";
 import { go, route, useRoute } from "../../lib/router";
 import { color, useDark } from "../../lib/theme";
 import { Button, IconButton } from "../../ui/Button";
@@ -16,10 +16,10 @@ import { Hidden, hiddenRows } from "../Hidden";
 import type { ChartPaneProps } from "../slots";
 import { choices, compile, type Drawing, type Look } from "./compile";
 import type { Type } from "./pick";
-import { useThrough } from "./through";
+import { useDataEnd } from "./through";
 import "./chart.css";
 
-const called: Record<Type, string> = {
+const typeNames: Record<Type, string> = {
   bar: "Bars",
   line: "Line",
   area: "Area",
@@ -37,17 +37,25 @@ const icons: Record<Type, IconName> = {
   histogram: "chart",
   table: "table",
 };
-const types = Object.keys(called) as Type[];
+const types = Object.keys(typeNames) as Type[];
 
-// What a person chose stays chosen while the page is open, and in the address.
+// The types that the user chose. They last while the page is open, and are in the address.
 const chosen = new Map<string, Type>();
+
+function useType(conversation: string, result: string) {
+  const { view, at } = useRoute();
+  const key = `${conversation}.${result}`;
+  const inAddress = (view === undefined || view === "chart") && types.includes(at as Type);
+  const choose = (t: Type) => {
+    chosen.set(key, t);
+    go({ ...route(), conversation, result, view: undefined, at: t }, "replace");
+  };
+  return [inAddress ? (at as Type) : chosen.get(key), choose] as const;
+}
 
 export default function ChartPane({ conversation, result, spec }: ChartPaneProps) {
   const { data, error, loading } = useFirstRows({ conversation, id: result.id });
-  const here = useRoute();
-  const key = `${conversation}.${result.id}`;
-  const asked = here.view === undefined || here.view === "chart" ? (here.at as Type) : undefined;
-  const type = asked && types.includes(asked) ? asked : chosen.get(key);
+  const [type, choose] = useType(conversation, result.id);
   const [box, size] = useSize();
   useEffect(preload, []);
   const look = useLook();
@@ -56,27 +64,22 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
     [data, result.sql],
   );
   const offered = useMemo(() => (rows ? choices(rows, spec) : []), [rows, spec]);
-  const through = useThrough(result, rows !== undefined && rows.rows.length > 1);
-  const end = through.at;
+  const dataEnd = useDataEnd(result, rows !== undefined && rows.rows.length > 1);
+  const end = dataEnd.at;
   const height = Math.max(220, Math.min(480, size.height));
   const drawing = useMemo(
     () =>
-      rows && size.width && through.known
+      rows && size.width && dataEnd.known
         ? compile(rows, spec, { width: size.width, height, look, type, now: Date.now(), data: end })
         : undefined,
-    [rows, spec, type, size.width, height, look, end, through.known],
+    [rows, spec, type, size.width, height, look, end, dataEnd.known],
   );
-  const choose = (t: Type) => {
-    chosen.set(key, t);
-    go({ ...route(), conversation, result: result.id, view: undefined, at: t }, "replace");
-  };
-  const title = spec?.title || (drawing?.kind === "chart" ? `${drawing.y} by ${drawing.x}` : result.id);
-  const keep = async (format: "png" | "svg") => {
-    const whole =
+  const saveChart = async (format: "png" | "svg") => {
+    const full =
       rows && compile(rows, spec, { width: 960, height: 540, look, type, now: Date.now(), data: end, titled: true });
-    if (whole?.kind !== "chart") return;
-    const { picture } = await patiently(() => import("./vega"));
-    save(await picture(whole.spec, format), fileName(title, format));
+    if (full?.kind !== "chart") return;
+    const { picture } = await loadWithRetry(() => import("./vega"));
+    save(await picture(full.spec, format), fileName(spec?.title || `${full.y} by ${full.x}`, format));
   };
   const hidden = data ? hiddenRows(result.source, data) : 0;
   const cut = data && data.rows.length < data.row_count && !hidden;
@@ -86,44 +89,9 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
       {data && hidden > 0 && <Hidden rows={hidden} of={data.row_count} />}
       {offered.length > 0 && (
         <div className="flex items-center gap-0.5 px-3 pt-2">
-          <div role="radiogroup" aria-label="Kind of chart" className="flex flex-wrap gap-0.5" onKeyDown={moved}>
-            {offered.map((c) => {
-              const on =
-                (drawing?.kind === "chart" ? drawing.type : drawing?.kind === "table" ? "table" : type) === c.type;
-              return (
-                <button
-                  key={c.type}
-                  type="button"
-                  role="radio"
-                  aria-checked={on}
-                  aria-disabled={c.off !== undefined || undefined}
-                  aria-label={c.off ? `${called[c.type]}. ${c.off}` : called[c.type]}
-                  title={c.off ?? called[c.type]}
-                  tabIndex={on || (drawing === undefined && c === offered[0]) ? 0 : -1}
-                  onClick={() => c.off === undefined && choose(c.type)}
-                  className={`inline-flex size-8 items-center justify-center rounded-md ${on ? "bg-accent-soft text-accent" : c.off ? "text-ink-quiet opacity-50" : "text-ink-quiet hover:bg-hover hover:text-ink"}`}
-                >
-                  <Icon name={icons[c.type]} small />
-                </button>
-              );
-            })}
-          </div>
+          <Types offered={offered} now={typeOf(drawing) ?? type} onChoose={choose} />
           <span className="flex-1" />
-          {drawing?.kind === "chart" && (
-            <Menu
-              label="Save the chart"
-              align="end"
-              groups={[
-                {
-                  items: [
-                    { label: "Picture (PNG)", onSelect: () => void keep("png") },
-                    { label: "Drawing (SVG)", onSelect: () => void keep("svg") },
-                  ],
-                },
-              ]}
-              button={(p) => <IconButton icon="export" small label="Save the chart" {...p} />}
-            />
-          )}
+          {drawing?.kind === "chart" && <SaveMenu onSave={(format) => void saveChart(format)} />}
         </div>
       )}
       <div ref={box} className="scroll relative min-h-0 flex-1 px-4 pt-2 pb-3">
@@ -133,44 +101,130 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
           </p>
         )}
         {!error && (loading || !drawing) && <div className="h-64 rounded-md bg-sunken" aria-hidden="true" />}
-        {drawing?.kind === "chart" && <Picture drawing={drawing} key={drawing.type} />}
-        {drawing?.kind === "chart" && (drawing.notes.length > 0 || cut) && (
-          <ul className="mt-1 space-y-0.5 text-xs text-ink-quiet">
-            {drawing.notes.map((n) => (
-              <li key={n}>{n}</li>
-            ))}
-            {cut && <li>The first {plural(data.rows.length, "row")} are drawn.</li>}
-          </ul>
-        )}
-        {drawing?.kind === "numbers" && <Numbers drawing={drawing} />}
-        {drawing?.kind === "none" && (
-          <Nothing why={drawing.why} onTable={() => go({ conversation, result: result.id, view: "table" })} />
-        )}
-        {drawing?.kind === "table" && data && (
-          <div className="flex h-full min-h-64 flex-col">
+        {drawing && data && (
+          <DrawingView
+            drawing={drawing}
+            drawn={cut ? data.rows.length : undefined}
+            onTable={() => go({ conversation, result: result.id, view: "table" })}
+          >
             <Grid
               source={{ conversation, id: result.id }}
               columns={data.columns}
               first={data.rows}
               count={data.row_count - hidden}
-              label={`Rows of ${result.id}`}
+              label={`Rows of ${resultName(result.id)}`}
             />
-          </div>
+          </DrawingView>
         )}
       </div>
     </div>
   );
 }
 
-/** Fetches what draws when there is time: not in the middle of an answer. */
+interface DrawingViewProps {
+  drawing: Drawing;
+  drawn?: number; // rows, if not all of them
+  onTable: () => void;
+  children: ReactNode; // the table
+}
+
+/** Shows a chart, single numbers, the table, or the reason why there is no chart. */
+function DrawingView({ drawing, drawn, onTable, children }: DrawingViewProps) {
+  switch (drawing.kind) {
+    case "chart":
+      return (
+        <>
+          <Picture drawing={drawing} key={drawing.type} />
+          <Notes notes={drawing.notes} drawn={drawn} />
+        </>
+      );
+    case "numbers":
+      return <Numbers drawing={drawing} />;
+    case "none":
+      return <NoChart why={drawing.why} onTable={onTable} />;
+    case "table":
+      return <div className="flex h-full min-h-64 flex-col">{children}</div>;
+  }
+}
+
+const typeOf = (drawing: Drawing | undefined) =>
+  drawing?.kind === "chart" ? drawing.type : drawing?.kind === "table" ? "table" : undefined;
+
+interface TypesProps {
+  offered: ReturnType<typeof choices>;
+  now?: Type;
+  onChoose: (t: Type) => void;
+}
+
+/** The buttons to choose a type of chart. A type that does not suit the rows is disabled and says why. */
+function Types({ offered, now, onChoose }: TypesProps) {
+  const focusable = now ?? offered[0]?.type;
+  const look = (c: TypesProps["offered"][number]) => {
+    if (c.type === now) return "bg-accent-soft text-accent";
+    return c.off ? "text-ink-quiet opacity-50" : "text-ink-quiet hover:bg-hover hover:text-ink";
+  };
+  return (
+    <div role="radiogroup" aria-label="Kind of chart" className="flex flex-wrap gap-0.5" onKeyDown={moveFocus}>
+      {offered.map((c) => (
+        <button
+          key={c.type}
+          type="button"
+          role="radio"
+          aria-checked={c.type === now}
+          aria-disabled={c.off !== undefined || undefined}
+          aria-label={c.off ? `${typeNames[c.type]}. ${c.off}` : typeNames[c.type]}
+          title={c.off ?? typeNames[c.type]}
+          tabIndex={c.type === focusable ? 0 : -1}
+          onClick={() => c.off === undefined && onChoose(c.type)}
+          className={`inline-flex size-8 items-center justify-center rounded-md ${look(c)}`}
+        >
+          <Icon name={icons[c.type]} small />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function SaveMenu({ onSave }: { onSave: (format: "png" | "svg") => void }) {
+  return (
+    <Menu
+      label="Save the chart"
+      align="end"
+      groups={[
+        {
+          items: [
+            { label: "Picture (PNG)", onSelect: () => onSave("png") },
+            { label: "Drawing (SVG)", onSelect: () => onSave("svg") },
+          ],
+        },
+      ]}
+      button={(p) => <IconButton icon="export" small label="Save the chart" {...p} />}
+    />
+  );
+}
+
+/** Says what the chart does not show. */
+function Notes({ notes, drawn }: { notes: string[]; drawn?: number }) {
+  if (!notes.length && drawn === undefined) return null;
+  return (
+    <ul className="mt-1 space-y-0.5 text-xs text-ink-quiet">
+      {notes.map((n) => (
+        <li key={n}>{n}</li>
+      ))}
+      {drawn !== undefined && <li>The first {plural(drawn, "row")} are drawn.</li>}
+    </ul>
+  );
+}
+
+/** Loads the chart library when the browser is idle, and not while an answer is streaming. */
 function preload(): void {
-  const get = () => void import("./vega").catch(() => {}); // it is tried again when it is needed
+  const get = () => void import("./vega").catch(() => {}); // drawing a chart tries again
   if (typeof requestIdleCallback === "function") requestIdleCallback(get, { timeout: 3000 });
   else setTimeout(get, 500);
 }
 
-/** Arrow keys go through the kinds, past those that cannot be. */
-function moved(e: KeyboardEvent<HTMLElement>): void {
+/** Moves between the types with the arrow keys, skipping disabled ones. */
+function moveFocus(e: KeyboardEvent<HTMLElement>): void {
   const by =
     e.key === "ArrowRight" || e.key === "ArrowDown" ? 1 : e.key === "ArrowLeft" || e.key === "ArrowUp" ? -1 : 0;
   if (!by) return;
@@ -194,20 +248,20 @@ function useSize() {
       setSize((s) => (s.width === width && s.height === height ? s : { width, height }));
     };
     measure();
-    const seen = new ResizeObserver(() => {
+    const resize = new ResizeObserver(() => {
       clearTimeout(timer);
       timer = window.setTimeout(measure, 80);
     });
-    seen.observe(el);
+    resize.observe(el);
     return () => {
       clearTimeout(timer);
-      seen.disconnect();
+      resize.disconnect();
     };
   }, []);
   return [ref, size] as const;
 }
 
-/** The colours of the theme, as a canvas needs them. */
+/** Returns the colours of the theme, resolved for a canvas. */
 function useLook(): Look {
   const dark = useDark();
   return useMemo(
@@ -219,7 +273,7 @@ function useLook(): Look {
       surface: color("--color-surface"),
       font: getComputedStyle(document.body).fontFamily,
     }),
-    [dark], // with it the colours change
+    [dark], // the colours depend on it
   );
 }
 
@@ -239,17 +293,17 @@ function Picture({ drawing }: { drawing: Chart }) {
   const [at, setAt] = useState(-1);
   const [failed, setFailed] = useState("");
   useEffect(() => {
-    let over = false;
+    let replaced = false;
     const el = into.current!;
     setFailed("");
-    delete el.dataset.drawn; // as it is to be
-    patiently(() => import("./vega"))
+    delete el.dataset.drawn; // tests wait for it
+    loadWithRetry(() => import("./vega"))
       .then(({ draw }) => {
-        if (over) return;
-        // A child of its own: the old picture stays until the new one stands.
+        if (replaced) return;
+        // The new chart gets its own element, so that the old one stays visible until it is ready.
         const child = document.createElement("div");
         child.className = "chart-view";
-        child.setAttribute("aria-hidden", "true"); // what it shows is said by the label
+        child.setAttribute("aria-hidden", "true"); // the label describes the chart
         el.append(child);
         return draw(drawing.spec, child, drawing.marks.length, (_, event, __, value: unknown) => {
           if (!value || !(event instanceof MouseEvent)) return setTip(undefined);
@@ -260,7 +314,7 @@ function Picture({ drawing }: { drawing: Chart }) {
             words: Object.entries(value as Record<string, string>),
           });
         }).then((v) => {
-          if (over) {
+          if (replaced) {
             v.finalize();
             child.remove();
             return;
@@ -273,7 +327,7 @@ function Picture({ drawing }: { drawing: Chart }) {
       })
       .catch(() => setFailed("The chart could not be drawn. Its values are in the table."));
     return () => {
-      over = true;
+      replaced = true;
     };
   }, [drawing.spec]);
   useEffect(() => () => void view.current?.finalize(), []);
@@ -369,7 +423,7 @@ function Numbers({ drawing }: { drawing: Extract<Drawing, { kind: "numbers" }> }
   );
 }
 
-function Nothing({ why, onTable }: { why: string; onTable: () => void }) {
+function NoChart({ why, onTable }: { why: string; onTable: () => void }) {
   return (
     <div className="flex flex-col items-start gap-3 py-6 text-sm text-ink-quiet">
       <p>{why}</p>

@@ -3,7 +3,7 @@ import { expressionInterpreter } from "vega-interpreter";
 import { compile as toVega, type TopLevelSpec } from "vega-lite";
 import { describe, expect, test } from "vitest";
 import type { Cell, ChartSpec, Column } from "../../log/events";
-import { apart, choices, compile, numberLabels, ticks, type Drawing, type Options } from "./compile";
+import { shortenNames, choices, compile, numberLabels, ticks, type Drawing, type Options } from "./compile";
 import { additive, pick, type Data } from "./pick";
 import { label, periods } from "./time";
 import { dateColumn } from "./through";
@@ -32,8 +32,8 @@ function chart(d: Data, spec?: Partial<ChartSpec>, more?: Partial<Options>): Cha
   return out;
 }
 
-/** Draws as the page does, without one. */
-async function drawn(c: Chart): Promise<string> {
+/** Draws a chart as the page does, and returns the SVG. Fails on warnings. */
+async function svgOf(c: Chart): Promise<string> {
   const warned: unknown[] = [];
   const logger = {
     level: () => logger,
@@ -190,12 +190,12 @@ describe("golden", () => {
     test(name, async () => {
       const d = make();
       await golden(name.replaceAll(" ", "-"), d);
-      if (d.kind === "chart") await drawn(d);
+      if (d.kind === "chart") await svgOf(d);
     });
   }
 });
 
-test("one value is a number, in the answer's own format", () => {
+test("one value is shown as a number, formatted as in the answer", () => {
   expect(cases["one value"]!()).toMatchObject({ kind: "numbers", figures: [{ name: "revenue", value: "180,170.50" }] });
 });
 
@@ -204,17 +204,17 @@ test("a missing month is a gap, never a zero", async () => {
   expect(c.marks.map((m) => [m.l, m.y])).toContainEqual(["Apr 2025", null]);
   expect(c.marks.some((m) => m.y === 0)).toBe(false);
   expect(c.notes).toEqual(["There are no rows for Apr 2025, May 2025."]);
-  const svg = await drawn(c);
+  const svg = await svgOf(c);
   expect(texts(svg)).toContain("Mar 2025");
   // Two pieces of one line.
   expect(svg).toMatch(/d="M[^"]+M[^"]+"/);
 });
 
-test("a month that is not over is told apart", async () => {
+test("a month that is not over is drawn differently", async () => {
   const c = cases["a partial last month"]!() as Chart;
   expect(c.marks.filter((m) => m.p).map((m) => m.l)).toEqual(["Nov 2026"]);
   expect(c.notes).toEqual(["Nov 2026 is not over yet."]);
-  expect(await drawn(c)).toContain("stroke-dasharray");
+  expect(await svgOf(c)).toContain("stroke-dasharray");
   const bars = chart(
     data(
       ["month", "orders:integer"],
@@ -228,8 +228,8 @@ test("a month that is not over is told apart", async () => {
     { data: Date.UTC(2026, 9, 12, 10) },
   );
   expect(bars.notes).toEqual(["Oct 2026 is not complete: its data ends on 12 Oct 2026."]);
-  expect(await drawn(bars)).toMatch(/opacity="0\.45"/);
-  // Data that ends with the month says nothing.
+  expect(await svgOf(bars)).toMatch(/opacity="0\.45"/);
+  // No note if the data ends with the month.
   expect(
     chart(
       data(
@@ -245,7 +245,7 @@ test("a month that is not over is told apart", async () => {
   ).toEqual([]);
 });
 
-test("beyond twelve names the others are one, where their sum means something", () => {
+test("more than twelve names are combined if their values can be added", () => {
   const c = cases["30 categories"]!() as Chart;
   expect(c.marks).toHaveLength(13);
   expect(c.marks[0]).toMatchObject({ l: "P30", y: 300 });
@@ -256,7 +256,7 @@ test("beyond twelve names the others are one, where their sum means something", 
   expect(avg.notes).toEqual(["The 12 largest of 30 are shown; the table has them all."]);
 });
 
-test("bars stand by value, save where names have an order", () => {
+test("bars are sorted by value unless the names have an order", () => {
   const order = (rows: Cell[][], spec?: Partial<ChartSpec>) =>
     chart(data(["day", "n:integer"], rows), { type: "bar", x: "day", y: ["n"], ...spec }).marks.map((m) => m.l);
   expect(
@@ -298,7 +298,7 @@ test("bars stand by value, save where names have an order", () => {
   ).toEqual(["Jan 2026", "Feb 2026"]);
 });
 
-test("two dimensions are stacked when they add up, else side by side", () => {
+test("two dimensions are stacked if they can be added, otherwise side by side", () => {
   const c = cases["two dimensions"]!() as Chart;
   const e = (x: Chart) => (x.spec.layer as { encoding: Record<string, { stack?: unknown }> }[])[0]!.encoding;
   expect(e(c).y?.stack ?? e(c).x?.stack).toBe("zero");
@@ -312,7 +312,7 @@ test("two dimensions are stacked when they add up, else side by side", () => {
   expect(e(avg).y!.stack).toBe(null);
 });
 
-test("long names make bars that lie, and bars start at zero", () => {
+test("long names make horizontal bars, and bars start at zero", () => {
   const c = cases["long labels"]!() as Chart;
   const first = (
     c.spec.layer as { encoding: { x: { type: string; scale: { domain: number[] } }; y: { type: string } } }[]
@@ -329,7 +329,7 @@ test("numbers on an axis have one unit", () => {
 });
 
 test("1.2 M is written on the axis", async () => {
-  const svg = await drawn(
+  const svg = await svgOf(
     chart(
       data(
         ["city", "people:integer"],
@@ -381,7 +381,7 @@ test("a pie has six parts at most", () => {
   ).toBeDefined();
 });
 
-test("a line leaves zero out only where it must, and says so", () => {
+test("the axis of a line excludes zero only for small variations, and says so", () => {
   const line = (...ys: number[]) =>
     chart(
       data(
@@ -391,10 +391,10 @@ test("a line leaves zero out only where it must, and says so", () => {
       { type: "line", x: "month", y: ["n"] },
     ).notes;
   expect(line(63, 71, 80)).toEqual([]);
-  expect(line(1000, 1010, 1005)).toEqual(["The axis does not begin at zero."]);
+  expect(line(1000, 1010, 1005)).toEqual(["The axis does not start at zero."]);
 });
 
-test("a person's type keeps the columns of the spec", () => {
+test("choosing another type keeps the columns of the spec", () => {
   const d = data(
     ["month", "a:integer", "b:integer"],
     [
@@ -425,12 +425,12 @@ test("a column's name is never an expression", async () => {
       ["", 3],
     ],
   });
-  const svg = await drawn(c);
+  const svg = await svgOf(c);
   expect(svg).not.toContain("<b>");
   expect(texts(svg)).toContain("(empty)");
 });
 
-test("nothing to draw is said", () => {
+test("says why there is nothing to draw", () => {
   expect(compile(data(["a"], []), undefined, options())).toMatchObject({
     kind: "none",
     why: "The result has no rows.",
@@ -451,7 +451,7 @@ test("nothing to draw is said", () => {
   ).toMatchObject({ kind: "none", why: "Every value is missing." });
 });
 
-test("bare results suggest a chart", () => {
+test("suggests a chart for a result without a spec", () => {
   const kinds = (columns: string[], rows: Cell[][]) => pick(data(columns, rows)).type;
   expect(
     kinds(
@@ -503,14 +503,14 @@ test("bare results suggest a chart", () => {
   ).toBe(1);
 });
 
-test("what adds up", () => {
+test("recognises columns that can be added", () => {
   expect(additive({ name: "revenue" }, "SELECT sum(x) AS revenue")).toBe(true);
   expect(additive({ name: "avg_price" })).toBe(false);
   expect(additive({ name: "customers" }, 'SELECT count(DISTINCT customer_id) AS "customers"')).toBe(false);
   expect(additive({ name: "n" }, "SELECT avg(price) AS m, count(*) AS n")).toBe(true);
 });
 
-test("periods are read", () => {
+test("recognises periods", () => {
   const unit = (name: string, ...v: Cell[]) => periods({ name }, v)?.unit;
   expect(unit("month", "2026-01", "2026-02")).toBe("month");
   expect(unit("m", "2026-01-01", "2026-02-01")).toBe("month");
@@ -522,7 +522,7 @@ test("periods are read", () => {
   expect(unit("month", "2026-13-45x")).toBe(undefined);
 });
 
-test("the column of dates of a statement", () => {
+test("finds the date column of a statement", () => {
   const schema = {
     name: "shop",
     engine: "sqlite",
@@ -544,7 +544,7 @@ test("the column of dates of a statement", () => {
   expect(dateColumn("SELECT ordered_at, shipped_at FROM orders", schema)).toBe(undefined);
 });
 
-describe("data that nobody drew for", () => {
+describe("unusual data", () => {
   const bars = (n: number, value: (i: number) => Cell, name = "g") =>
     chart(
       data(
@@ -553,12 +553,12 @@ describe("data that nobody drew for", () => {
       ),
     );
 
-  test("bars that lie, to both sides of zero", async () => {
-    await drawn(bars(9, (i) => (i - 4) * 1234.5, "a department with a long name "));
+  test("horizontal bars on both sides of zero", async () => {
+    await svgOf(bars(9, (i) => (i - 4) * 1234.5, "a department with a long name "));
   });
 
-  test("nothing but noughts stands at the bottom", async () => {
-    const svg = await drawn(bars(4, () => 0));
+  test("bars that are all zero are at the bottom", async () => {
+    const svg = await svgOf(bars(4, () => 0));
     expect(texts(svg)).toContain("0");
     expect(texts(svg)).not.toContain("0.5");
   });
@@ -567,16 +567,16 @@ describe("data that nobody drew for", () => {
     const c = bars(10_000, (i) => i);
     expect(c.marks).toHaveLength(12);
     expect(c.notes).toEqual([
-      "The 12 largest of 10,000 are shown; the table has them all. The other 9,988 together: 49,875,078.",
+      "The 12 largest of 10,000 are shown; the table has them all. The sum of the other 9,988 is 49,875,078.",
     ]);
   });
 
-  test("measures that find no place are named", () => {
+  test("names the measures that are not drawn", () => {
     const d = data(
       ["month", "revenue:number", "orders:integer"],
       [0, 1, 2, 3].map((i) => [month(i), 1e6 * (i + 1), i]),
     );
-    expect(chart(d).notes).toEqual(["orders is in the table, and not drawn here."]);
+    expect(chart(d).notes).toEqual(["orders is not drawn here, only in the table."]);
   });
 
   test("amounts in several currencies are never added", () => {
@@ -586,26 +586,29 @@ describe("data that nobody drew for", () => {
     );
     const c = chart(d, { type: "bar", x: "month", y: ["amount"], series: "currency" });
     expect(JSON.stringify(c.spec)).not.toContain('"stack":"zero"');
-    expect(c.notes).toEqual(["One axis carries several currencies: EUR, JPY."]);
+    expect(c.notes).toEqual(["One axis shows several currencies: EUR, JPY."]);
   });
 
-  test("a row says what its figures are of", () => {
+  test("a single row names what its figures are about", () => {
     expect(compile(data(["city", "revenue:number"], [["Berlin", 12]]), undefined, options())).toMatchObject({
       kind: "numbers",
       of: "Berlin",
     });
   });
 
-  test("long names that begin alike are cut where they differ", async () => {
-    expect(apart(["north", "south"], 10)).toBeUndefined();
-    expect(apart(["a rather long name", "another long name"], 10)).toBeUndefined();
-    expect(apart(["column number 1 of it", "column number 2 of it"], 12)).toEqual(["…ber 1 of it", "…ber 2 of it"]);
-    const svg = await drawn(bars(6, (i) => i, "A department with a truly excessive and unabbreviated name, number "));
+  test("long names with the same beginning keep the part that differs", async () => {
+    expect(shortenNames(["north", "south"], 10)).toBeUndefined();
+    expect(shortenNames(["a rather long name", "another long name"], 10)).toBeUndefined();
+    expect(shortenNames(["column number 1 of it", "column number 2 of it"], 12)).toEqual([
+      "…ber 1 of it",
+      "…ber 2 of it",
+    ]);
+    const svg = await svgOf(bars(6, (i) => i, "A department with a truly excessive and unabbreviated name, number "));
     expect(texts(svg).filter((t) => /number \d$/.test(t!))).toHaveLength(6);
   });
 
   test("very large and very small numbers", async () => {
-    expect(texts(await drawn(bars(3, (i) => i * 1e17)))).toContain("2e+17");
-    expect(texts(await drawn(bars(3, (i) => i * 1e-9)))).toContain("0");
+    expect(texts(await svgOf(bars(3, (i) => i * 1e17)))).toContain("2e+17");
+    expect(texts(await svgOf(bars(3, (i) => i * 1e-9)))).toContain("0");
   });
 });

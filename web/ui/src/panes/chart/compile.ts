@@ -1,8 +1,8 @@
-// A chart as Vega-Lite 6: data inside, no addresses, fields with names of our own,
-// and no text of the database in a place where Vega would interpret it.
-import { numberOf, styleOf, written } from "../numbers";
+// Compiles a chart to Vega-Lite 6. The specification contains the data and no addresses. Its fields have fixed names,
+// and text from the database is only in places where Vega does not interpret it.
+import { numberOf, styleOf, formatCell } from "../numbers";
 import { list, marksOf, type Mark, type Marks } from "./marks";
-import { currencies, labelOf, measuresOf, mostParts, pick, type Data, type Plan, type Type } from "./pick";
+import { currencies, labelOf, measuresOf, maxParts, pick, type Data, type Plan, type Type } from "./pick";
 import type { Unit } from "./time";
 import type { ChartSpec } from "../../log/events";
 
@@ -19,12 +19,13 @@ export interface Options {
   width: number;
   height: number;
   look: Look;
-  /** What a person chose instead of the spec's type. */
+  /** The type that the user chose instead of the spec's. */
   type?: Type;
-  /** The time now, and where the data ends, when that is known: ms. */
+  /** The current time in ms. */
   now: number;
+  /** The time where the data ends in ms, if it is known. */
   data?: number;
-  /** Puts the title into the picture, for one that leaves the page. */
+  /** Draws the title, for a chart that is saved as a file. */
   titled?: boolean;
 }
 
@@ -58,7 +59,7 @@ export function compile(d: Data, spec: ChartSpec | undefined, o: Options): Drawi
     return { kind: "none", why: "There is nothing to measure in these columns." };
   const m = marksOf(d, plan, o);
   if (!m.marks.some((k) => k.y !== null)) return { kind: "none", why: "Every value is missing." };
-  m.notes.push(...unsaid(d, plan, spec));
+  m.notes.push(...omissions(d, plan, spec));
   if (plan.type === "pie") return pie(d, plan, m, spec, o);
   return plan.type === "bar" && m.axis !== "moments" ? bars(d, plan, m, spec, o) : xy(d, plan, m, spec, o);
 }
@@ -66,7 +67,7 @@ export function compile(d: Data, spec: ChartSpec | undefined, o: Options): Drawi
 function numbers(d: Data, plan: Plan): Drawing {
   const figures = plan.y.map((j) => ({
     name: d.columns[j]!.name,
-    value: written(d.rows[0]![j], styleOf(d.columns[j]!, [d.rows[0]![j]])) || "no value",
+    value: formatCell(d.rows[0]![j], styleOf(d.columns[j]!, [d.rows[0]![j]])) || "no value",
   }));
   const of = labelOf(d);
   return {
@@ -77,17 +78,16 @@ function numbers(d: Data, plan: Plan): Drawing {
   };
 }
 
-/** What the picture itself does not show: measures that found no place beside the
- *  others, and that an axis carries several currencies. */
-function unsaid(d: Data, plan: Plan, spec?: ChartSpec): string[] {
+/** Returns notes about measures that are not drawn, and about an axis with several currencies. */
+function omissions(d: Data, plan: Plan, spec?: ChartSpec): string[] {
   const out: string[] = [];
-  const left = spec ? [] : measuresOf(d).filter((j) => j !== plan.x && !plan.y.includes(j));
-  if (left.length)
+  const omitted = spec ? [] : measuresOf(d).filter((j) => j !== plan.x && !plan.y.includes(j));
+  if (omitted.length)
     out.push(
-      `${list(left.map((j) => words(d.columns[j]!.name)))} ${left.length === 1 ? "is" : "are"} in the table, and not drawn here.`,
+      `${list(omitted.map((j) => words(d.columns[j]!.name)))} ${omitted.length === 1 ? "is" : "are"} not drawn here, only in the table.`,
     );
   const money = currencies(d);
-  if (money) out.push(`One axis carries several currencies: ${list(money)}.`);
+  if (money) out.push(`One axis shows several currencies: ${list(money)}.`);
   return out;
 }
 
@@ -97,7 +97,7 @@ function measure(d: Data, plan: Plan): string {
   return plan.y.length === 1 ? words(d.columns[plan.y[0]!]!.name) : "value";
 }
 
-/** What is said of a chart to who does not see it. */
+/** Describes a chart for people who cannot see it. */
 function describe(kind: string, d: Data, plan: Plan, m: Marks, spec?: ChartSpec): string {
   const known = m.marks.filter((k) => k.y !== null && !k.o);
   const high = known.reduce((a, b) => (b.y! > a.y! ? b : a)),
@@ -109,8 +109,8 @@ function describe(kind: string, d: Data, plan: Plan, m: Marks, spec?: ChartSpec)
   return `${spec?.title ? `${spec.title}. ` : ""}${parts.join(", ")}; ${known.length} values${span}. Highest: ${of(high)}. Lowest: ${of(low)}.${m.notes.length ? ` ${m.notes.join(" ")}` : ""}`;
 }
 
-// The labels of an axis of numbers: 1.2 M, all with the same unit; powers of ten
-// where there is no word for it.
+// Units for the labels of an axis of numbers, such as 1.2 M. All labels of an axis have the same unit; numbers outside
+// these units are written as powers of ten.
 const units: [number, string][] = [
   [1e12, " T"],
   [1e9, " B"],
@@ -129,30 +129,30 @@ export function numberLabels(top: number): Json {
   return { format: ",~r" };
 }
 
-const letter = 6.4; // about the width of one at 12 px
+const letterWidth = 6.4; // approximate, at 12 px
 
-const wide = (texts: readonly string[]) => Math.max(0, ...texts.map((t) => t.length)) * letter;
+const maxWidth = (texts: readonly string[]) => Math.max(0, ...texts.map((t) => t.length)) * letterWidth;
 
-/** Names that would look alike when they are cut at their end, with the part in which
- *  they differ. Nothing when they need none of it. */
-export function apart(names: readonly string[], most: number): string[] | undefined {
-  const cut = names.filter((n) => n.length > most);
-  if (cut.length < 2 || new Set(names.map((n) => n.slice(0, most - 1))).size === names.length) return undefined;
+/** Shortens names that would look the same if they were truncated, so that the part that differs stays visible. Returns
+ *  undefined if truncating is enough. */
+export function shortenNames(names: readonly string[], maxLength: number): string[] | undefined {
+  const cut = names.filter((n) => n.length > maxLength);
+  if (cut.length < 2 || new Set(names.map((n) => n.slice(0, maxLength - 1))).size === names.length) return undefined;
   let same = 0;
   while (cut.every((n) => n[same] === cut[0]![same] && same < n.length)) same++;
-  const from = Math.max(0, same - Math.floor(most / 3));
+  const from = Math.max(0, same - Math.floor(maxLength / 3));
   return names.map((n) => {
-    if (n.length <= most) return n;
+    if (n.length <= maxLength) return n;
     const rest = n.slice(from);
-    return `${from ? "…" : ""}${rest.length < most ? rest : `${rest.slice(0, most - 2)}…`}`;
+    return `${from ? "…" : ""}${rest.length < maxLength ? rest : `${rest.slice(0, maxLength - 2)}…`}`;
   });
 }
 
-// Texts of the database are data for Vega, never a part of an expression.
-const shortened = (what: string) => `${what}_short[indexof(${what}_names, datum.value)]`;
+// Text from the database is passed to Vega as data, and never as part of an expression.
+const shortNameExpr = (what: string) => `${what}_short[indexof(${what}_names, datum.value)]`;
 
-function shortParams(what: string, names: readonly string[], most: number): Json[] {
-  const short = apart(names, most);
+function shortNameParams(what: string, names: readonly string[], maxLength: number): Json[] {
+  const short = shortenNames(names, maxLength);
   return short
     ? [
         { name: `${what}_names`, value: names },
@@ -162,10 +162,10 @@ function shortParams(what: string, names: readonly string[], most: number): Json
 }
 
 const legendLimit = 160;
-const legendLetters = Math.floor(legendLimit / letter);
+const legendLetters = Math.floor(legendLimit / letterWidth);
 
-/** Of periods side by side, those whose label finds room: every second, third, …
- *  with years and quarters where they begin. */
+/** Returns the periods to label so that the labels do not overlap: every second, third and so on, aligned with years
+ *  and quarters. */
 export function ticks(
   domain: readonly string[],
   begins: readonly number[],
@@ -173,7 +173,7 @@ export function ticks(
   room: number,
 ): string[] {
   const slot = room / Math.max(1, domain.length);
-  const need = (wide(domain) + 14) / slot;
+  const need = (maxWidth(domain) + 14) / slot;
   if (need <= 1) return [...domain];
   const steps = {
     year: [2, 5, 10, 20, 50, 100],
@@ -200,9 +200,9 @@ function top(m: Marks, stacked: boolean): number {
   return Math.max(...sums.values());
 }
 
-/** How many entries of a legend stand beside each other, past the labels at the left. */
+/** Returns how many entries of the legend fit beside each other, to the right of the axis labels. */
 const legendColumns = (m: Marks, o: Options, labels = 60) =>
-  Math.max(1, Math.floor((o.width - labels) / (Math.min(legendLimit, wide(m.series)) + 44)));
+  Math.max(1, Math.floor((o.width - labels) / (Math.min(legendLimit, maxWidth(m.series)) + 44)));
 
 const color = (m: Marks, o: Options, lines = false, labels?: number): Json =>
   m.series.length
@@ -222,7 +222,9 @@ const color = (m: Marks, o: Options, lines = false, labels?: number): Json =>
           ...(lines ? { symbolType: "stroke", symbolStrokeWidth: 2.5, symbolSize: 240 } : {}),
           columns: legendColumns(m, o, labels),
           labelLimit: legendLimit,
-          ...(apart(m.series, legendLetters) ? { labelLimit: legendLimit + 20, labelExpr: shortened("series") } : {}),
+          ...(shortenNames(m.series, legendLetters)
+            ? { labelLimit: legendLimit + 20, labelExpr: shortNameExpr("series") }
+            : {}),
         },
       }
     : { value: o.look.series[0] };
@@ -243,7 +245,7 @@ function tips(d: Data, plan: Plan, m: Marks): Json[] {
   ];
 }
 
-const called: Partial<Record<Type, string>> = {
+const typeNames: Partial<Record<Type, string>> = {
   bar: "Bar chart",
   line: "Line chart",
   area: "Area chart",
@@ -262,8 +264,8 @@ function chart(
   height = o.height,
   params: Json[] = [],
 ): Drawing {
-  const short = [...shortParams("series", m.series, legendLetters), ...params];
-  const description = describe(called[type] ?? "Chart", d, plan, m, spec);
+  const short = [...shortNameParams("series", m.series, legendLetters), ...params];
+  const description = describe(typeNames[type] ?? "Chart", d, plan, m, spec);
   return {
     kind: "chart",
     type,
@@ -286,7 +288,7 @@ function chart(
   };
 }
 
-const at: Json = { name: "at", value: -1 }; // the mark that the keyboard is at
+const at: Json = { name: "at", value: -1 }; // the mark that was chosen with the keyboard
 
 function frame(o: Options, height: number, description: string, title?: string): Json {
   const { look } = o;
@@ -331,12 +333,12 @@ function frame(o: Options, height: number, description: string, title?: string):
   };
 }
 
-/** The axis of what is measured. From zero for bars and areas. */
-function measured(
+/** Returns the axis of the measure. It starts at zero for bars and areas. */
+function measureAxis(
   d: Data,
   plan: Plan,
   m: Marks,
-  o: { stacked: boolean; zero: boolean; lying?: boolean; room: number },
+  o: { stacked: boolean; zero: boolean; horizontal?: boolean; room: number },
 ): Json {
   const max = top(m, o.stacked);
   const flat = max === 0;
@@ -344,15 +346,15 @@ function measured(
     field: "y",
     type: "quantitative",
     title: measure(d, plan),
-    scale: flat ? { domain: [0, 1] } : { zero: o.zero, nice: true }, // nothing but noughts: they stand at the bottom
+    scale: flat ? { domain: [0, 1] } : { zero: o.zero, nice: true }, // if all values are zero, draw them at the bottom
     axis: {
       ...(flat ? { values: [0] } : {}),
       grid: true,
       ticks: false,
       domain: false,
-      tickCount: Math.max(2, Math.min(6, Math.floor(o.room / (o.lying ? 80 : 45)))),
+      tickCount: Math.max(2, Math.min(6, Math.floor(o.room / (o.horizontal ? 80 : 45)))),
       ...numberLabels(max),
-      ...(o.lying
+      ...(o.horizontal
         ? { orient: "top" }
         : { titleAngle: 0, titleAlign: "left", titleAnchor: "end", titleX: 0, titleY: -10, titleBaseline: "bottom" }),
     },
@@ -360,112 +362,131 @@ function measured(
   };
 }
 
-function bars(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Options): Drawing {
+/** The layout of bars. They are horizontal if the names do not fit below upright bars. */
+interface BarLayout {
+  domain: string[];
+  many: boolean; // whether there are several series
+  stacked: boolean;
+  horizontal: boolean;
+  maxLetters: number; // that fit into a label
+  labels?: number; // the width of the labels to the left of horizontal bars
+}
+
+function barLayout(plan: Plan, m: Marks, o: Options): BarLayout {
   const many = m.series.length > 0;
   const domain = m.axis === "numbers" ? [...new Set(m.marks.map((k) => k.l))] : m.domain;
   const stacked = many && plan.series !== undefined && m.additive && m.marks.every((k) => (k.y ?? 0) >= 0);
-  const room = o.width - 70;
-  const lying =
-    m.axis === "names" && (wide(domain) + 12) * domain.length > room && !domain.every((l) => numberOf(l) !== null);
-  const letters = Math.floor((o.width * 0.36) / letter);
-  const marks = m.marks.map((k) => ({ ...k, x: k.l, ...(many ? { k: m.series.indexOf(k.s ?? "") } : {}) }));
-  const band = {
+  const horizontal =
+    m.axis === "names" &&
+    (maxWidth(domain) + 12) * domain.length > barRoom(o) &&
+    !domain.every((l) => numberOf(l) !== null);
+  const labels = horizontal ? Math.min(maxWidth(domain), o.width * 0.36) + 20 : undefined;
+  return { domain, many, stacked, horizontal, maxLetters: Math.floor((o.width * 0.36) / letterWidth), labels };
+}
+
+const barRoom = (o: Options) => o.width - 70; // for upright bars
+
+/** Returns the axis of the names or periods. */
+function categoryAxis(m: Marks, b: BarLayout, o: Options): Json {
+  const axis: Json = { ticks: false };
+  if (b.horizontal) {
+    const limit = Math.round(o.width * 0.36);
+    Object.assign(axis, { domain: false, labelLimit: limit });
+    if (shortenNames(b.domain, b.maxLetters))
+      Object.assign(axis, { labelLimit: limit + 20, labelExpr: shortNameExpr("place") });
+  } else {
+    axis.labelAngle = 0;
+    if (b.domain.length > 1) axis.values = ticks(b.domain, m.begins, m.unit, barRoom(o));
+  }
+  return {
     field: "x",
     type: "ordinal",
     sort: null,
-    scale: { domain, paddingInner: many && !stacked ? 0.2 : 0.28, paddingOuter: 0.14 },
-  };
-  const across: Json = {
-    ...band,
+    scale: { domain: b.domain, paddingInner: b.many && !b.stacked ? 0.2 : 0.28, paddingOuter: 0.14 },
     title: null,
-    axis: lying
-      ? {
-          ticks: false,
-          domain: false,
-          labelLimit: Math.round(o.width * 0.36),
-          ...(apart(domain, letters)
-            ? { labelLimit: Math.round(o.width * 0.36) + 20, labelExpr: shortened("place") }
-            : {}),
-        }
-      : {
-          ticks: false,
-          labelAngle: 0,
-          ...(domain.length > 1 ? { values: ticks(domain, m.begins, m.unit, room) } : {}),
-        },
+    axis,
   };
-  const max = top(m, stacked),
-    low = Math.min(0, ...m.marks.map((k) => k.y ?? 0)),
-    high = Math.max(0, stacked ? max : Math.max(...m.marks.map((k) => k.y ?? 0)));
-  const said = lying && !many;
-  const left = lying ? Math.min(wide(domain), o.width * 0.36) + 20 : undefined;
-  const along = measured(d, plan, m, { stacked, zero: true, lying, room: lying ? o.width * 0.6 : o.height });
-  // Room for the figures at the ends of the bars.
-  if (said) {
-    const figures = wide(m.marks.map((k) => k.v)) * 1.1 + 10;
-    const plot = Math.max(
-      40,
-      o.width - Math.min(wide(domain), o.width * 0.36) - 16 - (low < 0 && high > 0 ? 2 : 1) * figures,
-    );
-    const spare = ((high - low) * figures) / plot;
-    along.scale = {
-      domain: low === high ? [0, 1] : [low < 0 ? low - spare : 0, high > 0 ? high + spare : 0],
-      nice: false,
-    };
-  }
-  if (said) along.axis = null;
-  const e: Json = {
-    x: lying ? along : across,
-    y: lying ? across : along,
+}
+
+/** Returns a scale with room for the figures at the ends of horizontal bars. */
+function withFigures(m: Marks, b: BarLayout, o: Options, low: number, high: number): Json {
+  const figures = maxWidth(m.marks.map((k) => k.v)) * 1.1 + 10;
+  const sides = low < 0 && high > 0 ? 2 : 1;
+  const plot = Math.max(40, o.width - Math.min(maxWidth(b.domain), o.width * 0.36) - 16 - sides * figures);
+  const spare = ((high - low) * figures) / plot;
+  return {
+    domain: low === high ? [0, 1] : [low < 0 ? low - spare : 0, high > 0 ? high + spare : 0],
+    nice: false,
+  };
+}
+
+/** Returns layers with the figure beyond the end of each bar. */
+const figureLayers = (x: Json, y: Json, o: Options): Json[] =>
+  (
+    [
+      ["datum.y >= 0", "left", 5],
+      ["datum.y < 0", "right", -5],
+    ] as const
+  ).map(([test, align, dx]) => ({
+    transform: [{ filter: test }],
+    mark: { type: "text", align, dx, baseline: "middle", fontSize: 12, color: o.look.quiet },
+    encoding: { x, y, text: { field: "v", type: "nominal" } },
+  }));
+
+function barHeight(m: Marks, b: BarLayout, o: Options): number {
+  if (!b.horizontal) return o.height;
+  const step = b.many && !b.stacked ? Math.max(26, 12 * m.series.length + 10) : 28;
+  const legend = b.many ? 80 + 18 * Math.ceil(m.series.length / legendColumns(m, o, b.labels)) : 24;
+  return Math.max(120, b.domain.length * step + legend);
+}
+
+function bars(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Options): Drawing {
+  const b = barLayout(plan, m, o);
+  const { many, stacked, horizontal } = b;
+  const marks = m.marks.map((k) => ({ ...k, x: k.l, ...(many ? { k: m.series.indexOf(k.s ?? "") } : {}) }));
+  const values = m.marks.map((k) => k.y ?? 0);
+  const low = Math.min(0, ...values);
+  const high = Math.max(0, stacked ? top(m, true) : Math.max(...values));
+  const figures = horizontal && !many;
+  const across = categoryAxis(m, b, o);
+  const along = measureAxis(d, plan, m, {
+    stacked,
+    zero: true,
+    horizontal,
+    room: horizontal ? o.width * 0.6 : o.height,
+  });
+  if (figures) Object.assign(along, { scale: withFigures(m, b, o, low, high), axis: null });
+  const encoding: Json = {
+    x: horizontal ? along : across,
+    y: horizontal ? across : along,
     color: many
-      ? color(m, o, false, left)
+      ? color(m, o, false, b.labels)
       : { condition: { test: "datum.o === 1", value: o.look.quiet }, value: o.look.series[0] },
     opacity: { condition: { test: "datum.p === 1", value: 0.45 }, value: 1 },
     tooltip: tips(d, plan, m),
-    ...(stacked ? { order: { field: "k", type: "quantitative" } } : {}), // the largest series stands at zero
+    ...(stacked ? { order: { field: "k", type: "quantitative" } } : {}), // the largest series starts at zero
   };
   if (many && !stacked)
-    e[lying ? "yOffset" : "xOffset"] = { field: "s", type: "nominal", sort: null, scale: { domain: m.series } };
-  const layer: Json[] = [{ mark: { type: "bar", cornerRadiusEnd: stacked ? 0 : 2 }, encoding: e }];
-  if (said) {
-    for (const [test, align, dx] of [
-      ["datum.y >= 0", "left", 5],
-      ["datum.y < 0", "right", -5],
-    ] as const) {
-      layer.push({
-        transform: [{ filter: test }],
-        mark: { type: "text", align, dx, baseline: "middle", fontSize: 12, color: o.look.quiet },
-        encoding: { x: along, y: across, text: { field: "v", type: "nominal" } },
-      });
-    }
-  }
+    encoding[horizontal ? "yOffset" : "xOffset"] = {
+      field: "s",
+      type: "nominal",
+      sort: null,
+      scale: { domain: m.series },
+    };
+  const layer: Json[] = [{ mark: { type: "bar", cornerRadiusEnd: stacked ? 0 : 2 }, encoding }];
+  if (figures) layer.push(...figureLayers(along, across, o));
   if (low < 0)
     layer.push({
       mark: { type: "rule", color: o.look.quiet },
-      encoding: { [lying ? "x" : "y"]: { datum: 0, type: "quantitative", ...(said ? { axis: null } : {}) } },
+      encoding: { [horizontal ? "x" : "y"]: { datum: 0, type: "quantitative", ...(figures ? { axis: null } : {}) } },
     });
-  if (!many) layer.push(here(o, { x: e.x, y: e.y }));
-  const step = many && !stacked ? Math.max(26, 12 * m.series.length + 10) : 28;
-  const height = lying
-    ? Math.max(
-        120,
-        domain.length * step + (many ? 80 + 18 * Math.ceil(m.series.length / legendColumns(m, o, left)) : 24),
-      )
-    : o.height;
-  return chart(
-    "bar",
-    d,
-    plan,
-    m,
-    spec,
-    o,
-    { data: { values: marks }, layer },
-    height,
-    lying ? shortParams("place", domain, letters) : [],
-  );
+  if (!many) layer.push(selectionRing(o, { x: encoding.x, y: encoding.y }));
+  const params = horizontal ? shortNameParams("place", b.domain, b.maxLetters) : [];
+  return chart("bar", d, plan, m, spec, o, { data: { values: marks }, layer }, barHeight(m, b, o), params);
 }
 
-/** A ring around the mark that the keyboard is at. */
-function here(o: Options, encoding: Json): Json {
+/** Returns a ring around the mark that was chosen with the keyboard. */
+function selectionRing(o: Options, encoding: Json): Json {
   return {
     transform: [{ filter: "datum.i === at" }],
     mark: { type: "point", filled: false, size: 180, strokeWidth: 2, color: o.look.ink },
@@ -475,69 +496,58 @@ function here(o: Options, encoding: Json): Json {
 
 function xy(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Options): Drawing {
   const type = plan.type === "bar" ? "area" : (plan.type as Type);
-  const many = m.series.length > 0;
-  const stacked = type === "area" && many && m.additive && m.marks.every((k) => (k.y ?? 0) >= 0);
-  const x = along(d, plan, m, o);
+  const stacked = type === "area" && m.series.length > 0 && m.additive && m.marks.every((k) => (k.y ?? 0) >= 0);
+  const x = xAxis(d, plan, m, o);
   const zero = type === "area" || (type === "line" && fromZero(m));
-  if (type === "line" && !zero) m.notes.push("The axis does not begin at zero.");
-  const y = measured(d, plan, m, { stacked, zero, room: o.height });
+  if (type === "line" && !zero) m.notes.push("The axis does not start at zero.");
+  const y = measureAxis(d, plan, m, { stacked, zero, room: o.height });
   const shared: Json = { x, y, color: color(m, o, type === "line") };
   const tooltip = tips(d, plan, m);
-  const data = { values: m.marks };
-  const finished = { transform: [{ filter: "datum.p !== 1" }] };
-  const layer: Json[] = [];
-  if (type === "scatter") {
+  const layer = type === "scatter" ? [cloud(m, shared, tooltip)] : lines(type, m, shared, tooltip, stacked, o);
+  if (!stacked) layer.push(selectionRing(o, { x, y }));
+  return chart(type, d, plan, m, spec, o, { data: { values: m.marks }, layer });
+}
+
+const bySeries = (m: Marks, more: Json = {}): Json => ({
+  field: "s",
+  type: "nominal",
+  sort: null,
+  scale: { domain: m.series, ...more },
+});
+
+/** Returns the points of a scatter plot. They are smaller if there are many. */
+const cloud = (m: Marks, shared: Json, tooltip: Json[]): Json => ({
+  mark: {
+    type: "point",
+    filled: true,
+    size: m.marks.length > 500 ? 20 : 50,
+    opacity: m.marks.length > 200 ? 0.5 : 0.8,
+  },
+  encoding: { ...shared, ...(m.series.length ? { shape: { ...bySeries(m), legend: null } } : {}), tooltip },
+});
+
+/** Returns the layers of lines or areas: the marks, a dashed part for a period that is not over, and the points. */
+function lines(type: Type, m: Marks, shared: Json, tooltip: Json[], stacked: boolean, o: Options): Json[] {
+  const gaps = { invalid: "break-paths-show-path-domains" };
+  const many = m.series.length > 0;
+  const encoding = { ...shared };
+  // Dashes distinguish the series for people who cannot distinguish the colours.
+  if (type === "line" && many) encoding.strokeDash = bySeries(m, { range: dashes.slice(0, m.series.length) });
+  const mark =
+    type === "area"
+      ? { type, fillOpacity: many ? (stacked ? 0.75 : 0.15) : 0.18, line: { strokeWidth: 2, ...gaps }, ...gaps }
+      : { type: "line", strokeWidth: 2.25, strokeCap: "round", strokeJoin: "round", ...gaps };
+  const layer: Json[] = [{ ...(m.partial ? { transform: [{ filter: "datum.p !== 1" }] } : {}), mark, encoding }];
+  if (m.partial && !stacked)
     layer.push({
-      mark: {
-        type: "point",
-        filled: true,
-        size: m.marks.length > 500 ? 20 : 50,
-        opacity: m.marks.length > 200 ? 0.5 : 0.8,
-      },
-      encoding: {
-        ...shared,
-        ...(many
-          ? { shape: { field: "s", type: "nominal", sort: null, scale: { domain: m.series }, legend: null } }
-          : {}),
-        tooltip,
-      },
+      data: { values: toPartial(m) },
+      mark: { type: "line", strokeWidth: 2.25, strokeDash: [3, 4], opacity: 0.7, ...gaps },
+      encoding: shared,
     });
-  } else {
-    const gaps = { invalid: "break-paths-show-path-domains" };
-    // Who cannot tell the colours apart has the dashes.
-    const dash: Json =
-      many && !stacked
-        ? {
-            strokeDash: {
-              field: "s",
-              type: "nominal",
-              sort: null,
-              scale: { domain: m.series, range: dashes.slice(0, m.series.length) },
-            },
-          }
-        : {};
-    const mark =
-      type === "area"
-        ? {
-            type: "area",
-            fillOpacity: many ? (stacked ? 0.75 : 0.15) : 0.18,
-            line: { strokeWidth: 2, ...gaps },
-            ...gaps,
-          }
-        : { type: "line", strokeWidth: 2.25, strokeCap: "round", strokeJoin: "round", ...gaps };
-    layer.push({ ...(m.partial ? finished : {}), mark, encoding: { ...shared, ...(type === "line" ? dash : {}) } });
-    if (m.partial && !stacked)
-      layer.push({
-        data: { values: toPartial(m) },
-        mark: { type: "line", strokeWidth: 2.25, strokeDash: [3, 4], opacity: 0.7, ...gaps },
-        encoding: shared,
-      });
-    if (!stacked) layer.push(...dots(m, shared, o));
-    // Larger than what is seen, so that a pointer finds it.
-    layer.push({ mark: { type: "point", size: 500, opacity: 0, filled: true }, encoding: { ...shared, tooltip } });
-  }
-  if (!stacked) layer.push(here(o, { x, y }));
-  return chart(type, d, plan, m, spec, o, { data, layer });
+  if (!stacked) layer.push(...dots(m, shared, o));
+  // Invisible and larger than the mark, so that it is easy to point at.
+  layer.push({ mark: { type: "point", size: 500, opacity: 0, filled: true }, encoding: { ...shared, tooltip } });
+  return layer;
 }
 
 const dashes = [
@@ -551,13 +561,13 @@ const dashes = [
   [4, 4, 1, 4],
 ];
 
-/** Points on a line: all of few; of many those that no line reaches. */
+/** Returns points on a line: all points if there are few, otherwise only those without neighbours. */
 function dots(m: Marks, shared: Json, o: Options): Json[] {
   const per = m.marks.length / Math.max(1, m.series.length);
-  const alone = per <= 40 ? m.marks : lonely(m);
-  if (!alone.length) return [];
-  const full = alone.filter((k) => k.p !== 1),
-    open = alone.filter((k) => k.p === 1);
+  const marks = per <= 40 ? m.marks : isolated(m);
+  if (!marks.length) return [];
+  const full = marks.filter((k) => k.p !== 1),
+    open = marks.filter((k) => k.p === 1);
   return [
     ...(full.length
       ? [{ data: { values: full }, mark: { type: "point", filled: true, size: 34, opacity: 1 }, encoding: shared }]
@@ -574,7 +584,7 @@ function dots(m: Marks, shared: Json, o: Options): Json[] {
   ];
 }
 
-function lonely(m: Marks): Mark[] {
+function isolated(m: Marks): Mark[] {
   const of = (s?: string) => m.marks.filter((k) => k.s === s);
   return (m.series.length ? m.series : [undefined]).flatMap((s) => {
     const mine = of(s);
@@ -584,12 +594,12 @@ function lonely(m: Marks): Mark[] {
   });
 }
 
-/** The last whole period and the one that is not over, of each series. */
+/** Returns the last two marks of each series: the last complete period and the one that is not over. */
 function toPartial(m: Marks): Mark[] {
   return (m.series.length ? m.series : [undefined]).flatMap((s) => m.marks.filter((k) => k.s === s).slice(-2));
 }
 
-/** Lines start at zero, save where all they tell would be lost. */
+/** Reports whether the axis of a line starts at zero. It does not if the variation would be too small to see. */
 function fromZero(m: Marks): boolean {
   const ys = m.marks.flatMap((k) => (k.y === null ? [] : [k.y]));
   const low = Math.min(...ys),
@@ -597,7 +607,7 @@ function fromZero(m: Marks): boolean {
   return low < 0 || low < high * 0.9;
 }
 
-function along(d: Data, plan: Plan, m: Marks, o: Options): Json {
+function xAxis(d: Data, plan: Plan, m: Marks, o: Options): Json {
   const room = o.width - 70;
   if (m.axis === "periods" || m.axis === "names") {
     const few = m.axis === "names" ? ticks(m.domain, [], undefined, room) : ticks(m.domain, m.begins, m.unit, room);
@@ -652,16 +662,16 @@ function along(d: Data, plan: Plan, m: Marks, o: Options): Json {
 
 function pie(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Options): Drawing {
   const parts = m.marks.filter((k) => k.y !== null);
-  if (parts.length > mostParts || plan.series !== undefined || plan.y.length > 1 || parts.some((k) => k.y! < 0)) {
+  if (parts.length > maxParts || plan.series !== undefined || plan.y.length > 1 || parts.some((k) => k.y! < 0)) {
     m.notes.push(
-      parts.length > mostParts
-        ? `A pie of ${parts.length} parts cannot be read: these are bars.`
-        : "These values are no parts of a whole: they are drawn as bars.",
+      parts.length > maxParts
+        ? `A pie with ${parts.length} parts is hard to read, so these are bars.`
+        : "These values are not parts of a whole, so they are drawn as bars.",
     );
     return bars(d, { ...plan, type: "bar" }, m, spec, o);
   }
   const sum = parts.reduce((a, k) => a + k.y!, 0);
-  if (sum <= 0) return { kind: "none", why: "The parts add up to nothing." };
+  if (sum <= 0) return { kind: "none", why: "The parts add up to zero." };
   const sorted = [...parts].sort((a, b) => b.y! - a.y!);
   const share = (k: Mark) => `${((k.y! / sum) * 100).toFixed(k.y! / sum < 0.1 ? 1 : 0)}%`;
   const values = sorted.map((k, i) => ({
@@ -698,7 +708,7 @@ function pie(d: Data, plan: Plan, m: Marks, spec: ChartSpec | undefined, o: Opti
   });
 }
 
-/** How often values fall into ranges of the same width. */
+/** Draws how many values fall into ranges of equal width. */
 function histogram(d: Data, plan: Plan, spec: ChartSpec | undefined, o: Options): Drawing {
   const column = d.columns[plan.x!]!;
   const raw = d.rows.map((r) => r[plan.x!] ?? null);
@@ -720,9 +730,9 @@ function histogram(d: Data, plan: Plan, spec: ChartSpec | undefined, o: Options)
       a,
       b,
       x: a,
-      l: `${written(a, { ...style, decimals: undefined })} to ${written(b, { ...style, decimals: undefined })}`,
+      l: `${formatCell(a, { ...style, decimals: undefined })} to ${formatCell(b, { ...style, decimals: undefined })}`,
       y,
-      v: written(y, { numeric: true, grouped: true, decimals: 0 }),
+      v: formatCell(y, { numeric: true, grouped: true, decimals: 0 }),
     };
   });
   const name = words(column.name);
@@ -794,7 +804,7 @@ function nice(step: number): number {
   return power * ([1, 2, 2.5, 5, 10].find((k) => k * power >= step * 0.999) ?? 10);
 }
 
-/** The types that make sense for a result, each with the reason why not. */
+/** Returns the types that the user can choose for a result. A disabled type has a reason in `off`. */
 export function choices(d: Data, spec?: ChartSpec): { type: Type; off?: string }[] {
   const plan = pick(d, spec);
   if (plan.type === "none" || plan.type === "number") return [];
@@ -803,18 +813,18 @@ export function choices(d: Data, spec?: ChartSpec): { type: Type; off?: string }
   const names = new Set(xs).size;
   const numbers = xs.every((v) => v === null || numberOf(v) !== null);
   const several = plan.series !== undefined || plan.y.length > 1;
-  const pies = several
+  const noPie = several
     ? "A pie shows one series."
-    : names > mostParts
-      ? `A pie shows at most ${mostParts} parts.`
+    : names > maxParts
+      ? `A pie shows at most ${maxParts} parts.`
       : undefined;
   const time = plan.type === "line" || plan.type === "area" || numbers;
   return [
     { type: "bar" },
-    { type: "line", ...(time || names > 2 ? {} : { off: "A line needs at least three places." }) },
-    { type: "area", ...(time || names > 2 ? {} : { off: "An area needs at least three places." }) },
+    { type: "line", ...(time || names > 2 ? {} : { off: "A line needs at least three points." }) },
+    { type: "area", ...(time || names > 2 ? {} : { off: "An area needs at least three points." }) },
     { type: "scatter" },
-    { type: "pie", ...(pies ? { off: pies } : {}) },
+    { type: "pie", ...(noPie ? { off: noPie } : {}) },
     ...(plan.type === "histogram" ? [{ type: "histogram" as const }] : []),
     { type: "table" },
   ];

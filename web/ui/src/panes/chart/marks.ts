@@ -1,21 +1,21 @@
-// The marks of a chart: rows as they are drawn, in their order, with what is missing
-// left open and what is too much put together.
+// Converts rows to the marks of a chart, in drawing order. Missing periods become gaps, and names or series beyond the
+// maximum are combined.
 import type { Cell } from "../../log/events";
-import { numberOf, styleOf, written, type Style } from "../numbers";
-import { additive, currencies, mostSeries, type Data, type Plan } from "./pick";
-import { label, periods, unbroken, unfinished, type Unit } from "./time";
+import { numberOf, styleOf, formatCell, type Style } from "../numbers";
+import { additive, currencies, maxSeries, type Data, type Plan } from "./pick";
+import { label, periods, withoutGaps, unfinished, type Unit } from "./time";
 
-/** One mark. Its keys are the fields of the specification: a column may be called
- *  "a.b[0]", which Vega-Lite takes for a path. */
+/** One mark. Its keys are the fields of the specification. Columns' names cannot be, because Vega-Lite would read a
+ *  name such as "a.b[0]" as a path. */
 export interface Mark {
-  i: number; // its place, for who goes through them by keyboard
+  i: number; // its index, for the keyboard
   x: string | number;
-  l: string; // x as it is read
+  l: string; // x, formatted
   y: number | null;
-  v: string; // y as it is read
-  s?: string; // series
-  p?: 1; // the period is not over
-  o?: 1; // all others together
+  v: string; // y, formatted
+  s?: string; // the series
+  p?: 1; // set if the period is not over
+  o?: 1; // set if it combines all other names
 }
 
 type Axis = "periods" | "moments" | "numbers" | "names";
@@ -24,9 +24,9 @@ export interface Marks {
   axis: Axis;
   unit?: Unit;
   marks: Mark[];
-  /** What stands along x, in order: for periods and names. */
+  /** The periods or names along x, in order. */
   domain: string[];
-  /** The beginnings of the periods of domain. */
+  /** The start times of the periods in domain. */
   begins: number[];
   series: string[];
   style: Style;
@@ -35,13 +35,13 @@ export interface Marks {
   partial?: string;
 }
 
-export const mostBars = 12;
-const longest = 100;
+export const maxBars = 12;
+const maxNameLength = 100;
 
 export function nameOf(v: Cell): string {
   if (v === null) return "(none)";
   const text = String(v);
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text.trim() ? text : "(empty)";
+  return text.length > maxNameLength ? `${text.slice(0, maxNameLength - 1)}…` : text.trim() ? text : "(empty)";
 }
 
 interface Point {
@@ -82,7 +82,7 @@ function points(d: Data, plan: Plan, at?: (number | null)[]): Point[] {
 export const list = (names: string[]) =>
   names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
 
-/** Rows as marks, for the types that have an x and a y. */
+/** Converts rows to marks, for the types that have an x and a y. */
 export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number }): Marks {
   const column = d.columns[plan.x!]!;
   const time = periods(
@@ -98,10 +98,10 @@ export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number })
   const out: Marks = { axis: "names", marks: [], domain: [], begins: [], series: [], style, notes: [], additive: sums };
   const empty = all.filter((p) => p.y === null).length;
   if (empty) out.notes.push(`${empty === 1 ? "1 value is" : `${empty} values are`} missing, and not drawn as zero.`);
-  const few = fewSeries(all, plan, sums, out);
+  const few = limitSeries(all, plan, sums, out);
   const regular =
     time &&
-    unbroken(
+    withoutGaps(
       time.unit,
       time.at.filter((t): t is number => t !== null),
     );
@@ -119,7 +119,7 @@ export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number })
       few,
       (p) => numberOf(p.x),
       (p) =>
-        written(
+        formatCell(
           p.x,
           styleOf(
             column,
@@ -136,14 +136,14 @@ export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number })
 
 const numeric = (ps: Point[]) => ps.every((p) => p.x === null || (typeof p.x !== "boolean" && numberOf(p.x) !== null));
 
-/** More series than colours: the largest keep theirs. */
-function fewSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[] {
+/** Keeps the largest series if there are more than colours, and combines the others if their values can be added. */
+function limitSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[] {
   const size = new Map<string, number>();
   for (const p of all) if (p.s !== undefined) size.set(p.s, (size.get(p.s) ?? 0) + Math.abs(p.y ?? 0));
   out.series =
     plan.series === undefined ? [...size.keys()] : [...size.keys()].sort((a, b) => size.get(b)! - size.get(a)!);
-  if (out.series.length <= mostSeries) return all;
-  const kept = new Set(out.series.slice(0, mostSeries - 1));
+  if (out.series.length <= maxSeries) return all;
+  const kept = new Set(out.series.slice(0, maxSeries - 1));
   const rest = out.series.length - kept.size;
   out.series = [...kept];
   const those = all.filter((p) => kept.has(p.s!));
@@ -165,14 +165,14 @@ function fewSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[]
   if (plan.type === "line" && [...sum.values()].some((p) => dwarfs(p.y, most))) {
     out.series.pop();
     out.notes.push(
-      `The ${kept.size} largest of ${rest + kept.size} series are shown; all others together would dwarf them.`,
+      `The ${kept.size} largest of ${rest + kept.size} series are shown; the sum of the others would dwarf them.`,
     );
     return those;
   }
   return [...those, ...sum.values()];
 }
 
-/** All others together are no bar when beside it nothing can be seen of the rest. */
+/** Reports whether a sum is so large that the other values would be invisible beside it. */
 const dwarfs = (sum: number | null, most: number) => Math.abs(sum ?? 0) > 10 * most;
 
 function mark(p: Point, x: string | number, l: string): Mark {
@@ -181,12 +181,12 @@ function mark(p: Point, x: string | number, l: string): Mark {
     x,
     l,
     y: p.y,
-    v: p.y === null ? "no value" : written(p.raw, p.style),
+    v: p.y === null ? "no value" : formatCell(p.raw, p.style),
     ...(p.s !== undefined ? { s: p.s } : {}),
   };
 }
 
-/** Periods side by side, the missing ones as gaps. */
+/** Adds a mark for each period. Missing periods become gaps. */
 function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number; data?: number }, out: Marks): void {
   out.axis = "periods";
   out.unit = unit;
@@ -195,7 +195,7 @@ function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number
   const none = all.filter((p) => p.at === null).length;
   if (none)
     out.notes.push(
-      `${none === 1 ? "1 value has" : `${none} values have`} no date, and ${none === 1 ? "is" : "are"} not drawn.`,
+      `${none === 1 ? "1 value has" : `${none} values have`} no date and ${none === 1 ? "is" : "are"} not drawn.`,
     );
   const have = new Set(all.map((p) => p.at));
   const gaps = regular.filter((t) => !have.has(t)).map((t) => label(unit, t));
@@ -215,8 +215,8 @@ function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number
     const mine = new Map<number, Point[]>();
     for (const p of all) {
       if (p.s !== s || p.at === null) continue;
-      const there = mine.get(p.at);
-      if (there) there.push(p);
+      const same = mine.get(p.at);
+      if (same) same.push(p);
       else mine.set(p.at, [p]);
     }
     regular.forEach((t, k) => {
@@ -239,7 +239,7 @@ function continuous(
   out.axis = axis;
   const known = all.filter((p) => at(p) !== null);
   if (known.length < all.length)
-    out.notes.push(`${all.length - known.length} without a place on the axis are not drawn.`);
+    out.notes.push(`${all.length - known.length} values without a position on the axis are not drawn.`);
   known.sort((a, b) => at(a)! - at(b)!);
   out.marks = known.map((p) => mark(p, at(p)!, l(p)));
 }
@@ -247,7 +247,8 @@ function continuous(
 const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/** The order that names have by themselves, where they have one. */
+/** Returns the natural order of names, such as weekdays or ranges: a function, "given" for the order of the rows, or
+ *  undefined if they have none. */
 export function ordinal(names: readonly Cell[]): ((v: Cell) => number) | "given" | undefined {
   if (names.length > 1 && names.every((v) => v === null || (typeof v !== "boolean" && numberOf(v) !== null)))
     return (v) => numberOf(v) ?? Infinity;
@@ -261,7 +262,7 @@ export function ordinal(names: readonly Cell[]): ((v: Cell) => number) | "given"
     if (names.length > 1 && names.every((v) => v === null || place(v) >= 0))
       return (v) => (v === null ? Infinity : place(v));
   }
-  // Ranges (0–10, 100+, under 5) and steps (Q1, H2, XS … XXL) come as they should be read.
+  // Ranges (0–10, 100+, under 5) and steps (Q1, H2, XS to XXL) are expected in the right order.
   const range = /^(?:[<>≤≥]=?\s*|under\s+|over\s+|up to\s+)?[$€£]?[\d.,]+[km]?\s*(?:[-–—]|to|\+|and|or|$|<)/i;
   if (
     names.every((v) => range.test(word(v)) || /^(q[1-4]|h[12])$/.test(word(v)) || /^(x{0,3}s|m|x{0,3}l)$/.test(word(v)))
@@ -270,49 +271,66 @@ export function ordinal(names: readonly Cell[]): ((v: Cell) => number) | "given"
   return undefined;
 }
 
-/** Names by their value, the largest first; beyond twelve they are put together. */
+/** Adds a mark for each name, largest value first. Names beyond the maximum are combined. */
 function byName(all: Point[], plan: Plan, out: Marks): void {
-  const total = new Map<Cell, number>(),
-    of = new Map<Cell, Point[]>();
+  const of = new Map<Cell, Point[]>();
   for (const p of all) {
-    total.set(p.x, (total.get(p.x) ?? 0) + (p.y ?? 0));
-    const there = of.get(p.x);
-    if (there) there.push(p);
+    const same = of.get(p.x);
+    if (same) same.push(p);
     else of.set(p.x, [p]);
   }
-  let names = [...total.keys()];
-  const order = ordinal(names);
-  const known = new Set(names.filter((n) => of.get(n)!.some((p) => p.y !== null)));
-  const value = (v: Cell) => (known.has(v) ? total.get(v)! : -Infinity);
-  if (plan.sort === "x" || plan.sort === "-x") {
-    const sign = plan.sort === "x" ? 1 : -1;
-    names.sort(
-      (a, b) => sign * (order && order !== "given" ? order(a) - order(b) : nameOf(a).localeCompare(nameOf(b))),
-    );
-  } else if (plan.sort === "y") names.sort((a, b) => value(a) - value(b));
-  else if (plan.sort === "-y" || !order) names.sort((a, b) => value(b) - value(a));
-  else if (order !== "given") names.sort((a, b) => order(a) - order(b));
-  let rest: Cell[] = [];
-  if (names.length > mostBars && !(order && plan.sort !== "-y")) {
-    const largest = new Set(
-      [...names].sort((a, b) => Math.abs(total.get(b)!) - Math.abs(total.get(a)!)).slice(0, mostBars),
-    );
-    rest = names.filter((n) => !largest.has(n));
+  const total = new Map([...of].map(([name, ps]) => [name, ps.reduce((sum, p) => sum + (p.y ?? 0), 0)]));
+  const order = ordinal([...of.keys()]);
+  const sorted = sortNames(of, total, order, plan.sort);
+  let names = sorted;
+  if (names.length > maxBars && !(order && plan.sort !== "-y")) {
+    const bySize = [...names].sort((a, b) => Math.abs(total.get(b)!) - Math.abs(total.get(a)!));
+    const largest = new Set(bySize.slice(0, maxBars));
     names = names.filter((n) => largest.has(n));
   }
-  const clash = new Map<string, number>();
-  const shown = new Map<Cell, string>();
-  for (const n of names) {
-    const text = nameOf(n);
-    const seen = (clash.get(text) ?? 0) + 1;
-    clash.set(text, seen);
-    shown.set(n, seen > 1 ? `${text} (${seen})` : text);
-  }
+  const shown = uniqueNames(names);
   out.domain = names.map((n) => shown.get(n)!);
   for (const n of names) for (const p of of.get(n)!) out.marks.push(mark(p, shown.get(n)!, shown.get(n)!));
-  if (!rest.length) return;
+  const drawn = new Set(names);
+  const rest = sorted.filter((n) => !drawn.has(n));
+  if (rest.length) combineRest(rest, of, out);
+}
+
+function sortNames(
+  of: Map<Cell, Point[]>,
+  total: Map<Cell, number>,
+  order: ReturnType<typeof ordinal>,
+  sort: Plan["sort"],
+): Cell[] {
+  const names = [...of.keys()];
+  const value = (v: Cell) => (of.get(v)!.some((p) => p.y !== null) ? total.get(v)! : -Infinity);
+  const place = typeof order === "function" ? order : undefined;
+  if (sort === "x" || sort === "-x") {
+    const sign = sort === "x" ? 1 : -1;
+    return names.sort((a, b) => sign * (place ? place(a) - place(b) : nameOf(a).localeCompare(nameOf(b))));
+  }
+  if (sort === "y") return names.sort((a, b) => value(a) - value(b));
+  if (sort === "-y" || !order) return names.sort((a, b) => value(b) - value(a));
+  return place ? names.sort((a, b) => place(a) - place(b)) : names;
+}
+
+/** Returns the displayed names. Names that would look the same are numbered. */
+function uniqueNames(names: readonly Cell[]): Map<Cell, string> {
+  const counts = new Map<string, number>();
+  const out = new Map<Cell, string>();
+  for (const n of names) {
+    const text = nameOf(n);
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    out.set(n, count > 1 ? `${text} (${count})` : text);
+  }
+  return out;
+}
+
+/** Adds a mark or a note for the names that have no mark of their own. The values of the mark must be additive. */
+function combineRest(rest: readonly Cell[], of: Map<Cell, Point[]>, out: Marks): void {
   if (!out.additive) {
-    out.notes.push(`The ${mostBars} largest of ${mostBars + rest.length} are shown; the table has them all.`);
+    out.notes.push(`The ${maxBars} largest of ${maxBars + rest.length} are shown; the table has them all.`);
     return;
   }
   const other = `Other (${rest.length})`;
@@ -324,16 +342,12 @@ function byName(all: Point[], plan: Plan, out: Marks): void {
     const sum = mine.reduce((a, p) => a + p.y!, 0);
     others.push({ ...mark({ ...mine[0]!, y: sum, raw: sum }, other, other), o: 1 });
   }
-  if (others.some((m) => dwarfs(m.y, most))) {
-    const sum =
-      others.length === 1
-        ? ` The other ${written(rest.length, { numeric: true, grouped: true, decimals: 0 })} together: ${others[0]!.v}.`
-        : "";
-    out.notes.push(
-      `The ${mostBars} largest of ${written(total.size, { numeric: true, grouped: true, decimals: 0 })} are shown; the table has them all.${sum}`,
-    );
+  if (!others.some((m) => dwarfs(m.y, most))) {
+    out.domain.push(other);
+    out.marks.push(...others);
     return;
   }
-  out.domain.push(other);
-  out.marks.push(...others);
+  const count = (n: number) => formatCell(n, { numeric: true, grouped: true, decimals: 0 });
+  const sum = others.length === 1 ? ` The sum of the other ${count(rest.length)} is ${others[0]!.v}.` : "";
+  out.notes.push(`The ${maxBars} largest of ${count(of.size)} are shown; the table has them all.${sum}`);
 }

@@ -1,7 +1,6 @@
-// Which columns of a result a chart shows, and how: what show_chart said, or what
-// the columns suggest.
+// Chooses the type and columns of a chart: those of the model's chart, or a suggestion based on the columns.
 import type { Cell, ChartSpec, Column } from "../../log/events";
-import { isNumeric, namesThings, numberOf } from "../numbers";
+import { isNumeric, isIdentifier, numberOf } from "../numbers";
 import { periods } from "./time";
 
 export type Type = ChartSpec["type"];
@@ -12,7 +11,7 @@ export interface Data {
   sql?: string;
 }
 
-/** Columns are given by their place. */
+/** A chart to draw. Columns are indices. */
 export interface Plan {
   type: Type | "number" | "none";
   x?: number;
@@ -21,8 +20,8 @@ export interface Plan {
   sort?: string;
 }
 
-export const mostParts = 6;
-export const mostSeries = 8;
+export const maxParts = 6;
+export const maxSeries = 8;
 
 const column = (d: Data, j: number): Cell[] => d.rows.map((r) => r[j] ?? null);
 
@@ -38,16 +37,16 @@ function roles(d: Data) {
         d.rows.some((r) => numberOf(r[j]) !== null) &&
         d.rows.every((r) => r[j] === null || numberOf(r[j]) !== null))
     ) {
-      (namesThings(c) ? names : measures).push(j);
+      (isIdentifier(c) ? names : measures).push(j);
     } else if (c.kind !== "blob" && c.kind !== "json") names.push(j);
   });
   return { time, measures, names };
 }
 
-/** The columns that can be measured. */
+/** Returns the columns that are measures. */
 export const measuresOf = (d: Data): number[] => roles(d).measures;
 
-/** What the figures of a single row are of: its other columns. */
+/** Returns a label for the figures of a single row, from its other columns. */
 export function labelOf(d: Data): string {
   const { time, names } = roles(d);
   return [...names, ...time]
@@ -59,8 +58,7 @@ export function labelOf(d: Data): string {
 
 let codes: Set<string> | undefined;
 
-/** The currencies that a column of the result names, when there are several: their
- *  amounts do not add up. */
+/** Returns the currencies in a column of the result if there are several. Their amounts must not be added. */
 export function currencies(d: Data): string[] | undefined {
   codes ??= new Set([...Intl.supportedValuesOf("currency"), "€", "$", "£", "¥"]);
   for (const j of d.columns.keys()) {
@@ -81,16 +79,16 @@ export function currencies(d: Data): string[] | undefined {
 
 const distinct = (d: Data, j: number) => new Set(column(d, j)).size;
 
-/** Measures that one axis can carry: none dwarfs another. */
-function together(d: Data, measures: number[]): number[] {
+/** Returns the measures that fit on the axis of the first one: none is 20 times larger or smaller. */
+function comparable(d: Data, measures: number[]): number[] {
   const top = (j: number) => Math.max(...d.rows.map((r) => Math.abs(numberOf(r[j]) ?? 0)));
   const [first, ...rest] = measures;
   if (first === undefined) return [];
   const max = top(first);
-  return [first, ...rest.filter((j) => top(j) > max / 20 && top(j) < max * 20)].slice(0, mostSeries);
+  return [first, ...rest.filter((j) => top(j) > max / 20 && top(j) < max * 20)].slice(0, maxSeries);
 }
 
-/** The chart of a bare result. */
+/** Suggests a chart for a result without a spec. */
 function suggest(d: Data): Plan {
   const { time, measures, names } = roles(d);
   if (!d.rows.length || !measures.length) return { type: "none", y: [] };
@@ -98,17 +96,17 @@ function suggest(d: Data): Plan {
     return measures.length <= 4 ? { type: "number", y: measures } : { type: "none", y: measures };
   if (time.length) {
     const x = time[0]!;
-    const series = names.find((j) => distinct(d, j) > 1 && distinct(d, j) <= 3 * mostSeries);
-    const type = distinct(d, x) > 2 ? "line" : "bar"; // two points are no course
+    const series = names.find((j) => distinct(d, j) > 1 && distinct(d, j) <= 3 * maxSeries);
+    const type = distinct(d, x) > 2 ? "line" : "bar"; // two points do not show a trend
     return series === undefined || distinct(d, x) === d.rows.length
-      ? { type, x, y: together(d, measures) }
+      ? { type, x, y: comparable(d, measures) }
       : { type, x, y: measures.slice(0, 1), series };
   }
   if (names.length) {
     const x =
-      names.find((j) => distinct(d, j) === d.rows.length && !namesThings(d.columns[j]!)) ??
+      names.find((j) => distinct(d, j) === d.rows.length && !isIdentifier(d.columns[j]!)) ??
       names.find((j) => distinct(d, j) === d.rows.length);
-    if (x !== undefined || names.length === 1) return { type: "bar", x: x ?? names[0]!, y: together(d, measures) };
+    if (x !== undefined || names.length === 1) return { type: "bar", x: x ?? names[0]!, y: comparable(d, measures) };
     const [a, b] = [...names].sort((i, j) => distinct(d, j) - distinct(d, i));
     return { type: "bar", x: a!, y: measures.slice(0, 1), series: b! };
   }
@@ -116,7 +114,7 @@ function suggest(d: Data): Plan {
   return d.rows.length > 12 ? { type: "histogram", x: measures[0]!, y: [] } : { type: "none", y: measures };
 }
 
-/** What is drawn. Type is a person's own choice; it keeps the columns. */
+/** Returns the chart to draw. `type` is the user's choice; it keeps the columns. */
 export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
   const bare = suggest(d);
   const at = (name?: string) => (name === undefined ? -1 : d.columns.findIndex((c) => c.name === name));
@@ -124,7 +122,7 @@ export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
     series = at(spec?.series);
   const y = (spec?.y ?? []).map(at).filter((j) => j >= 0);
   let plan: Plan = bare;
-  // A spec whose columns a new version of the result lacks says nothing.
+  // A spec is ignored if its columns are missing in a newer version of the result.
   if (spec && x >= 0 && (y.length > 0 || spec.type === "histogram")) {
     plan = { type: spec.type, x, y, ...(series >= 0 ? { series } : {}), ...(spec.sort ? { sort: spec.sort } : {}) };
   }
@@ -138,8 +136,7 @@ export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
   return { ...plan, type };
 }
 
-/** Whether sums of a column's values mean something: they do not for averages,
- *  shares, or numbers of distinct things. */
+/** Reports whether a column's values can be added, unlike averages, shares or counts of distinct values. */
 export function additive(c: Column, sql = ""): boolean {
   if (
     /(^|_|\b)(avg|average|mean|median|rate|ratio|share|percent|percentage|pct|min|max|growth|change|rank|per|price|age|score|rating|distinct|unique)(_|\b|$)/i.test(

@@ -1,10 +1,10 @@
-// Where the data of a result ends: the latest date in the column that its periods are
-// made of, by which one sees that the last month is not complete.
+// Finds where the data of a result ends: the latest date in the column behind its periods. It shows whether the last
+// month is complete.
 import { api, type Schema } from "../../api/client";
 import { useLoad } from "../../api/load";
 import type { ShownResult } from "../../log/conversation";
 
-/** The one column of dates that a statement speaks of, of the tables it reads. */
+/** Returns the date column that a statement mentions, if there is exactly one in its tables. */
 export function dateColumn(sql: string, schema: Schema): { table: string; column: string } | undefined {
   const words = new Set([...sql.toLowerCase().matchAll(/[\p{L}_][\p{L}\p{N}_]*/gu)].map((m) => m[0]));
   const found = schema.tables
@@ -17,9 +17,9 @@ export function dateColumn(sql: string, schema: Schema): { table: string; column
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** In ms; nothing when it cannot be known. A statement that chooses its rows says
- *  nothing about where the data ends. */
-export function useThrough(r: ShownResult, wanted: boolean): { at?: number; known: boolean } {
+/** Returns the end of a result's data in ms, or undefined if it is unknown. It is unknown for a statement that filters
+ *  rows. */
+export function useDataEnd(r: ShownResult, wanted: boolean): { at?: number; known: boolean } {
   const ask = wanted && Boolean(r.source && r.sql) && r.by !== "client" && !/\bwhere\b|\bhaving\b/i.test(r.sql!);
   const { data, error } = useLoad(ask ? `through:${r.source}:${r.sql}` : "", async () => {
     const found = dateColumn(r.sql!, await api.schema(r.source!));

@@ -1,12 +1,12 @@
-// Periods of time: what kind a column's values are, which come after each other, and
-// how they are written on an axis. Everything is UTC: a date is shown as it stands.
+// Periods of time: recognises them in a column, lists them without gaps, and formats them for an axis. All times are
+// UTC, so that dates are shown as they are stored.
 import type { Cell, Column } from "../../log/events";
 
 export type Unit = "year" | "quarter" | "month" | "week" | "day" | "moment";
 
 export interface Period {
   unit: Unit;
-  at: number; // ms of its beginning
+  at: number; // start time in ms
 }
 
 const day = 86_400_000;
@@ -43,8 +43,8 @@ function read(v: Cell, named: boolean): Period | undefined {
   return undefined;
 }
 
-/** Reads a column as periods of one unit, or gives nothing when it is no time.
- *  Dates that all begin a month, as date_trunc gives them, are months. */
+/** Reads a column as periods of one unit. Returns undefined if it has other values. Dates that are all the first day of
+ *  a month, as date_trunc returns, are months. */
 export function periods(column: Column, values: readonly Cell[]): { unit: Unit; at: (number | null)[] } | undefined {
   const named = /year|yr|jahr/i.test(column.name);
   const at: (number | null)[] = [];
@@ -81,7 +81,7 @@ function coarser(column: Column, unit: Unit, at: (number | null)[]): Unit {
   return "day";
 }
 
-/** The beginning of the period after the one that begins at t. */
+/** Returns the start of the period after the one that starts at t. */
 export function after(unit: Unit, t: number): number {
   const d = new Date(t);
   switch (unit) {
@@ -98,16 +98,16 @@ export function after(unit: Unit, t: number): number {
   }
 }
 
-const mostPeriods = 2000;
+const maxPeriods = 2000;
 
-/** All periods from the first to the last, those without a row too; nothing when
- *  there would be too many, or a value is no beginning of one. */
-export function unbroken(unit: Unit, at: readonly number[]): number[] | undefined {
+/** Returns all periods from the first to the last, including those without rows. Returns undefined if there are too
+ *  many, or if a value is not the start of a period. */
+export function withoutGaps(unit: Unit, at: readonly number[]): number[] | undefined {
   if (unit === "moment" || at.length === 0) return undefined;
   const last = Math.max(...at);
   const out: number[] = [];
   for (let t = Math.min(...at); t <= last; t = after(unit, t)) {
-    if (out.push(t) > mostPeriods) return undefined;
+    if (out.push(t) > maxPeriods) return undefined;
   }
   const have = new Set(out);
   return at.every((t) => have.has(t)) ? out : undefined;
@@ -115,7 +115,7 @@ export function unbroken(unit: Unit, at: readonly number[]): number[] | undefine
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A period as people write it: 2025, Q1 2025, Mar 2025, 3 Mar 2025. */
+/** Formats a period: 2025, Q1 2025, Mar 2025, 3 Mar 2025. */
 export function label(unit: Unit, t: number): string {
   const d = new Date(t);
   const year = d.getUTCFullYear();
@@ -135,8 +135,8 @@ export function label(unit: Unit, t: number): string {
   }
 }
 
-/** Whether a period that begins at t is not over in data that reaches to `to`. Some
- *  days without a row at its end are no sign yet. */
+/** Reports whether the period that starts at t is not over, or the data ends before it does. A few days without rows at
+ *  its end do not count. */
 export function unfinished(unit: Unit, t: number, to: { now: number; data?: number }): boolean {
   if (unit === "moment" || unit === "day") return false;
   const end = after(unit, t);

@@ -12,7 +12,7 @@ import { Diff } from "./Diff";
 import { Preview } from "./Preview";
 import "./coder.css";
 
-/** The inside of a card of a workspace tool: what it did, as people would see it. */
+/** The content of the card of a workspace tool: the file, diff, command or matches. */
 export default function CallCard({ part, conversation }: CallCardProps) {
   useTools();
   const d = detailOf(part);
@@ -55,7 +55,7 @@ function Failed({ part }: { part: ToolPart }) {
   ) : null;
 }
 
-/** A path that opens the file beside the thread. */
+/** A file's path. Clicking it opens the file beside the thread. */
 export function Path({ path, conversation, gone }: { path: string; conversation: string; gone?: boolean }) {
   if (gone) return <span className="min-w-0 truncate font-mono text-xs line-through">{path}</span>;
   return (
@@ -70,7 +70,7 @@ export function Path({ path, conversation, gone }: { path: string; conversation:
   );
 }
 
-/** +3 −1, told apart by more than their colours. */
+/** The numbers of added and removed lines: +3 −1. */
 export function Counts({ added, removed }: { added: number; removed: number }) {
   return (
     <span className="tabular shrink-0 font-mono text-xs">
@@ -98,7 +98,7 @@ function Changed({ file, conversation }: { file: FileDetail; conversation: strin
         <span className="flex-1" />
         {file.op && <Counts added={file.added} removed={file.removed} />}
       </div>
-      {!file.op && <p className="text-ink-quiet">It already had this content; nothing changed.</p>}
+      {!file.op && <p className="text-ink-quiet">The file already had this content.</p>}
       {file.op && (hunks.length > 0 || cut) && (
         <Diff
           hunks={hunks}
@@ -109,7 +109,7 @@ function Changed({ file, conversation }: { file: FileDetail; conversation: strin
       )}
       {file.op && !hunks.length && !cut && (
         <p className="text-ink-quiet">
-          {file.size ? `${bytes(file.size)}; there is no diff of binary and very large files.` : "The file is empty."}
+          {file.size ? `${bytes(file.size)}; binary and very large files have no diff.` : "The file is empty."}
         </p>
       )}
     </div>
@@ -117,7 +117,7 @@ function Changed({ file, conversation }: { file: FileDetail; conversation: strin
 }
 
 function Command({ command: c, conversation }: { command: CommandDetail; conversation: string }) {
-  const words = [c.ended ? (endings[c.ended] ?? "ended: its sandbox broke") : `exit ${c.exit}`, duration(c.ms)];
+  const words = [c.ended ? (endings[c.ended] ?? "ended because its sandbox failed") : `exit ${c.exit}`, duration(c.ms)];
   const bad = c.exit !== 0 || c.ended !== undefined;
   return (
     <div className="space-y-3">
@@ -131,7 +131,7 @@ function Command({ command: c, conversation }: { command: CommandDetail; convers
             {c.output}
           </pre>
         ) : (
-          <p className="end">It printed nothing.</p>
+          <p className="end">No output.</p>
         )}
         <p className={`end tabular flex items-center gap-1.5 ${bad ? "bad" : ""}`}>
           <Icon name={bad ? "alert" : "check"} small />
@@ -148,14 +148,14 @@ function Command({ command: c, conversation }: { command: CommandDetail; convers
   );
 }
 
-const mostListed = 200;
+const maxListed = 200;
 
 function Found({ list, conversation }: { list: ListDetail; conversation: string }) {
   const files = list.files ?? [];
-  if (!files.length) return <p className="text-ink-quiet">No file was found.</p>;
+  if (!files.length) return <p className="text-ink-quiet">No files found.</p>;
   return (
-    <ul className="bounded overflow-y-auto" tabIndex={0} aria-label="Files that were found">
-      {files.slice(0, mostListed).map((f) => (
+    <ul className="bounded overflow-y-auto" tabIndex={0} aria-label="Files found">
+      {files.slice(0, maxListed).map((f) => (
         <li key={f.path} className="flex min-w-0 items-center gap-2 py-0.5">
           <Icon name="file" small className="text-ink-quiet" />
           <Path path={f.path} conversation={conversation} />
@@ -163,14 +163,14 @@ function Found({ list, conversation }: { list: ListDetail; conversation: string 
           <span className="tabular shrink-0 text-xs text-ink-quiet">{bytes(f.size)}</span>
         </li>
       ))}
-      {files.length > mostListed && (
-        <li className="text-xs text-ink-quiet">and {plural(files.length - mostListed, "more file")}</li>
+      {files.length > maxListed && (
+        <li className="text-xs text-ink-quiet">and {plural(files.length - maxListed, "more file")}</li>
       )}
     </ul>
   );
 }
 
-/** Lines as Read gives them: a number, a tab, the text. */
+/** The lines that Read returned, with their numbers. */
 function ReadFile({ file, content, conversation }: { file: FileDetail; content: string; conversation: string }) {
   const { lines, note } = useMemo(() => readLines(content), [content]);
   return (
@@ -181,13 +181,13 @@ function ReadFile({ file, content, conversation }: { file: FileDetail; content: 
         <span className="flex-1" />
         <span className="tabular shrink-0 text-xs text-ink-quiet">{bytes(file.size)}</span>
       </div>
-      {lines.length > 0 && <Numbered lines={lines} label={`What was read of ${file.path}`} />}
+      {lines.length > 0 && <Numbered lines={lines} label={`Lines of ${file.path}`} />}
       {note && <p className="text-ink-quiet">{note}</p>}
     </div>
   );
 }
 
-/** Splits what Read returned. What has no number is a note about it. */
+/** Parses the output of Read: each line is a number, a tab and the text. Lines without a number are notes. */
 export function readLines(content: string): { lines: { number: number; text: string }[]; note: string } {
   const lines: { number: number; text: string }[] = [];
   const notes: string[] = [];
@@ -199,7 +199,7 @@ export function readLines(content: string): { lines: { number: number; text: str
   return { lines, note: notes.join(" ") };
 }
 
-const mostLines = 400;
+const maxLines = 400;
 
 function Numbered({
   lines,
@@ -212,7 +212,7 @@ function Numbered({
     <div className="diff bounded" tabIndex={0} role="region" aria-label={label}>
       <table>
         <tbody>
-          {lines.slice(0, mostLines).map((l) => (
+          {lines.slice(0, maxLines).map((l) => (
             <tr key={l.number} className={l.hit ? "hit" : undefined}>
               <td className="number">{l.number}</td>
               <td className="line">{l.text || "\u200b"}</td>
@@ -220,14 +220,14 @@ function Numbered({
           ))}
         </tbody>
       </table>
-      {lines.length > mostLines && (
-        <p className="more">and {plural(lines.length - mostLines, "more line")}: open the file to see them.</p>
+      {lines.length > maxLines && (
+        <p className="more">and {plural(lines.length - maxLines, "more line")}: open the file to see them.</p>
       )}
     </div>
   );
 }
 
-/** What Grep found, by file. */
+/** The matches that Grep returned, by file. */
 function Matches({ content, conversation }: { content: string; conversation: string }) {
   const { files, note } = useMemo(() => matches(content), [content]);
   return (
@@ -253,7 +253,7 @@ interface Match {
   lines: { number: number; text: string; hit?: boolean }[];
 }
 
-/** Reads the three shapes of Grep's output: names, names with counts, lines. */
+/** Parses the three formats of Grep's output: file names, names with counts, and matching lines. */
 export function matches(content: string): { files: Match[]; note: string } {
   const files = new Map<string, Match>();
   const notes: string[] = [];

@@ -7,12 +7,11 @@ import { Icon } from "../../ui/Icon";
 import type { CoderPaneProps } from "../slots";
 import { Counts } from "./CallCard";
 import { FileView } from "./FileView";
-import { addressOf, maker, spotOf, touched, type Touched } from "./history";
+import { addressOf, maker, parseSelection, changedFiles, type ChangedFile } from "./history";
 import { tree, type Folder } from "./tree";
 import "./coder.css";
 
-/** The files of the conversation's workspace: what was changed, all of them, and one
- *  of them with its history. */
+/** The files of the conversation's workspace: the changed ones, all of them, or one with its history. */
 export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
   const done = useLog(log, (c) =>
     c.turns.reduce((n, t) => n + t.parts.filter((p) => p.kind === "tool" && p.content !== undefined).length, 0),
@@ -20,7 +19,7 @@ export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
   const { data, error, loading, reload } = useLoad(`workspace:${log.id}`, () => api.workspace(log.id));
   const known = useRef(data !== undefined);
   useEffect(() => {
-    if (known.current) reload(); // a call ended, or what was loaded is from before
+    if (known.current) reload(); // a call has ended, or the cached list is out of date
     known.current = true;
   }, [done, reload]);
   if (!data) {
@@ -36,13 +35,13 @@ export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
       </div>
     );
   }
-  const spot = spotOf(at);
-  if (spot)
+  const selection = parseSelection(at);
+  if (selection)
     return (
       <FileView
-        key={spot.path}
+        key={selection.path}
         log={log}
-        spot={spot}
+        selection={selection}
         files={data.files}
         changes={data.changes}
         onAt={onAt}
@@ -52,7 +51,7 @@ export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
   return <Overview files={data.files} changes={data.changes} onAt={onAt} />;
 }
 
-const searchable = 12;
+const searchAbove = 12; // files
 
 function Overview({
   files,
@@ -64,7 +63,7 @@ function Overview({
   onAt: CoderPaneProps["onAt"];
 }) {
   const [query, setQuery] = useState("");
-  const own = useMemo(() => touched(changes), [changes]);
+  const own = useMemo(() => changedFiles(changes), [changes]);
   const words = query.trim().toLowerCase();
   const found = useMemo(
     () => tree(words ? files.filter((f) => f.path.toLowerCase().includes(words)) : files),
@@ -73,7 +72,7 @@ function Overview({
   if (!files.length && !own.length) {
     return (
       <p className="p-4 text-sm text-ink-quiet">
-        There are no files yet. The workspace is made when the assistant first uses it.
+        There are no files yet. The workspace is created when the assistant first uses it.
       </p>
     );
   }
@@ -84,11 +83,11 @@ function Overview({
           Changed by this conversation
         </h3>
         {own.length === 0 ? (
-          <p className="px-2 text-sm text-ink-quiet">No file was changed.</p>
+          <p className="px-2 text-sm text-ink-quiet">No files changed.</p>
         ) : (
           <ul>
             {own.map((f) => (
-              <ChangedFile key={f.path} file={f} onOpen={() => onAt(addressOf({ path: f.path, seq: f.last.seq }))} />
+              <ChangedFileRow key={f.path} file={f} onOpen={() => onAt(addressOf({ path: f.path, seq: f.last.seq }))} />
             ))}
           </ul>
         )}
@@ -102,7 +101,7 @@ function Overview({
             {files.length}, {bytes(files.reduce((n, f) => n + f.size, 0))}
           </span>
         </div>
-        {files.length > searchable && (
+        {files.length > searchAbove && (
           <input
             type="search"
             aria-label="Find a file"
@@ -114,7 +113,7 @@ function Overview({
         )}
         <Contents folder={found} deep={0} open={words !== "" || files.length <= 200} onOpen={onAt} />
         {words && !found.files.length && !found.folders.length && (
-          <p className="px-2 text-sm text-ink-quiet">No file has this in its name.</p>
+          <p className="px-2 text-sm text-ink-quiet">No file names match.</p>
         )}
       </section>
     </div>
@@ -123,7 +122,7 @@ function Overview({
 
 const row = "flex min-h-8 w-full min-w-0 items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-hover";
 
-function ChangedFile({ file, onOpen }: { file: Touched; onOpen: () => void }) {
+function ChangedFileRow({ file, onOpen }: { file: ChangedFile; onOpen: () => void }) {
   return (
     <li>
       <button type="button" onClick={onOpen} className={row}>

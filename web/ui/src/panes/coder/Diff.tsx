@@ -3,40 +3,38 @@ import { plural } from "../../lib/format";
 import { changedWithin, linesOf, pairs, type Hunk, type Line } from "./diff";
 import "./coder.css";
 
-const says = { "+": "added", "-": "removed", " ": "", "\\": "" };
-const first = 400;
+const signNames = { "+": "added", "-": "removed", " ": "", "\\": "" };
+const collapsedLines = 400;
 
 interface Props {
   hunks: readonly Hunk[];
-  /** What is compared, for those who do not see it. */
+  /** The accessible name. */
   label: string;
-  /** Reads the text after the change, to show what lies between the hunks. */
+  /** Reads the text after the change, to show the lines between the hunks. */
   after?: () => Promise<string>;
   cut?: boolean;
   tall?: boolean;
 }
 
-/** A unified diff: the numbers of both sides, the sign, and the line. What did not
- *  change is folded; it can be unfolded where the text can be had. */
+/** A unified diff: line numbers of both sides, sign and line. Unchanged lines are folded, and can be unfolded if the
+ *  text is available. */
 export function Diff({ hunks, label, after, cut, tall }: Props) {
   const [all, setAll] = useState(false);
   const [text, setText] = useState<string[]>();
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const total = useMemo(() => hunks.reduce((n, h) => n + h.lines.length, 0), [hunks]);
-  let left = all ? Infinity : first;
+  let left = all ? Infinity : collapsedLines;
   const unfold = async (at: number) => {
     if (!after) return;
     try {
       setText(text ?? linesOf(await after()).lines);
       setOpened(new Set([...opened, at]));
     } catch {
-      // It stays folded: the contents are not kept.
+      // The server no longer has the contents: the lines stay folded.
     }
   };
   if (!hunks.length)
-    return (
-      <p className="text-sm text-ink-quiet">{cut ? "The diff is too long to be shown." : "No line is different."}</p>
-    );
+    return <p className="text-sm text-ink-quiet">{cut ? "The diff is too long to show." : "No lines differ."}</p>;
   return (
     <div tabIndex={0} role="region" aria-label={label} className={`diff ${tall ? "" : "bounded"}`}>
       <table>
@@ -73,17 +71,17 @@ export function Diff({ hunks, label, after, cut, tall }: Props) {
           })}
         </tbody>
       </table>
-      {total > first && !all && (
+      {total > collapsedLines && !all && (
         <button type="button" className="more" onClick={() => setAll(true)}>
-          Show {plural(total - first, "more line")}
+          Show {plural(total - collapsedLines, "more line")}
         </button>
       )}
-      {cut && <p className="more">The diff goes on; it is too long to be shown.</p>}
+      {cut && <p className="more">The diff is too long to show in full.</p>}
     </div>
   );
 }
 
-/** The line after a hunk, on the side after the change. */
+/** Returns the number of the line after a hunk, in the new text. */
 const end = (h: Hunk) => h.newStart + h.lines.filter((l) => l.sign === " " || l.sign === "+").length;
 
 function unchanged(text: readonly string[], from: number, to: number, next: readonly Line[]): Line[] {
@@ -102,15 +100,15 @@ function Rows({ lines }: { lines: readonly Line[] }) {
       <td className="number">{l.new}</td>
       <td className="sign">
         <span aria-hidden="true">{l.sign === "-" ? "−" : l.sign}</span>
-        {says[l.sign] && <span className="sr-only">{says[l.sign]}: </span>}
+        {signNames[l.sign] && <span className="sr-only">{signNames[l.sign]}: </span>}
       </td>
-      <td className="line">{l.sign === "\\" ? l.text.trim() : <Words line={l} other={other.get(l)} />}</td>
+      <td className="line">{l.sign === "\\" ? l.text.trim() : <LineText line={l} other={other.get(l)} />}</td>
     </tr>
   ));
 }
 
-/** A line, with what is different from its other version marked. */
-function Words({ line, other }: { line: Line; other?: Line }) {
+/** A line with the part marked that differs from its other version. */
+function LineText({ line, other }: { line: Line; other?: Line }) {
   const old = line.sign === "-" ? line.text : other?.text;
   const now = line.sign === "-" ? other?.text : line.text;
   const w = other && changedWithin(old!, now!);

@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import { api, sentence, type WorkspaceChange, type WorkspaceFile } from "../../api/client";
+import { api, errorMessage, type WorkspaceChange, type WorkspaceFile } from "../../api/client";
 import { invalidate, useLoad } from "../../api/load";
 import type { Log } from "../../log/store";
 import { useLog } from "../../log/store";
@@ -14,23 +14,23 @@ import { Tabs } from "../../ui/Tabs";
 import { Counts } from "./CallCard";
 import { Diff } from "./Diff";
 import { counts, linesOf, parse } from "./diff";
-import { addressOf, maker, type Spot } from "./history";
+import { addressOf, maker, type Selection } from "./history";
 
 interface Props {
   log: Log;
-  spot: Spot;
+  selection: Selection;
   files: readonly WorkspaceFile[];
   changes: readonly WorkspaceChange[];
   onAt: (at: string | undefined) => void;
   reload: () => void;
 }
 
-/** One file: its lines, and its versions with what made each of them. */
-export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
-  const { path } = spot;
+/** One file: its content and its versions. */
+export function FileView({ log, selection, files, changes, onAt, reload }: Props) {
+  const { path } = selection;
   const file = files.find((f) => f.path === path);
   const versions = useMemo(() => changes.filter((c) => c.path === path), [changes, path]);
-  const now = spot.seq !== undefined || !file ? "versions" : "content";
+  const now = selection.seq !== undefined || !file ? "versions" : "content";
   return (
     <>
       <div className="flex min-w-0 shrink-0 items-center gap-1 border-b py-1.5 pr-2 pl-1">
@@ -64,7 +64,7 @@ export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
             { id: "versions", label: `Versions · ${versions.length}` },
           ]}
           now={now}
-          onChange={(t) => onAt(t === "content" ? path : addressOf({ path, seq: spot.seq ?? 0 }))}
+          onChange={(t) => onAt(t === "content" ? path : addressOf({ path, seq: selection.seq ?? 0 }))}
         />
       </div>
       <div
@@ -81,7 +81,7 @@ export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
             path={path}
             versions={versions}
             exists={file !== undefined}
-            open={spot.seq}
+            open={selection.seq}
             reload={reload}
           />
         )}
@@ -90,19 +90,18 @@ export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
   );
 }
 
-/** Files beyond are for the programs that open them. */
-const mostShown = 4_000_000; // bytes
+const maxShownBytes = 4_000_000;
 
 function Content({ log, file }: { log: Log; file: WorkspaceFile }) {
-  const large = file.size > mostShown;
+  const large = file.size > maxShownBytes;
   const { data, error } = useLoad(
     large ? "" : `workspace-file:${log.id}:${file.changed}:${file.size}:${file.path}`,
     () => api.workspaceContent(log.id, file.path),
   );
   const words = large
-    ? `${bytes(file.size)} are too much to be shown here. Download the file to see it.`
+    ? `The file is too large to show (${bytes(file.size)}). Download it to see it.`
     : data?.binary
-      ? "This is not a text. Download the file to open it."
+      ? "This is not a text file. Download it to open it."
       : data?.text === ""
         ? "The file is empty."
         : "";
@@ -117,15 +116,15 @@ function Content({ log, file }: { log: Log; file: WorkspaceFile }) {
   return data ? <Lines text={data.text} label={`Content of ${file.path}`} /> : null;
 }
 
-/** Up to so many lines are all drawn: the browser's own search finds them. */
-const mostDrawn = 1500;
+/** Shorter files are rendered in full, so that the browser's search finds every line. */
+const windowAbove = 1500; // lines
 
 function Lines({ text, label }: { text: string; label: string }) {
   const { lines } = useMemo(() => linesOf(text), [text]);
   const scroller = useRef<HTMLDivElement>(null);
   const height = useMemo(() => rem(1.125), []);
   const seen = useVisible(scroller, lines.length, (i) => i * height);
-  const { from, to } = lines.length <= mostDrawn ? { from: 0, to: lines.length } : seen;
+  const { from, to } = lines.length <= windowAbove ? { from: 0, to: lines.length } : seen;
   const widest = useMemo(
     () => lines.reduce((n, l) => Math.max(n, l.length + 3 * (l.split("\t").length - 1)), 0),
     [lines],
@@ -159,34 +158,34 @@ interface VersionsProps {
 }
 
 function Versions({ log, path, versions, exists, open, reload }: VersionsProps) {
-  const [said, setSaid] = useState({ words: "", bad: false });
+  const [status, setStatus] = useState({ text: "", bad: false });
   const top = useRef<HTMLDivElement>(null);
   const last = versions.at(-1);
-  const revert = async (digest: string | undefined, words: string) => {
+  const revert = async (digest: string | undefined, text: string) => {
     try {
       await api.revertFile(log.id, path, digest);
       invalidate(`preview:${log.id}:`);
-      setSaid({ words, bad: false });
+      setStatus({ text, bad: false });
       reload();
     } catch (err) {
-      setSaid({ words: sentence(err), bad: true });
+      setStatus({ text: errorMessage(err), bad: true });
     }
     top.current?.focus();
   };
-  if (!versions.length) return <p className="p-4 text-sm text-ink-quiet">Nothing is known of this file's history.</p>;
+  if (!versions.length) return <p className="p-4 text-sm text-ink-quiet">This file has no recorded history.</p>;
   return (
     <div ref={top} tabIndex={-1} className="scroll min-h-0 flex-1 border-t px-3 py-3 outline-none">
       <p
         role="status"
         className={
-          said.words
-            ? `mb-3 rounded-md px-3 py-2 text-sm ${said.bad ? "bg-bad-soft text-bad" : "bg-good-soft text-good"}`
+          status.text
+            ? `mb-3 rounded-md px-3 py-2 text-sm ${status.bad ? "bg-bad-soft text-bad" : "bg-good-soft text-good"}`
             : "sr-only"
         }
       >
-        {said.words}
+        {status.text}
       </p>
-      <ol className="space-y-2" aria-label="Versions, the newest first">
+      <ol className="space-y-2" aria-label="Versions, newest first">
         {versions
           .map((c, i) => (
             <Version
@@ -202,11 +201,11 @@ function Versions({ log, path, versions, exists, open, reload }: VersionsProps) 
                     ? () =>
                         void revert(
                           c.before,
-                          c.before ? `Undone: ${path} is as it was before.` : `${path} was removed.`,
+                          c.before ? `Undone. ${path} has its previous content.` : `${path} was removed.`,
                         )
                     : undefined
                   : c.after && (!exists || c.after !== last?.after)
-                    ? () => void revert(c.after, `${path} is version ${i + 1} again.`)
+                    ? () => void revert(c.after, `${path} was restored to version ${i + 1}.`)
                     : undefined
               }
             />
@@ -272,7 +271,7 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
             <p className="text-sm text-ink-quiet">
               {c.op === "delete"
                 ? "There is no diff."
-                : `${bytes(c.size)}; there is no diff of binary, empty and very large files.`}
+                : `${bytes(c.size)}; binary, empty and very large files have no diff.`}
             </p>
           )}
           <div className="-mx-1.5 flex flex-wrap items-center gap-1">
@@ -293,8 +292,8 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
             {onRevert && (
               <Button look="quiet" icon="retry" className="[&>svg]:-scale-x-100" onClick={onRevert}>
                 {newest
-                  ? { delete: "Bring the file back", create: "Remove the file", write: "Undo this change" }[c.op]
-                  : "Go back to this version"}
+                  ? { delete: "Restore the file", create: "Remove the file", write: "Undo this change" }[c.op]
+                  : "Restore this version"}
               </Button>
             )}
           </div>
@@ -304,7 +303,7 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
   );
 }
 
-/** Leads to a call in the thread; where the pane lies over it, the pane goes. */
+/** Shows a call in the thread. On a narrow screen, closes the pane that covers it. */
 function show(conversation: string, call: string): void {
   if (!matchMedia("(min-width: 64rem)").matches) go({ conversation });
   reveal(call);

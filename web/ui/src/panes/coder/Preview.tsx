@@ -13,11 +13,11 @@ interface Props {
   family?: Family;
   input: unknown;
   conversation: string;
-  /** Only what was asked for, without looking at the file: it may be another by now. */
+  /** Shows only the input, without comparing it with the current file, which may have changed since. */
   asked?: boolean;
 }
 
-/** What a call would do, exactly: the command, or the difference it would make. */
+/** Shows what a call would do: the command, or the change to the file. */
 export function Preview({ call, family, input, conversation, asked }: Props) {
   switch (family) {
     case "command":
@@ -37,7 +37,7 @@ export function Preview({ call, family, input, conversation, asked }: Props) {
     case "file_read":
     case "file_list":
     case "file_search":
-      return saidAbove(family, input) ? null : <Input input={input} />;
+      return shownInSubject(family, input) ? null : <Input input={input} />;
     default:
       return <Input input={input} />;
   }
@@ -56,23 +56,25 @@ function Input({ input }: { input: unknown }) {
   );
 }
 
-// What calls that only read can say: the texts that subject shows, and how much of the result is wanted.
-const texts = { file_read: ["file_path"], file_list: ["pattern", "path"], file_search: ["pattern", "path"] };
-const extent = new Set([
+// The inputs of calls that only read: those that `subject` shows, and options for the extent of the result.
+const subjectFields = { file_read: ["file_path"], file_list: ["pattern", "path"], file_search: ["pattern", "path"] };
+const extentFields = new Set([
   ...["offset", "limit", "head_limit", "glob", "output_mode"],
   ...["-A", "-B", "-C", "-n", "-i", "multiline"],
 ]);
 
-/** Whether the line above, which has the subject of a call, says all that matters of its input. */
-export function saidAbove(family: keyof typeof texts, input: unknown): boolean {
+/** Reports whether the subject line above a call already shows everything important about its input. */
+export function shownInSubject(family: keyof typeof subjectFields, input: unknown): boolean {
   if (!input || typeof input !== "object") return false;
   return Object.entries(input).every(([key, value]) =>
-    texts[family].includes(key) ? typeof value === "string" : extent.has(key) && typeof value !== "object",
+    subjectFields[family].includes(key)
+      ? typeof value === "string"
+      : extentFields.has(key) && typeof value !== "object",
   );
 }
 
-/** The text of a file; null when there is none. */
-async function current(conversation: string, path: string): Promise<string | null> {
+/** Returns the current text of a file, or null if it does not exist. */
+async function currentText(conversation: string, path: string): Promise<string | null> {
   const { files } = await api.workspace(conversation);
   return files.some((f) => f.path === path) ? api.workspaceText(conversation, path) : null;
 }
@@ -83,36 +85,36 @@ function Change({ call, family, input, conversation, asked }: Props) {
     data: now,
     loading,
     error,
-  } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => current(conversation, path));
-  const made = useMemo(
+  } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => currentText(conversation, path));
+  const planned = useMemo(
     () => plan(family, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
     [family, input, asked, loading, now, error],
   );
-  if (!asked && loading) return <p className="text-ink-quiet">Comparing with the file as it is.</p>;
+  if (!asked && loading) return <p className="text-ink-quiet">Comparing with the current file.</p>;
   return (
     <div className="space-y-1.5">
-      {made.words && <p className="text-sm text-ink-soft">{made.words}</p>}
-      {made.hunks.length > 0 && (
+      {planned.words && <p className="text-sm text-ink-soft">{planned.words}</p>}
+      {planned.hunks.length > 0 && (
         <Diff
-          hunks={made.hunks}
+          hunks={planned.hunks}
           label={`What would change in ${path}`}
-          after={made.after === undefined ? undefined : () => Promise.resolve(made.after!)}
+          after={planned.after === undefined ? undefined : () => Promise.resolve(planned.after!)}
         />
       )}
     </div>
   );
 }
 
-/** A piece of a file and what replaces it: where it stands is not known. */
-function piece(old: string, next: string): Hunk[] {
+/** Compares a part of a file with its replacement. Line numbers are left out, because the position is unknown. */
+function compareParts(old: string, next: string): Hunk[] {
   return compare(old, next).map((h) => ({
     ...h,
     lines: h.lines.filter((l) => l.sign !== "\\").map(({ sign, text }) => ({ sign, text })),
   }));
 }
 
-/** The difference a call would make to a file as it is now; null: there is none yet,
- *  undefined: it is not known, and only what the call says can be shown. */
+/** Returns the change that a call would make to the current text of a file. `now` is null if the file does not exist,
+ *  and undefined if the text is unknown; then only the input is shown. */
 export function plan(
   family: Family | undefined,
   input: unknown,
@@ -120,25 +122,28 @@ export function plan(
 ): { hunks: Hunk[]; words: string; after?: string } {
   if (family === "file_write") {
     const content = field(input, "content");
-    if (now === undefined) return { hunks: compare("", content), words: "The whole content it would have:" };
+    if (now === undefined) return { hunks: compare("", content), words: "The new content:" };
     const hunks = compare(now ?? "", content);
     if (!hunks.length)
-      return { hunks, words: now === null ? "An empty file would be made." : "The file has this content already." };
+      return { hunks, words: now === null ? "This creates an empty file." : "The file already has this content." };
     return { hunks, after: content, words: now === null ? `A new file, ${plural(counts(hunks).added, "line")}.` : "" };
   }
   let old = field(input, "old_string"),
     next = field(input, "new_string");
   const all = (input as { replace_all?: unknown } | null)?.replace_all === true;
   if (now === undefined)
-    return { hunks: piece(old, next), words: `It replaces this${all ? ", wherever it stands" : ""}:` };
-  if (now === null) return { hunks: piece(old, next), words: "There is no such file, so this would fail." };
+    return { hunks: compareParts(old, next), words: `Replaces this text${all ? " everywhere" : ""}:` };
+  if (now === null) return { hunks: compareParts(old, next), words: "The file does not exist, so this would fail." };
   if (now.includes("\r\n") && !old.includes("\r"))
     [old, next] = [old.replaceAll("\n", "\r\n"), next.replaceAll("\n", "\r\n")];
   const places = old ? now.split(old).length - 1 : 0;
   if (places === 0)
-    return { hunks: piece(old, next), words: "This text is not in the file as it is now, so this would fail." };
+    return { hunks: compareParts(old, next), words: "The text is not in the current file, so this would fail." };
   if (places > 1 && !all)
-    return { hunks: piece(old, next), words: `This text stands in the file ${places} times, so this would fail.` };
-  const after = now.split(old).join(next); // not replaceAll: the replacement is no pattern
+    return {
+      hunks: compareParts(old, next),
+      words: `The text appears in the file ${places} times, so this would fail.`,
+    };
+  const after = now.split(old).join(next); // replaceAll would interpret $ in the replacement
   return { hunks: compare(now, after), after, words: places > 1 ? `In ${plural(places, "place")}.` : "" };
 }

@@ -1,34 +1,34 @@
 import { expect, test } from "vitest";
 import { matches, readLines } from "./CallCard";
-import { plan, saidAbove } from "./Preview";
+import { plan, shownInSubject } from "./Preview";
 import { subject } from "./detail";
 
-const shown = (p: ReturnType<typeof plan>) =>
+const changedLines = (p: ReturnType<typeof plan>) =>
   p.hunks.flatMap((h) =>
     h.lines.filter((l) => l.sign !== " ").map((l) => `${l.sign}${l.old ?? l.new ?? ""}:${l.text}`),
   );
 
-test("what an edit would make", () => {
+test("plans the change of an edit", () => {
   const input = { file_path: "/workspace/a.txt", old_string: "b", new_string: "$&B" };
   const p = plan("file_edit", input, "a\nb\nc\n");
-  expect(shown(p)).toEqual(["-2:b", "+2:$&B"]);
+  expect(changedLines(p)).toEqual(["-2:b", "+2:$&B"]);
   expect(p.after).toBe("a\n$&B\nc\n");
   expect(plan("file_edit", input, "a\nb\nb\n").words).toMatch("2 times");
   expect(plan("file_edit", { ...input, replace_all: true }, "a\nb\nb\n").words).toBe("In 2 places.");
-  expect(plan("file_edit", input, "a\n").words).toMatch("is not in the file");
-  expect(plan("file_edit", input, null).words).toMatch("no such file");
-  expect(shown(plan("file_edit", input, undefined))).toEqual(["-:b", "+:$&B"]);
+  expect(plan("file_edit", input, "a\n").words).toMatch("is not in the current file");
+  expect(plan("file_edit", input, null).words).toMatch("does not exist");
+  expect(changedLines(plan("file_edit", input, undefined))).toEqual(["-:b", "+:$&B"]);
   expect(plan("file_edit", { old_string: "a\nb", new_string: "x" }, "a\r\nb\r\n").after).toBe("x\r\n");
 });
 
-test("what a write would make", () => {
+test("plans the change of a write", () => {
   const input = { file_path: "a.txt", content: "one\ntwo\n" };
   expect(plan("file_write", input, null).words).toBe("A new file, 2 lines.");
-  expect(shown(plan("file_write", input, "one\n"))).toEqual(["+2:two"]);
+  expect(changedLines(plan("file_write", input, "one\n"))).toEqual(["+2:two"]);
   expect(plan("file_write", input, "one\ntwo\n").words).toMatch("already");
 });
 
-test("what Read and Grep returned", () => {
+test("parses the output of Read and Grep", () => {
   expect(readLines("     9\tnine\n    10\t\tten\n(lines 9 to 10 of 20)\n")).toEqual({
     lines: [
       { number: 9, text: "nine" },
@@ -49,19 +49,19 @@ test("what Read and Grep returned", () => {
   expect(matches("a.txt\nb c.txt\n").files.map((f) => f.path)).toEqual(["a.txt", "b c.txt"]);
 });
 
-test("what a call is about", () => {
+test("summarises a call in its subject", () => {
   expect(subject("file_edit", { file_path: "/workspace/src/a.go" })).toBe("src/a.go");
   expect(subject("command", { command: "make\nmake test" })).toBe("make");
   expect(subject("file_search", { pattern: "x", path: "/workspace/src" })).toBe("x in src");
 });
 
-test("the input of a call that only reads is left out only when the line above has it", () => {
-  expect(saidAbove("file_read", { file_path: "a.txt", offset: 3, limit: 10 })).toBe(true);
-  expect(saidAbove("file_search", { pattern: "x", path: "src", "-i": true, output_mode: "count" })).toBe(true);
-  expect(saidAbove("file_list", { pattern: "*.md" })).toBe(true);
-  expect(saidAbove("file_read", { customer: 7 })).toBe(false);
-  expect(saidAbove("file_read", { file_path: "a.txt", target: "b.txt" })).toBe(false);
-  expect(saidAbove("file_read", { file_path: ["a.txt"] })).toBe(false);
-  expect(saidAbove("file_list", { pattern: "*", limit: { to: "all" } })).toBe(false);
-  expect(saidAbove("file_read", undefined)).toBe(false);
+test("hides the input of a reading call only if the subject shows all of it", () => {
+  expect(shownInSubject("file_read", { file_path: "a.txt", offset: 3, limit: 10 })).toBe(true);
+  expect(shownInSubject("file_search", { pattern: "x", path: "src", "-i": true, output_mode: "count" })).toBe(true);
+  expect(shownInSubject("file_list", { pattern: "*.md" })).toBe(true);
+  expect(shownInSubject("file_read", { customer: 7 })).toBe(false);
+  expect(shownInSubject("file_read", { file_path: "a.txt", target: "b.txt" })).toBe(false);
+  expect(shownInSubject("file_read", { file_path: ["a.txt"] })).toBe(false);
+  expect(shownInSubject("file_list", { pattern: "*", limit: { to: "all" } })).toBe(false);
+  expect(shownInSubject("file_read", undefined)).toBe(false);
 });

@@ -1,5 +1,5 @@
-// What the tools of a workspace say for a page to show: the detail of their results.
-// The server's types are in tool/workspace (fileDetail, commandDetail, listDetail).
+// The details that the results of workspace tools have for the page. The server's types are in tool/workspace
+// (fileDetail, commandDetail, listDetail).
 import type { ToolPart } from "../../log/conversation";
 import { field, type Family } from "../../log/tools";
 import { fromServer, parse, type Hunk, type ServerHunk } from "./diff";
@@ -38,31 +38,31 @@ type Detail = FileDetail | CommandDetail | ListDetail;
 
 const kinds = new Set(["file", "read", "command", "files"]);
 
-/** The detail of a call, when it is one that is known. */
+/** Returns the detail of a call if its kind is known. */
 export function detailOf(part: ToolPart): Detail | undefined {
   const d = part.detail as { kind?: unknown } | null | undefined;
   return d && typeof d === "object" && kinds.has(d.kind as string) ? (d as Detail) : undefined;
 }
 
-/** The hunks of a file's change. Cut is set where the diff was too long to be kept. */
+/** Returns the hunks of a change to a file. `cut` is set if the diff was too long to be stored. */
 export function hunksOf(f: { hunks?: ServerHunk[]; diff?: string }): { hunks: Hunk[]; cut: boolean } {
   if (f.hunks?.length) return { hunks: fromServer(f.hunks), cut: false };
   return parse(f.diff ?? "");
 }
 
-/** Why a command did not come to its own end. */
+/** Why a command was ended before it exited. */
 export const endings: Record<string, string> = {
   time: "ended: it took too long",
-  memory: "ended: too much memory",
-  processes: "ended: too many processes",
+  memory: "ended: it used too much memory",
+  processes: "ended: it started too many processes",
   disk: "ended: the workspace is full",
-  output: "ended: it printed without end",
+  output: "ended: it printed too much",
 };
 
-/** A path as a tool was given it, relative to the workspace. */
+/** Returns a path relative to the workspace. */
 export const relative = (path: string): string => path.replace(/^\/workspace\/?/, "").replace(/^\.\//, "");
 
-/** What a call is about, in one line. */
+/** Summarises the input of a call in one line. */
 export function subject(family: Family | undefined, input: unknown): string {
   switch (family) {
     case "file_read":
@@ -79,7 +79,7 @@ export function subject(family: Family | undefined, input: unknown): string {
   }
 }
 
-/** What came of it, in a few figures. */
+/** Summarises the result of a call in a few words. */
 export function outcome(part: ToolPart): string[] {
   const d = detailOf(part);
   switch (d?.kind) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkspaceChange } from "../../api/client";
-import { addressOf, maker, spotOf, touched } from "./history";
+import { addressOf, maker, parseSelection, changedFiles } from "./history";
 import { learnTools } from "../../log/tools";
 import { tree } from "./tree";
 
@@ -11,8 +11,8 @@ const change = (
   diff = "@@ -1 +1 @@\n-a\n+b\n",
 ): WorkspaceChange => ({ seq: 1, time: "2026-01-01T00:00:00Z", path, op, size: 1, tool, diff });
 
-test("what a conversation changed", () => {
-  const all = touched([
+test("lists the files that a conversation changed", () => {
+  const all = changedFiles([
     change("a", "create", "template"),
     change("b", "create", "template"),
     change("c", "create", "Write"),
@@ -30,19 +30,19 @@ test("what a conversation changed", () => {
   ]);
 });
 
-test("who made a change", () => {
-  learnTools([{ tools: [{ name: "Bash", family: "command", side: "server", read_only: false, verdict: "ask" }] }]);
+test("names the author of a change", () => {
+  learnTools([{ tools: [{ name: "Bash", family: "command" }] }]);
   expect(maker({ tool: "Bash", op: "delete" })).toBe("Deleted by a command");
   expect(maker({ tool: "revert", op: "write" })).toBe("Reverted by a person");
 });
 
-test("what is selected, in the address and back", () => {
+test("the selection survives the address", () => {
   for (const s of [{ path: "a/b c.txt" }, { path: "a/b.txt", seq: 12 }, { path: "12/a" }])
-    expect(spotOf(addressOf(s))).toEqual(s);
-  expect(spotOf(undefined)).toBeUndefined();
+    expect(parseSelection(addressOf(s))).toEqual(s);
+  expect(parseSelection(undefined)).toBeUndefined();
 });
 
-test("files by folder", () => {
+test("groups files by folder", () => {
   const t = tree(
     ["a.txt", "src/deep/er/x.go", "src/deep/er/y.go", "lib/z.go", "lib/sub/w.go"].map((path) => ({ path })),
   );

@@ -1,10 +1,10 @@
-// What the changes of a workspace say about its files.
+// Summarises the changes of a workspace by file.
 import type { WorkspaceChange } from "../../api/client";
 import { familyOf } from "../../log/tools";
 import { counts, parse } from "./diff";
 
-/** A file that this conversation changed, and what became of it in all. */
-export interface Touched {
+/** A file that the conversation changed, with the sum of its changes. */
+export interface ChangedFile {
   path: string;
   state: "new" | "changed" | "deleted";
   times: number;
@@ -13,28 +13,28 @@ export interface Touched {
   last: WorkspaceChange;
 }
 
-/** The files that were changed, the newest change first. What the workspace began
- *  with is no change, nor is a file that came and went. */
-export function touched(changes: readonly WorkspaceChange[]): Touched[] {
-  const files = new Map<string, Touched & { born: boolean }>();
+/** Returns the changed files, newest change first. Leaves out the files of the template, and files that were created
+ *  and deleted again. */
+export function changedFiles(changes: readonly WorkspaceChange[]): ChangedFile[] {
+  const files = new Map<string, ChangedFile & { created: boolean }>();
   for (const c of changes) {
     if (c.tool === "template") continue;
     const { added, removed } = counts(parse(c.diff ?? "").hunks);
     const old = files.get(c.path);
-    const born = old ? old.born : c.op === "create";
-    const state = c.op === "delete" ? "deleted" : born ? "new" : "changed";
+    const created = old ? old.created : c.op === "create";
+    const state = c.op === "delete" ? "deleted" : created ? "new" : "changed";
     files.delete(c.path);
     files.set(c.path, {
       path: c.path,
       state,
-      born,
+      created,
       times: (old?.times ?? 0) + 1,
       added: (old?.added ?? 0) + added,
       removed: (old?.removed ?? 0) + removed,
       last: c,
     });
   }
-  return [...files.values()].filter((f) => !(f.born && f.state === "deleted")).reverse();
+  return [...files.values()].filter((f) => !(f.created && f.state === "deleted")).reverse();
 }
 
 const makers: Record<string, string> = {
@@ -46,7 +46,7 @@ const makers: Record<string, string> = {
   revert: "Reverted by a person",
 };
 
-/** What made a change, in words. */
+/** Describes how a change was made. */
 export function maker(c: Pick<WorkspaceChange, "tool" | "op">): string {
   const family = familyOf({ name: c.tool });
   if (c.op === "delete")
@@ -54,17 +54,17 @@ export function maker(c: Pick<WorkspaceChange, "tool" | "op">): string {
   return makers[family ?? c.tool] ?? `Changed by ${c.tool}`;
 }
 
-/** What is selected, in the address: a file, or one of its changes. Paths never
- *  begin with a slash, so /12/a/b.txt is change 12 of a/b.txt. */
-export interface Spot {
+/** The selection in the address: a file or one of its changes. Paths never begin with a slash, so "/12/a/b.txt" is
+ *  change 12 of "a/b.txt". */
+export interface Selection {
   path: string;
   seq?: number;
 }
 
-export function spotOf(at: string | undefined): Spot | undefined {
+export function parseSelection(at: string | undefined): Selection | undefined {
   if (!at) return undefined;
   const m = /^\/(\d+)\/(.+)$/s.exec(at);
   return m ? { path: m[2]!, seq: Number(m[1]) } : { path: at };
 }
 
-export const addressOf = (s: Spot): string => (s.seq === undefined ? s.path : `/${s.seq}/${s.path}`);
+export const addressOf = (s: Selection): string => (s.seq === undefined ? s.path : `/${s.seq}/${s.path}`);

@@ -1,5 +1,3 @@
-// Files by folder.
-
 export interface Folder<F> {
   name: string;
   path: string;
@@ -7,8 +5,7 @@ export interface Folder<F> {
   files: F[];
 }
 
-/** Puts files into their folders. A folder that holds nothing but one folder is told
- *  with it: a/b/c. */
+/** Groups files by folder. A folder that contains only one folder is merged with it: a/b/c. */
 export function tree<F extends { path: string }>(files: readonly F[]): Folder<F> {
   const root: Folder<F> = { name: "", path: "", folders: [], files: [] };
   const known = new Map<string, Folder<F>>([["", root]]);
@@ -22,11 +19,11 @@ export function tree<F extends { path: string }>(files: readonly F[]): Folder<F>
     return made;
   };
   for (const f of files) folder(f.path.includes("/") ? f.path.slice(0, f.path.lastIndexOf("/")) : "").files.push(f);
-  return { ...root, folders: root.folders.map(joined) };
+  return { ...root, folders: root.folders.map(merged) };
 }
 
-function joined<F>(f: Folder<F>): Folder<F> {
-  const folders = f.folders.map(joined);
+function merged<F>(f: Folder<F>): Folder<F> {
+  const folders = f.folders.map(merged);
   const only = folders[0];
   if (f.files.length === 0 && folders.length === 1 && only) return { ...only, name: `${f.name}/${only.name}` };
   return { ...f, folders };

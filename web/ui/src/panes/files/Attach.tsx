@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { api, sentence } from "../../api/client";
+import { api, errorMessage } from "../../api/client";
 import { invalidate } from "../../api/load";
 import { chip } from "../../composer/Composer";
 import { Icon } from "../../ui/Icon";
@@ -8,31 +8,32 @@ import type { AttachProps } from "../slots";
 import { useDrop } from "./drop";
 import { addFiles, readable } from "./store";
 
-/** Takes files: into this browser, where their rows stay, or up to the server. Files
- *  that are dropped on the page stay in the browser. */
+/** The menu to add a file: open it in this browser, where its rows stay, or upload it to the server. Files that are
+ *  dropped on the page are opened in the browser. */
 export function Attach({ session, onLocal, onUploaded }: AttachProps) {
   const input = useRef<HTMLInputElement>(null);
   const [upload, setUpload] = useState(false);
-  const [says, setSays] = useState("");
+  const [status, setStatus] = useState("");
 
   const open = async (files: File[]) => {
     const some = files.filter((f) => readable.test(f.name));
-    if (!some.length) return setSays(files.length ? "CSV, TSV, Parquet, JSON and XLSX files can be opened here." : "");
-    setSays("");
+    if (!some.length)
+      return setStatus(files.length ? "CSV, TSV, Parquet, JSON and XLSX files can be opened here." : "");
+    setStatus("");
     onLocal?.();
     await addFiles(some);
   };
   const send = async (file: File | undefined) => {
     if (!file) return;
-    setSays("Loading");
+    setStatus("Loading");
     try {
       const s = await api.upload(file);
       onUploaded?.(s.name);
       invalidate("sources");
       invalidate("suggestions");
-      setSays(`${s.name} is ready`);
+      setStatus(`${s.name} is ready`);
     } catch (err) {
-      setSays(sentence(err));
+      setStatus(errorMessage(err));
     }
   };
   useDrop((files) => void open(files));
@@ -44,7 +45,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
   return (
     <>
       <Menu
-        label="File"
+        label="Add file"
         side="above"
         groups={[
           {
@@ -55,7 +56,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
                 label: "Upload to the server",
                 hint: "It becomes a source",
                 icon: "export",
-                disabled: session.features.uploads ? undefined : "This server takes no files.",
+                disabled: session.features.uploads ? undefined : "This server does not accept files.",
                 onSelect: () => pick(true),
               },
             ],
@@ -64,7 +65,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
         button={(p) => (
           <button type="button" {...p} className={`${chip} shrink-0 border-transparent`}>
             <Icon name="file" small />
-            <span className="max-sm:sr-only">File</span>
+            <span className="max-sm:sr-only">Add file</span>
           </button>
         )}
       />
@@ -86,7 +87,7 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
         }}
       />
       <span role="status" className="min-w-0 truncate text-xs text-ink-quiet">
-        {says}
+        {status}
       </span>
     </>
   );

@@ -4,8 +4,7 @@ import { chooseLocal } from "../../shell/choice";
 import { useDrop } from "./drop";
 import { addFiles, readable } from "./store";
 
-/** Takes files that are dropped on a conversation about other data. It is left as it
- *  is, with what is being written: a file is asked about in one of its own. */
+/** Opens files that are dropped on a conversation about other data, and offers a new conversation about them. */
 export function Dropped() {
   const [names, setNames] = useState<string>();
   useDrop((files) => {

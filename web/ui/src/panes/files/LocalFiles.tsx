@@ -13,8 +13,7 @@ import { useDrop } from "./drop";
 import { SendCells } from "./SendCells";
 import { addFiles, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
 
-/** The files that are open in this browser, what of them leaves it, and, in a
- *  conversation, what the model saw. */
+/** The files that are open in this browser, which of their data leaves it and, in a conversation, what the model saw. */
 export default function LocalFiles({ log, offline, asked = true }: LocalFilesProps) {
   const { files, keep } = useLocal();
   const choice = useChoice(log?.id ?? "");
@@ -25,9 +24,9 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
     <section aria-label="Files in this browser" className="flex flex-wrap items-center gap-1.5 pb-2 text-sm">
       {log && <SendCells conversation={log.id} />}
       {!files.length && (
-        <span className="text-warn">The file is not open in this browser. Pick it again to go on asking.</span>
+        <span className="text-warn">The file is not open in this browser. Open it again to ask more.</span>
       )}
-      {log && <Again />}
+      {log && <OpenFile />}
       {files.map((f) => (
         <span
           key={f.id}
@@ -41,7 +40,7 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
           <button
             type="button"
             className="min-w-0 truncate rounded-sm"
-            title="What the model knows of it"
+            title="What the model knows about this file"
             onClick={() => setShown(f)}
           >
             {f.name}
@@ -80,19 +79,21 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
         )}
       />
       {log && <Seen log={log} />}
-      {asked && files.some((f) => f.tables.length) && <Goes files={files} onShow={setShown} />}
+      {asked && files.some((f) => f.tables.length) && <SentWithQuestion files={files} onShow={setShown} />}
       {files.some((f) => f.error) && (
         <div role="alert" className="w-full text-sm text-bad">
           {files.map((f) => f.error && <p key={f.id} className="wrap-anywhere">{`${f.name}: ${f.error}`}</p>)}
         </div>
       )}
-      {shown && <About file={files.find((f) => f.id === shown.id) ?? shown} onClose={() => setShown(undefined)} />}
+      {shown && (
+        <FileDetails file={files.find((f) => f.id === shown.id) ?? shown} onClose={() => setShown(undefined)} />
+      )}
     </section>
   );
 }
 
-/** Opens a file beside a conversation: one that was closed, or one more. */
-function Again() {
+/** The button that opens a file in a conversation: a new one, or one that was closed. */
+function OpenFile() {
   const input = useRef<HTMLInputElement>(null);
   useDrop((files) => void addFiles(files.filter((f) => readable.test(f.name))));
   return (
@@ -130,19 +131,19 @@ const options: { choice: Choice; label: string; hint: string; now: string }[] = 
   },
 ];
 
-const mostNames = 12;
+const maxNames = 12;
 
-/** Names what goes with the next question, before it is asked. */
-function Goes({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: LocalFile) => void }) {
+/** Says what is sent along with the next question. */
+function SentWithQuestion({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: LocalFile) => void }) {
   const names = files.flatMap((f) => f.tables.flatMap((t) => t.columns.map((c) => c.name)));
   const [first] = files.filter((f) => f.tables.length);
   const tables = files.flatMap((f) => f.tables.map((t) => t.name));
   return (
     <p className="w-full text-xs wrap-anywhere text-ink-quiet">
-      With your question go its words, the number of rows, and these names with their types:{" "}
+      Your question is sent with the number of rows and these names with their types:{" "}
       <span className="text-ink-soft">{tables.join(", ")}</span>:{" "}
-      <span className="text-ink-soft">{names.slice(0, mostNames).join(", ")}</span>
-      {names.length > mostNames && (
+      <span className="text-ink-soft">{names.slice(0, maxNames).join(", ")}</span>
+      {names.length > maxNames && (
         <>
           {" "}
           <button
@@ -150,7 +151,7 @@ function Goes({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: Loca
             className="rounded-sm underline underline-offset-2 hover:text-ink"
             onClick={() => onShow(first!)}
           >
-            and {plural(names.length - mostNames, "more name")}
+            and {plural(names.length - maxNames, "more name")}
           </button>
         </>
       )}
@@ -166,16 +167,16 @@ function facts(f: LocalFile): string {
   return f.tables.length > 1 ? `${plural(f.tables.length, "table")}, ${plural(rows, "row")}` : plural(rows, "row");
 }
 
-/** The names and types of a file, which are all that the model knows without asking. */
-function About({ file, onClose }: { file: LocalFile; onClose: () => void }) {
+/** The names and types of a file, which are what the model knows about it before the user sends cells. */
+function FileDetails({ file, onClose }: { file: LocalFile; onClose: () => void }) {
   return (
     <Dialog title={file.name} onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
       {file.error ? (
         <p className="text-bad">{file.error}</p>
       ) : (
         <p className="pb-3 text-sm text-ink-soft">
-          The model is told these names and types, and how many rows there are. The cells stay in this browser until you
-          send some.
+          The model knows these names and types and the number of rows. The cells stay in this browser until you send
+          some.
         </p>
       )}
       {file.tables.map((t) => (
@@ -199,7 +200,7 @@ function About({ file, onClose }: { file: LocalFile; onClose: () => void }) {
 
 const calls = (c: Conversation): readonly Conversation["turns"][number][] => c.turns;
 
-/** What went to the model of the results, word for word. */
+/** Shows the exact texts of results that were sent to the model. */
 function Seen({ log }: { log: Log }) {
   const [open, setOpen] = useState(false);
   const turns = useLog(log, calls);
@@ -219,7 +220,7 @@ function Seen({ log }: { log: Log }) {
           actions={<Button onClick={() => setOpen(false)}>Close</Button>}
         >
           <p className="pb-3 text-sm text-ink-soft">
-            {plural(parts.length, "result")} of this conversation, as they were sent. In all{" "}
+            {plural(parts.length, "result")} of this conversation, as they were sent. In total{" "}
             {count(parts.reduce((n, p) => n + (p.content?.length ?? 0), 0))} characters.
           </p>
           {parts.map((p) => (

@@ -1,12 +1,12 @@
 import { useRef, useState } from "react";
 import { count, plural } from "../../lib/format";
 import type { Cell } from "../../log/events";
-import { useFocus, useKeys } from "../../thread/cardkeys";
+import { useCardFocus, useCardKeys } from "../../thread/cardkeys";
 import { Button } from "../../ui/Button";
 import { cellsOf, type Allowance } from "./cells";
 import { choose, useAsks, type Ask } from "./consent";
 
-/** Asks before cells of a result go to the model, and shows exactly these. */
+/** Asks before cells of a result are sent to the model, and shows exactly those cells. */
 export function SendCells({ conversation }: { conversation: string }) {
   const asks = useAsks(conversation);
   const [first] = asks;
@@ -25,14 +25,14 @@ const noKeys = {};
 function Question({ ask, more }: { ask: Ask; more: number }) {
   const [allowance, setAllowance] = useState<Allowance>(50);
   const [always, setAlways] = useState(false);
-  const blind = ask.sent(0);
-  const of = (a: Allowance) => cellsOf(ask.sent(a), blind);
+  const withoutCells = ask.sent(0);
+  const of = (a: Allowance) => cellsOf(ask.sent(a), withoutCells);
   const sent = ask.sent(allowance);
   const cells = plural(of(allowance), "cell");
   const answer = (a: Allowance) => (always ? choose(ask.conversation, a) : ask.answer(a));
   const card = useRef<HTMLElement>(null);
-  useFocus(card);
-  useKeys(card, noKeys);
+  useCardFocus(card);
+  useCardKeys(card, noKeys);
   return (
     <section
       ref={card}
@@ -54,15 +54,15 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
           </>
         )}
         No cell of this result has left the browser. Even if you send none, the model learns{" "}
-        {ask.whole.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
-        {ask.whole.rowCount === 1 ? "is 1 row" : `are ${plural(ask.whole.rowCount, "row")}`}.
+        {ask.result.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
+        {ask.result.rowCount === 1 ? "is 1 row" : `are ${plural(ask.result.rowCount, "row")}`}.
       </p>
       <Preview sent={sent} />
       <p className="text-xs text-ink-quiet">
         {of(allowance) === 0
-          ? "One row alone has more than 50 cells."
-          : sent.rows.length < ask.whole.rowCount
-            ? `The first ${plural(sent.rows.length, "row")} of ${count(ask.whole.rowCount)}.`
+          ? "A single row has more than 50 cells."
+          : sent.rows.length < ask.result.rowCount
+            ? `The first ${plural(sent.rows.length, "row")} of ${count(ask.result.rowCount)}.`
             : "All rows of this result."}
         {more > 0 && ` ${plural(more, "more result")} of this question ${more === 1 ? "waits" : "wait"}.`}
         {of(1000) > of(50) && (
@@ -89,7 +89,7 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
   );
 }
 
-/** The cells to send, exactly as they would be sent. */
+/** The cells exactly as they would be sent. */
 function Preview({ sent }: { sent: { columns: readonly { name: string }[]; rows: readonly Cell[][] } }) {
   return (
     <div

@@ -1,5 +1,5 @@
-// Tools for local files. This runs the calls that wait for this browser, and sends back
-// as much of their results as the person agrees to send.
+// Tools for local files. Runs the calls that wait for this browser, and sends back as many cells of their results as
+// the user allows.
 import { useEffect } from "react";
 import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
 import { keepLocalRows, localRows } from "../../api/rows";
@@ -7,15 +7,15 @@ import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
 import { familyOf, useTools, type Family } from "../../log/tools";
 import { useLog, type Log } from "../../log/store";
-import { CodeError, failure, OurError, QueryError, withoutValues, type Whole } from "./cells";
-import { agreed } from "./consent";
+import { CodeError, failure, OurError, QueryError, withoutValues, type LocalResult } from "./cells";
+import { approvedCells } from "./consent";
 import { distributionSQL, statsSQL } from "./sql";
 import { local, query, tables, useLocal } from "./store";
 import { transform, type Step } from "./transform";
 import { Statements } from "./tried";
 
 const none: readonly ToolPart[] = [];
-const ours = new Set<Family | undefined>(["query", "column_stats", "column_values", "transform"]);
+const clientFamilies = new Set<Family | undefined>(["query", "column_stats", "column_values", "transform"]);
 
 /** Runs the calls of a conversation that wait for this browser, and returns them. */
 export function useClientTools(log: Log, session: Session): readonly ToolPart[] {
@@ -24,54 +24,54 @@ export function useClientTools(log: Log, session: Session): readonly ToolPart[] 
     return last?.state === "parked" ? waiting(last.parts) : none;
   });
   const { files } = useLocal();
-  const known = useTools(); // the calls of older logs get their family from there
+  const known = useTools(); // calls in older logs get their family from the tools
   const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
   useEffect(() => {
-    for (const p of waits) if (ours.has(familyOf(p))) void work(log, p, session.offline);
-  }, [log, waits, files, session.offline, known]); // a call that waits for a file goes on when it is there
+    for (const p of waits) if (clientFamilies.has(familyOf(p))) void work(log, p, session.offline);
+  }, [log, waits, files, session.offline, known]); // runs again when a file is opened for which a call waits
   useEffect(() => {
-    if (results) settle(log.conversation());
+    if (results) publishRows(log.conversation());
   }, [log, results, files, known]);
   return waits;
 }
 
-const waitingOf = new WeakMap<object, readonly ToolPart[]>();
+const waitingCalls = new WeakMap<object, readonly ToolPart[]>(); // by the parts of a turn, for a stable identity
 
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
-  let some = waitingOf.get(parts);
+  let some = waitingCalls.get(parts);
   if (!some) {
     some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && !p.approval);
-    waitingOf.set(parts, some);
+    waitingCalls.set(parts, some);
   }
   return some;
 }
 
-// The results of calls that ran here. They are kept until the log says which id the server
-// gave them, and as input for later transforms.
-const given = new Map<string, Whole>();
+// The results of calls that ran in this browser, by conversation and call. They are kept until the log has their ids,
+// and as input for later transforms.
+const computed = new Map<string, LocalResult>();
 const running = new Map<string, AbortController>();
-const mostGiven = 40;
+const maxComputed = 40;
 
-function give(key: string, whole: Whole): void {
-  given.set(key, whole);
-  if (given.size > mostGiven) given.delete(given.keys().next().value!);
+function keepComputed(key: string, result: LocalResult): void {
+  computed.set(key, result);
+  if (computed.size > maxComputed) computed.delete(computed.keys().next().value!);
 }
 
-/** Answers one call. While its file is not open here, the call keeps waiting: another tab
- *  or device may have the file, or the person may open it again. */
+/** Answers one call. If its file is not open here, the call keeps waiting, because the file may be open in another tab
+ *  or device, or may be opened again. */
 async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
   const key = `${log.id}.${part.key}`;
   if (running.has(key)) return;
   const stop = new AbortController();
   running.set(key, stop);
   const unsubscribe = log.subscribe(() => {
-    if (!open(log, part)) stop.abort(); // stopped, timed out, or answered by another tab
+    if (!isOpen(log, part)) stop.abort(); // stopped, timed out, or answered by another tab
   });
   try {
     const answer = await compute(log, part, offline, stop.signal);
     if (answer && !stop.signal.aborted) await send(log.id, answer);
   } catch {
-    // Stopped.
+    // The call was stopped.
   } finally {
     unsubscribe();
     running.delete(key);
@@ -79,7 +79,7 @@ async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
 }
 
 /** Reports whether a call has no result yet, in a turn that is not over. */
-function open(log: Log, part: ToolPart): boolean {
+function isOpen(log: Log, part: ToolPart): boolean {
   const last = log.conversation().turns.at(-1);
   if (last?.state !== "parked" && last?.state !== "running") return false;
   return last.parts.some((p) => p.kind === "tool" && p.key === part.key && p.state !== "done" && p.state !== "failed");
@@ -91,18 +91,18 @@ async function send(conversation: string, answer: ToolAnswer): Promise<void> {
       await api.turn(conversation, { answers: [answer] });
       return;
     } catch (err) {
-      // Another tab answered first, or the call is closed. Either way there is nothing left to do.
+      // Another tab answered first, or the call is closed.
       if (!(err instanceof ApiError) || (err.status > 0 && err.status < 500) || wait > 60_000) return;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 }
 
-/** The name of the planner that answers without a model. A conversation may have begun with it. */
+/** The model name of the offline planner. A conversation may have started with it. */
 const plannerModel = "offline-planner";
 
 const input = (part: ToolPart) => (part.input ?? {}) as Record<string, unknown>;
-const word = (v: unknown) => (typeof v === "string" ? v : "");
+const stringOf = (v: unknown) => (typeof v === "string" ? v : "");
 
 async function compute(
   log: Log,
@@ -113,13 +113,13 @@ async function compute(
   const all = await tables();
   if (!all.length) return undefined;
   const schema = all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
-  const said = { sql: word(input(part).sql), code: word(input(part).code) };
+  const text = { sql: stringOf(input(part).sql), code: stringOf(input(part).code) };
   const tried = new Statements();
   try {
-    const { whole, sql } = await result(log, part, signal, tried);
-    give(`${log.id}.${part.key}`, whole);
+    const { result, sql } = await run(log, part, signal, tried);
+    keepComputed(`${log.id}.${part.key}`, result);
     const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
-    const sent = await agreed(log.id, part, whole, { ...said, sql: sql ?? said.sql }, schema, planner, signal);
+    const sent = await approvedCells(log.id, part, result, { ...text, sql: sql ?? text.sql }, schema, planner, signal);
     return {
       call_id: part.key,
       columns: sent.columns,
@@ -130,37 +130,37 @@ async function compute(
     };
   } catch (err) {
     if (signal.aborted) throw err;
-    return { call_id: part.key, is_error: true, content: explained(part, err, schema), statements: tried.all() };
+    return { call_id: part.key, is_error: true, content: safeMessage(part, err, schema), statements: tried.all() };
   }
 }
 
-/** Says why a call failed without quoting the data. Messages of ours are sent as they are. */
-function explained(part: ToolPart, err: unknown, schema: readonly string[]): string {
+/** Returns the reason why a call failed, without values from the data. Our own messages are sent unchanged. */
+function safeMessage(part: ToolPart, err: unknown, schema: readonly string[]): string {
   if (err instanceof OurError) return err.message;
   if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, schema);
-  if (err instanceof QueryError) return failure(err.message, err.early, word(input(part).sql));
+  if (err instanceof QueryError) return failure(err.message, err.early, stringOf(input(part).sql));
   return "The call failed in the browser. The words of the error stay there, because they may hold values.";
 }
 
-async function result(
+async function run(
   log: Log,
   part: ToolPart,
   signal: AbortSignal,
   tried: Statements,
-): Promise<{ whole: Whole; sql?: string }> {
+): Promise<{ result: LocalResult; sql?: string }> {
   const { sql, code, sourceStep } = input(part);
-  const run = (statement: string) => tried.run(statement, (s) => query(s, signal));
-  if (familyOf(part) === "query") return { whole: await run(word(sql)), sql: word(sql) };
+  const runSQL = (statement: string) => tried.run(statement, (s) => query(s, signal));
+  if (familyOf(part) === "query") return { result: await runSQL(stringOf(sql)), sql: stringOf(sql) };
   if (familyOf(part) === "transform") {
     const steps = await stepsBefore(log, part, signal, tried);
     checkStep(steps, Number(sourceStep));
-    return { whole: await transform(word(code), Number(sourceStep), steps, signal) };
+    return { result: await transform(stringOf(code), Number(sourceStep), steps, signal) };
   }
   const statement = await columnSQL(part);
-  return { whole: await run(statement), sql: statement };
+  return { result: await runSQL(statement), sql: statement };
 }
 
-/** Without an error, code on a step that does not exist would report that there are no rows. */
+/** Throws if step n does not exist or has no columns. The code would otherwise see an empty list of rows. */
 function checkStep(steps: readonly Step[], n: number): void {
   const step = steps[n];
   if (!step) throw new OurError(`There is no step ${n}: this question has ${steps.length} so far, counted from 0.`);
@@ -170,27 +170,27 @@ function checkStep(steps: readonly Step[], n: number): void {
 async function columnSQL(part: ToolPart): Promise<string> {
   const { table, column, limit } = input(part);
   const all = await tables();
-  const same = (a: string, b: unknown) => a.toLowerCase() === word(b).toLowerCase();
-  const t = word(table)
+  const same = (a: string, b: unknown) => a.toLowerCase() === stringOf(b).toLowerCase();
+  const t = stringOf(table)
     ? all.find((x) => same(x.name, table))
     : (all.find((x) => x.columns.some((c) => same(c.name, column))) ?? all[0]);
-  if (!t) throw new OurError(`There is no table ${word(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
+  if (!t) throw new OurError(`There is no table ${stringOf(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
   const c = t.columns.find((x) => same(x.name, column));
   if (!c)
     throw new OurError(
-      `The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`,
+      `The table ${t.name} has no column ${stringOf(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`,
     );
   if (familyOf(part) === "column_stats") return statsSQL(t.name, c.name, c.type);
   return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
 }
 
-/** The results of this question's earlier calls, in order. Results lost to a reload are
+/** Returns the results of earlier calls for the same question, in order. Results that were lost in a reload are
  *  computed again. */
 async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step[]> {
   const turn = log.conversation().turns.at(-1);
   const steps: Step[] = [];
   for (const p of turn?.parts ?? []) {
-    if (p.kind !== "tool" || !ours.has(familyOf(p))) continue;
+    if (p.kind !== "tool" || !clientFamilies.has(familyOf(p))) continue;
     if (p.key === part.key) break;
     steps.push(await stepOf(log, p, signal, tried));
   }
@@ -198,33 +198,33 @@ async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, tried:
 }
 
 async function stepOf(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step> {
-  const here = given.get(`${log.id}.${part.key}`);
-  if (here) return here;
+  const known = computed.get(`${log.id}.${part.key}`);
+  if (known) return known;
   if (part.state !== "done") return { columns: [], rows: [] };
-  const { whole } = await result(log, part, signal, tried);
-  give(`${log.id}.${part.key}`, whole);
-  return whole;
+  const { result } = await run(log, part, signal, tried);
+  keepComputed(`${log.id}.${part.key}`, result);
+  return result;
 }
 
-/** Gives the panes all rows of each result. The server has only some of them, or none. */
-function settle(c: Conversation): void {
+/** Makes all rows of local results available to the panes. The server has only some of them, or none. */
+function publishRows(c: Conversation): void {
   for (const t of c.turns) {
     for (const p of t.parts) {
-      if (p.kind !== "tool" || !p.result || !ours.has(familyOf(p))) continue;
+      if (p.kind !== "tool" || !p.result || !clientFamilies.has(familyOf(p))) continue;
       const ref = { conversation: c.id, id: p.result.id };
       if (localRows(ref)) continue;
-      const whole = given.get(`${c.id}.${p.key}`);
-      if (whole) keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
-      else if (t.state !== "parked") void again(c.id, p.result);
+      const known = computed.get(`${c.id}.${p.key}`);
+      if (known) keepLocalRows(ref, { columns: known.columns, rows: known.rows, rowCount: known.rowCount });
+      else if (t.state !== "parked") void recompute(c.id, p.result);
     }
   }
-  for (const r of Object.values(c.results)) if (r.by === "user" && r.source === "client") void again(c.id, r);
+  for (const r of Object.values(c.results)) if (r.by === "user" && r.source === "client") void recompute(c.id, r);
 }
 
-const recomputed = new Map<string, readonly unknown[]>(); // with which files
+const recomputed = new Map<string, readonly unknown[]>(); // the files with which each result was computed again
 
-/** Computes the rows again after a reload, when the files are still here. */
-async function again(conversation: string, r: StoredResult): Promise<void> {
+/** Computes the rows of a result again after a reload, if the files are open. */
+async function recompute(conversation: string, r: StoredResult): Promise<void> {
   const ref = { conversation, id: r.id };
   const key = `${conversation}.${r.id}`;
   const { files } = local();
@@ -232,12 +232,12 @@ async function again(conversation: string, r: StoredResult): Promise<void> {
   recomputed.set(key, files);
   try {
     if (!(await tables()).length) return;
-    const whole = await query(r.sql, AbortSignal.timeout(60_000));
-    // A different file of the same name gives a different result, which is not used.
-    const same = whole.rowCount === r.row_count && whole.columns.length === r.columns.length;
+    const result = await query(r.sql, AbortSignal.timeout(60_000));
+    // A result of different size comes from another file of the same name, so it is not used.
+    const same = result.rowCount === r.row_count && result.columns.length === r.columns.length;
     if (same && !localRows(ref))
-      keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
+      keepLocalRows(ref, { columns: result.columns, rows: result.rows, rowCount: result.rowCount });
   } catch {
-    // The file has changed or is gone; the rows that the server has are shown.
+    // The file has changed or is closed: the panes show the rows that the server has.
   }
 }

@@ -1,38 +1,37 @@
-// What a person lets a model see of the results of their files. Nothing, until they
-// say so: the first cells of a conversation wait for a yes, beside a table of exactly
-// these. What was said holds for one conversation and the files that are open in it.
+// Records how many cells of local results the user sends to the model. By default the page asks each time and shows the
+// exact cells. A choice applies to one conversation and the files that are open in it.
 import { useSyncExternalStore } from "react";
 import type { ToolPart } from "../../log/conversation";
-import { allowances, allowed, cellsOf, type Allowance, type Said, type Sent, type Whole } from "./cells";
+import { allowances, limitCells, cellsOf, type Allowance, type CallText, type Sent, type LocalResult } from "./cells";
 import { local } from "./store";
 
 export type Choice = "ask" | Allowance;
 
-/** A result that waits for a yes or a no. */
+/** A result that waits for the user's decision. */
 export interface Ask {
   key: string; // of the call
   conversation: string;
   why: string; // the model's reason for the call
-  whole: Whole;
-  /** Exactly what would be sent with so many cells allowed. */
+  result: LocalResult;
+  /** Returns what would be sent with an allowance. */
   sent: (allowance: Allowance) => Sent;
   answer: (allowance: Allowance) => void;
 }
 
-const at = "footnote-cells";
-const mostKept = 300; // choices; the oldest are asked again
-let choices: Record<string, Choice> = kept();
+const storageKey = "footnote-cells";
+const maxChoices = 300; // the oldest are dropped
+let choices: Record<string, Choice> = stored();
 let asks: readonly Ask[] = [];
 const listeners = new Set<() => void>();
 
-function kept(): Record<string, Choice> {
+function stored(): Record<string, Choice> {
   try {
-    const all = JSON.parse(localStorage.getItem(at) ?? "{}") as Record<string, unknown>;
+    const all = JSON.parse(localStorage.getItem(storageKey) ?? "{}") as Record<string, unknown>;
     return Object.fromEntries(
       Object.entries(all).filter((e): e is [string, Choice] => allowances.some((a) => a === e[1])),
     );
   } catch {
-    return {}; // no storage, or not ours
+    return {}; // storage is disabled, or the value is invalid
   }
 }
 
@@ -40,10 +39,10 @@ function changed(): void {
   for (const f of listeners) f();
 }
 
-// What is chosen in one tab holds in the others.
+// A choice in one tab applies to the others.
 addEventListener("storage", (e) => {
-  if (e.key !== at) return;
-  choices = kept();
+  if (e.key !== storageKey) return;
+  choices = stored();
   for (const c of new Set(asks.map((a) => a.conversation))) settle(c);
   changed();
 });
@@ -53,7 +52,7 @@ const subscribe = (f: () => void) => {
   return () => listeners.delete(f);
 };
 
-/** A choice is about these files; another one beside them is asked about anew. */
+/** The key of a choice contains the open files, so that opening another file asks again. */
 const keyOf = (conversation: string) =>
   [
     conversation,
@@ -69,23 +68,23 @@ function choiceOf(conversation: string): Choice {
 export const useChoice = (conversation: string): Choice =>
   useSyncExternalStore(subscribe, () => choiceOf(conversation));
 
-/** Holds for the results to come, and for those that wait. */
+/** Sets the choice for later results, and for those that wait. */
 export function choose(conversation: string, choice: Choice): void {
   const { [keyOf(conversation)]: _, ...others } = choices;
   choices = {
-    ...Object.fromEntries(Object.entries(others).slice(1 - mostKept)),
+    ...Object.fromEntries(Object.entries(others).slice(1 - maxChoices)),
     ...(choice === "ask" ? {} : { [keyOf(conversation)]: choice }),
   };
   try {
-    localStorage.setItem(at, JSON.stringify(choices));
+    localStorage.setItem(storageKey, JSON.stringify(choices));
   } catch {
-    // It holds for this page only, then.
+    // Storage is disabled: the choice lasts until the page is reloaded.
   }
   settle(conversation);
   changed();
 }
 
-/** Answers what waits, once there is a choice. */
+/** Answers the results that wait, if the user has made a choice. */
 function settle(conversation: string): void {
   const choice = choiceOf(conversation);
   if (choice !== "ask") for (const a of asks.filter((x) => x.conversation === conversation)) a.answer(choice);
@@ -94,7 +93,7 @@ function settle(conversation: string): void {
 const none: readonly Ask[] = [];
 const known = new Map<string, readonly Ask[]>();
 
-/** The results of a conversation that wait for a yes or a no, the oldest first. */
+/** Returns the results of a conversation that wait for a decision, oldest first. */
 export function useAsks(conversation: string): readonly Ask[] {
   return useSyncExternalStore(subscribe, () => {
     const some = asks.filter((a) => a.conversation === conversation);
@@ -105,20 +104,20 @@ export function useAsks(conversation: string): readonly Ask[] {
   });
 }
 
-/** What of a result goes to the model. It asks where nothing has been chosen and there
- *  is something to send. A planner without a model gets no cells at all. */
-export async function agreed(
+/** Returns the part of a result to send to the model. Asks the user if there is no choice and there are cells to send.
+ *  The offline planner gets no cells. */
+export async function approvedCells(
   conversation: string,
   part: ToolPart,
-  whole: Whole,
-  said: Said,
+  result: LocalResult,
+  call: CallText,
   schema: readonly string[],
   planner: boolean,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const sent = (allowance: Allowance) => allowed(whole, allowance, said, schema);
-  const blind = sent(0);
-  if (planner || cellsOf(sent(allowances.at(-1)!), blind) === 0) return blind;
+  const sent = (allowance: Allowance) => limitCells(result, allowance, call, schema);
+  const withoutCells = sent(0);
+  if (planner || cellsOf(sent(allowances.at(-1)!), withoutCells) === 0) return withoutCells;
   const choice = choiceOf(conversation);
   if (choice !== "ask") return sent(choice);
   const why = (part.input as { thought?: unknown } | null)?.thought;
@@ -136,7 +135,7 @@ export async function agreed(
       key: part.key,
       conversation,
       why: typeof why === "string" ? why : "",
-      whole,
+      result,
       sent,
       answer: (allowance) => {
         end();

@@ -1,19 +1,19 @@
-// What a CSV file is like, from a look at its beginning: its encoding, its
-// delimiter, whether its numbers have a decimal comma, which columns are codes.
+// Detects the format of a CSV file from its first rows: encoding, delimiter, header, decimal comma, and columns of
+// codes.
 
 export interface CSV {
   data: Uint8Array; // as UTF-8, without a byte order mark
   delimiter: string;
-  header: boolean | undefined; // undefined: not clear
+  header: boolean | undefined; // undefined if it is unclear
   decimalComma: boolean;
-  /** Columns whose digits begin with a nought somewhere: codes, not numbers. */
+  /** Columns with leading zeros, such as postal codes, which must not be read as numbers. */
   codes: string[];
 }
 
-const looked = 1000; // rows
+const sampleRows = 1000;
 const delimiters = [",", ";", "\t", "|"];
 
-/** Reads the encoding: a byte order mark, UTF-8, or what old programs write. */
+/** Converts a text to UTF-8. Without a byte order mark, invalid UTF-8 is read as Windows-1252. */
 export function toUTF8(data: Uint8Array): Uint8Array {
   if (data[0] === 0xef && data[1] === 0xbb && data[2] === 0xbf) return data.subarray(3);
   if (data[0] === 0xff && data[1] === 0xfe) return recode(data.subarray(2), "utf-16le");
@@ -28,14 +28,14 @@ export function toUTF8(data: Uint8Array): Uint8Array {
 
 const recode = (data: Uint8Array, from: string) => new TextEncoder().encode(new TextDecoder(from).decode(data));
 
-/** The first rows of a text. Quoted fields may hold delimiters and line breaks. */
-export function firstRows(text: string, delimiter: string, most: number): string[][] {
+/** Parses the first rows of a text. Quoted fields can contain delimiters and line breaks. */
+export function firstRows(text: string, delimiter: string, maxRows: number): string[][] {
   const rows: string[][] = [];
   let row: string[] = [],
     cell = "",
     quoted = false,
     began = false;
-  for (let i = 0; i < text.length && rows.length < most; i++) {
+  for (let i = 0; i < text.length && rows.length < maxRows; i++) {
     const c = text[i]!;
     if (quoted) {
       if (c === '"' && text[i + 1] === '"') cell += text[++i]!;
@@ -59,11 +59,11 @@ export function firstRows(text: string, delimiter: string, most: number): string
       began = true;
     }
   }
-  if (rows.length < most && (cell || row.length)) rows.push([...row, cell]);
+  if (rows.length < maxRows && (cell || row.length)) rows.push([...row, cell]);
   return rows;
 }
 
-/** How well a delimiter fits: the width that most rows share, and how many do. */
+/** Rates a delimiter: higher if more rows have the same number of columns, and if there are more columns. */
 function fit(rows: string[][]): number {
   const widths = new Map<number, number>();
   for (const r of rows) widths.set(r.length, (widths.get(r.length) ?? 0) + 1);
@@ -77,6 +77,7 @@ const dotNumber = /^[-+]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s?[$€£%]?$/;
 const numeric = /^[-+]?[\d.,]+\s?[€$£%]?$/;
 const dateLike = /^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}/;
 
+/** Detects the format of a CSV file. `tab` sets the delimiter to a tab. */
 export function sniff(raw: Uint8Array, tab = false): CSV {
   const data = toUTF8(raw);
   const head = new TextDecoder().decode(data.subarray(0, 512 << 10));
@@ -85,7 +86,7 @@ export function sniff(raw: Uint8Array, tab = false): CSV {
     : delimiters
         .map((d) => ({ d, fits: fit(firstRows(head, d, 50)) }))
         .reduce((a, b) => (b.fits > a.fits + 1e-9 ? b : a)).d;
-  const rows = firstRows(head, delimiter, looked);
+  const rows = firstRows(head, delimiter, sampleRows);
   const [first = [], ...rest] = rows;
   const named = first.every((c) => c.trim() !== "" && !numeric.test(c.trim()) && !dateLike.test(c.trim()));
   const header = named && new Set(first).size === first.length ? true : undefined;
@@ -103,11 +104,11 @@ export function sniff(raw: Uint8Array, tab = false): CSV {
 }
 
 function isCode(rows: string[][], i: number): boolean {
-  let noughts = 0;
+  let leadingZeros = 0;
   for (const r of rows) {
     const v = (r[i] ?? "").trim();
     if (v && !/^\d+$/.test(v)) return false;
-    if (/^0\d+$/.test(v)) noughts++;
+    if (/^0\d+$/.test(v)) leadingZeros++;
   }
-  return noughts > 0;
+  return leadingZeros > 0;
 }

@@ -1,11 +1,10 @@
-// Files that are dropped on the page. Without somebody who takes them the browser
-// would leave the page for the file, and what was being written would be gone.
+// Handles files that are dropped on the page. By default, the browser would navigate to the file.
 import { useEffect, useRef } from "react";
 
-/** Takes the files that are dropped anywhere on the page. One component at a time. */
-export function useDrop(take: (files: File[]) => void): void {
-  const now = useRef(take);
-  useEffect(() => void (now.current = take));
+/** Calls onDrop with files that are dropped anywhere on the page. Only one mounted component should use it. */
+export function useDrop(onDrop: (files: File[]) => void): void {
+  const now = useRef(onDrop);
+  useEffect(() => void (now.current = onDrop));
   useEffect(() => {
     const over = (e: DragEvent) => {
       if (e.dataTransfer?.types.includes("Files")) e.preventDefault();

@@ -1,12 +1,11 @@
-// DuckDB in a worker of this page, from our own origin. It is loaded with the first
-// file. Once the tables are in, its doors are shut: no other files, no network, no
-// extension, and its settings cannot be changed. To cancel is to end the worker and
-// begin a new one with the same files, because nothing else stops a query.
+// DuckDB in a web worker, loaded with the first file. Once the tables are created, it cannot read other files, use the
+// network or extensions, or change its settings. Only ending the worker stops a query, so a cancelled query needs a new
+// engine with the same files.
 import { AsyncDuckDB, VoidLogger, type AsyncDuckDBConnection } from "@duckdb/duckdb-wasm";
 import wasmUrl from "@duckdb/duckdb-wasm/dist/duckdb-eh.wasm?url";
 import workerUrl from "@duckdb/duckdb-wasm/dist/duckdb-browser-eh.worker.js?url";
 import type { Cell } from "../../log/events";
-import { LateError, QueryError, type Whole } from "./cells";
+import { TimeoutError, QueryError, type LocalResult } from "./cells";
 import type { Ingest, Ingested } from "./ingest.worker";
 import { asSelect, kindOf, oneSelect, quote, text } from "./sql";
 import { noValue } from "./tables";
@@ -17,14 +16,14 @@ export interface LocalTable {
   columns: { name: string; type: string }[];
 }
 
-export const mostKept = 100_000; // rows of a result that this page keeps
-const queryLimit = 30_000; // ms
-const loadLimit = 180_000;
+export const maxRows = 100_000; // of a result
+const queryTimeout = 30_000; // ms
+const loadTimeout = 180_000;
 
-/** One DuckDB with the tables of some files. */
+/** A DuckDB with the tables of some files. */
 export class Engine {
   private queue: Promise<unknown> = Promise.resolve();
-  private over = false;
+  private hasEnded = false;
 
   private constructor(
     private readonly worker: Worker,
@@ -33,11 +32,11 @@ export class Engine {
     readonly failures: ReadonlyMap<File, string>,
   ) {}
 
-  /** Begins with some files. What cannot be read of them is said in failures. */
+  /** Starts an engine and loads files. `failures` has the files that could not be read. */
   static async start(files: readonly File[]): Promise<Engine> {
     const worker = new Worker(workerUrl);
     try {
-      return await within(loadLimit, Engine.load(worker, files));
+      return await withTimeout(loadTimeout, Engine.load(worker, files));
     } catch (err) {
       worker.terminate();
       throw err;
@@ -70,9 +69,8 @@ export class Engine {
     return new Engine(worker, conn, tables, failures);
   }
 
-  /** Runs one statement that reads. When the signal comes, or its time is over, this
-   *  engine is at its end; the caller begins another. */
-  query(sql: string, signal: AbortSignal): Promise<Whole> {
+  /** Runs one statement that reads. A signal or a timeout ends the engine, and the caller must start another. */
+  query(sql: string, signal: AbortSignal): Promise<LocalResult> {
     const statement = oneSelect(sql);
     const next = this.queue.then(() => this.stoppable(statement, signal));
     this.queue = next.catch(() => {});
@@ -80,33 +78,33 @@ export class Engine {
   }
 
   get ended(): boolean {
-    return this.over;
+    return this.hasEnded;
   }
 
   end(): void {
-    this.over = true;
+    this.hasEnded = true;
     this.worker.terminate();
   }
 
-  private async stoppable(sql: string, signal: AbortSignal): Promise<Whole> {
-    if (this.over || signal.aborted) throw new DOMException("stopped", "AbortError");
+  private async stoppable(sql: string, signal: AbortSignal): Promise<LocalResult> {
+    if (this.hasEnded || signal.aborted) throw new DOMException("stopped", "AbortError");
     let stop = () => {};
     const stopped = new Promise<never>((_, reject) => {
       stop = () => reject(new DOMException("stopped", "AbortError"));
       signal.addEventListener("abort", stop);
     });
     try {
-      return await within(queryLimit, Promise.race([this.read(sql), stopped]));
+      return await withTimeout(queryTimeout, Promise.race([this.read(sql), stopped]));
     } catch (err) {
-      if (!(err instanceof QueryError)) this.end(); // it still works on it
+      if (!(err instanceof QueryError)) this.end(); // the query is still running
       throw err;
     } finally {
       signal.removeEventListener("abort", stop);
     }
   }
 
-  /** Nothing it does can change the tables: it runs in a transaction that only reads. */
-  private async read(given: string): Promise<Whole> {
+  /** Runs a statement in a read-only transaction, so that it cannot change the tables. */
+  private async read(given: string): Promise<LocalResult> {
     const sql = asSelect(given);
     let types: { name: string; type: string }[];
     try {
@@ -115,7 +113,7 @@ export class Engine {
         .toArray()
         .map((r: { column_name: string; column_type: string }) => ({ name: r.column_name, type: r.column_type }));
     } catch (err) {
-      throw new QueryError(words(err), true);
+      throw new QueryError(messageOf(err), true);
     }
     await this.conn.query("BEGIN TRANSACTION READ ONLY");
     try {
@@ -123,26 +121,26 @@ export class Engine {
       const rows: Cell[][] = [];
       let rowCount = 0;
       for await (const batch of await this.conn.send(sql)) {
-        const room = Math.min(batch.numRows, mostKept - rows.length);
+        const room = Math.min(batch.numRows, maxRows - rows.length);
         const vectors = columns.map((_, i) => batch.getChildAt(i));
         for (let r = 0; r < room; r++) rows.push(vectors.map((v, i) => cell(v?.get(r) as unknown, columns[i]!.kind)));
         rowCount += batch.numRows;
       }
       return { columns, rows, rowCount };
     } catch (err) {
-      throw new QueryError(words(err), false);
+      throw new QueryError(messageOf(err), false);
     } finally {
       await this.conn.query("ROLLBACK").catch(() => {});
     }
   }
 }
 
-const words = (err: unknown) => (err instanceof Error ? err.message : String(err));
+const messageOf = (err: unknown) => (err instanceof Error ? err.message : String(err));
 
-function within<T>(ms: number, p: Promise<T>): Promise<T> {
+function withTimeout<T>(ms: number, p: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout>;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LateError(`It took longer than ${ms / 1000} seconds and was stopped.`)), ms);
+    timer = setTimeout(() => reject(new TimeoutError(`It took longer than ${ms / 1000} seconds and was stopped.`)), ms);
   });
   return Promise.race([p, late]).finally(() => clearTimeout(timer));
 }
@@ -155,7 +153,7 @@ function ingest(order: Ingest): Promise<Ingested[]> {
     worker.onerror = () => reject(new Error("The file cannot be read in this browser."));
     worker.postMessage(order);
   });
-  return within(loadLimit, answer).finally(() => worker.terminate());
+  return withTimeout(loadTimeout, answer).finally(() => worker.terminate());
 }
 
 async function create(db: AsyncDuckDB, conn: AsyncDuckDBConnection, t: Ingested): Promise<void> {
@@ -166,7 +164,7 @@ async function create(db: AsyncDuckDB, conn: AsyncDuckDBConnection, t: Ingested)
   } finally {
     await db.dropFile(path);
   }
-  if (t.csv) await tidy(conn, t.name, t.csv.decimalComma);
+  if (t.csv) await convertColumns(conn, t.name, t.csv.decimalComma);
 }
 
 function options({ columns, csv }: Ingested): string {
@@ -185,57 +183,16 @@ function options({ columns, csv }: Ingested): string {
   return list.join(", ");
 }
 
-/** Gives texts that are numbers, dates or yes and no their types, where all of a
- *  column are; and moments without a zone, which needs an extension. */
-async function tidy(conn: AsyncDuckDBConnection, name: string, comma: boolean): Promise<void> {
+/** Converts columns of texts to numbers or dates if all values fit, and timestamps with a time zone, which need an
+ *  extension, to plain timestamps. */
+async function convertColumns(conn: AsyncDuckDBConnection, name: string, comma: boolean): Promise<void> {
   const { columns } = await describe(conn, name);
-  const texts = columns.filter((c) => c.type === "VARCHAR");
-  const changes: string[] = columns
+  const changes = columns
     .filter((c) => c.type.includes("TIME ZONE"))
     .map((c) => `make_timestamp(epoch_us(${quote(c.name)})) AS ${quote(c.name)}`);
-  for (const c of texts) {
-    const v = `trim(${quote(c.name)})`;
-    const tests = comma
-      ? [`'[-+]?[1-9]\\d{0,17}|0'`, `'[-+]?(\\d{1,3}(\\.\\d{3})+|\\d+)(,\\d+)?( ?[€%])?'`]
-      : [`'[-+]?(\\d{1,3}(,\\d{3})+)( ?[$€£%])?'`, `'[-+]?[$€£]?(\\d{1,3}(,\\d{3})+|\\d+)(\\.\\d+)?( ?[$€£%])?'`];
-    const full = [
-      ...tests,
-      "'\\d{1,2}\\.\\d{1,2}\\.\\d{4}'",
-      "'\\d{4}-\\d\\d-\\d\\d'",
-      "'\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?'",
-      "'0\\d+'",
-      "'\\d{1,2}/\\d{1,2}/\\d{4}'",
-      "'(1[3-9]|2\\d|3[01])/\\d{1,2}/\\d{4}'",
-      "'\\d{1,2}/(1[3-9]|2\\d|3[01])/\\d{4}'",
-    ];
-    const counts = full.map((t) => `count(*) FILTER (regexp_full_match(${v}, ${t}))`).join(", ");
-    const asked = await conn.query(`SELECT count(*) FILTER (${v} <> ''), ${counts} FROM ${quote(name)}`);
-    const n = Object.values(asked.toArray()[0]!.toJSON() as Record<string, unknown>).map(Number);
-    const [
-      all = 0,
-      whole = 0,
-      number = 0,
-      dotted = 0,
-      day = 0,
-      moment = 0,
-      code = 0,
-      slashed = 0,
-      dayFirst = 0,
-      monthFirst = 0,
-    ] = n;
-    if (!all) continue;
-    const value = `nullif(${v}, '')`;
-    const digits = comma ? `replace(replace(${strip(value)}, '.', ''), ',', '.')` : `replace(${strip(value)}, ',', '')`;
-    if (code > 0 && whole + number < all) continue;
-    if (comma && whole === all && !code) changes.push(`CAST(${value} AS BIGINT) AS ${quote(c.name)}`);
-    else if (number === all && !code)
-      changes.push(`CAST(${digits} AS ${!comma && whole === all ? "BIGINT" : "DOUBLE"}) AS ${quote(c.name)}`);
-    else if (dotted === all) changes.push(`CAST(strptime(${value}, '%d.%m.%Y') AS DATE) AS ${quote(c.name)}`);
-    // 1/2/2025 may be either; one day past the twelfth tells for all.
-    else if (slashed === all && dayFirst > 0 !== monthFirst > 0)
-      changes.push(`CAST(strptime(${value}, '${dayFirst ? "%d/%m/%Y" : "%m/%d/%Y"}') AS DATE) AS ${quote(c.name)}`);
-    else if (day === all && comma) changes.push(`CAST(${value} AS DATE) AS ${quote(c.name)}`);
-    else if (moment === all && comma) changes.push(`CAST(${value} AS TIMESTAMP) AS ${quote(c.name)}`);
+  for (const c of columns.filter((c) => c.type === "VARCHAR")) {
+    const typed = asType(await countForms(conn, name, c.name, comma), quote(c.name), comma);
+    if (typed) changes.push(`${typed} AS ${quote(c.name)}`);
   }
   if (!changes.length) return;
   try {
@@ -243,8 +200,64 @@ async function tidy(conn: AsyncDuckDBConnection, name: string, comma: boolean): 
       `CREATE OR REPLACE TABLE ${quote(name)} AS SELECT * REPLACE (${changes.join(", ")}) FROM ${quote(name)}`,
     );
   } catch {
-    // A value does not fit after all, such as the 31st of a short month: texts they stay.
+    // A value does not fit after all, such as the 31st of a short month: the columns stay texts.
   }
+}
+
+// Regular expressions for the forms of values in texts.
+const patterns = {
+  dotted: "\\d{1,2}\\.\\d{1,2}\\.\\d{4}",
+  day: "\\d{4}-\\d\\d-\\d\\d",
+  moment: "\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?",
+  code: "0\\d+",
+  slashed: "\\d{1,2}/\\d{1,2}/\\d{4}",
+  dayFirst: "(1[3-9]|2\\d|3[01])/\\d{1,2}/\\d{4}",
+  monthFirst: "\\d{1,2}/(1[3-9]|2\\d|3[01])/\\d{4}",
+};
+const numberPatterns = {
+  comma: { whole: "[-+]?[1-9]\\d{0,17}|0", number: "[-+]?(\\d{1,3}(\\.\\d{3})+|\\d+)(,\\d+)?( ?[€%])?" },
+  point: {
+    whole: "[-+]?(\\d{1,3}(,\\d{3})+)( ?[$€£%])?",
+    number: "[-+]?[$€£]?(\\d{1,3}(,\\d{3})+|\\d+)(\\.\\d+)?( ?[$€£%])?",
+  },
+};
+
+/** The number of values of a column in each form. `all` counts those that are not empty. */
+type Counts = Record<"all" | "whole" | "number" | keyof typeof patterns, number>;
+
+async function countForms(conn: AsyncDuckDBConnection, table: string, column: string, comma: boolean): Promise<Counts> {
+  const v = `trim(${quote(column)})`;
+  const forms = { ...(comma ? numberPatterns.comma : numberPatterns.point), ...patterns };
+  const counts = Object.entries(forms).map(
+    ([form, pattern]) => `count(*) FILTER (regexp_full_match(${v}, ${text(pattern)})) AS ${quote(form)}`,
+  );
+  const answer = await conn.query(
+    `SELECT count(*) FILTER (${v} <> '') AS "all", ${counts.join(", ")} FROM ${quote(table)}`,
+  );
+  const row = answer.toArray()[0]!.toJSON() as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(row).map(([form, n]) => [form, Number(n)])) as Counts;
+}
+
+/** Returns the expression that converts a column of texts, or "" if it stays texts. */
+function asType(n: Counts, column: string, comma: boolean): string {
+  const value = `nullif(trim(${column}), '')`;
+  const date = (format: string) => `CAST(strptime(${value}, '${format}') AS DATE)`;
+  if (!n.all) return "";
+  if (n.code > 0 && n.whole + n.number < n.all) return "";
+  if (!n.code) {
+    if (comma && n.whole === n.all) return `CAST(${value} AS BIGINT)`;
+    const bare = strip(value);
+    if (n.number === n.all)
+      return comma
+        ? `CAST(replace(replace(${bare}, '.', ''), ',', '.') AS DOUBLE)`
+        : `CAST(replace(${bare}, ',', '') AS ${n.whole === n.all ? "BIGINT" : "DOUBLE"})`;
+  }
+  if (n.dotted === n.all) return date("%d.%m.%Y");
+  // 1/2/2025 is ambiguous; a day after the 12th decides for the whole column.
+  if (n.slashed === n.all && n.dayFirst > 0 !== n.monthFirst > 0) return date(n.dayFirst ? "%d/%m/%Y" : "%m/%d/%Y");
+  if (n.day === n.all && comma) return `CAST(${value} AS DATE)`;
+  if (n.moment === n.all && comma) return `CAST(${value} AS TIMESTAMP)`;
+  return "";
 }
 
 const strip = (v: string) => `regexp_replace(${v}, '[ $€£%]', '', 'g')`;
@@ -257,7 +270,7 @@ async function describe(conn: AsyncDuckDBConnection, name: string): Promise<Loca
   return { name, rows, columns };
 }
 
-/** A value of Arrow as a cell. */
+/** Converts an Arrow value to a cell. */
 function cell(v: unknown, kind: string): Cell {
   if (v === null || v === undefined) return null;
   switch (typeof v) {

@@ -1,19 +1,19 @@
-// The figures of a result of which the model has seen no cell: the answer gets them
-// here, from the rows in this browser, each with its footnote. They are never sent.
+// Adds the figures of a result to an answer if the model has seen no cells of it. They come from the rows in this
+// browser, get footnotes, and are never sent.
 import { useMemo } from "react";
 import { useLocalRows, type LocalRows } from "../../api/rows";
 import type { Answer, Conversation, ToolPart, Turn } from "../../log/conversation";
 import type { Cell, Cite } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
 import { familyOf } from "../../log/tools";
-import { stylesOf, written } from "../numbers";
+import { stylesOf, formatCell } from "../numbers";
 
-const mostRows = 12;
-const mostListed = 6; // columns of a single row that are listed, and not a table
+const maxRows = 12;
+const maxListed = 6; // columns; a single row with more is shown as a table
 
 const explores = (c: Conversation) => c.assistant === "explore";
 
-/** A turn whose answer has the figures that the model could not say. */
+/** Returns a turn with the figures that the model could not see added to its answer. */
 export function useFigures(turn: Turn, log: Log): Turn {
   const local = useLog(log, explores);
   const part = local && turn.answer ? turn.parts.findLast(unseen) : undefined;
@@ -25,55 +25,55 @@ export function useFigures(turn: Turn, log: Log): Turn {
   );
 }
 
-/** Whether the model was told of a result's rows only how many there are. */
+/** Reports whether the model knows only the number of a result's rows. */
 function unseen(p: Turn["parts"][number]): p is ToolPart {
   if (p.kind !== "tool" || !p.result || p.by !== "client") return false;
   const family = familyOf(p);
   if (family !== "query" && family !== "transform") return false;
   try {
-    const told = JSON.parse(p.content ?? "") as { rows?: unknown[]; row_count?: number };
-    return told.rows?.length === 0 && (told.row_count ?? 0) > 0;
+    const content = JSON.parse(p.content ?? "") as { rows?: unknown[]; row_count?: number };
+    return content.rows?.length === 0 && (content.row_count ?? 0) > 0;
   } catch {
     return false;
   }
 }
 
-/** An answer with the figures of a result below it. */
+/** Returns an answer with the figures of a result below its text. */
 export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
   const w = new Writer(`${a.text}\n\nFrom the rows in this browser:\n\n`, result);
   const styles = stylesOf(r.columns, r.rows);
   const cell = (row: number, i: number) =>
-    w.cell(r.rows[row]?.[i], row, r.columns[i]!.name, styles[i]!.numeric, written(r.rows[row]?.[i], styles[i]!));
-  if (r.rows.length === 1 && r.columns.length <= mostListed) {
+    w.cell(r.rows[row]?.[i], row, r.columns[i]!.name, styles[i]!.numeric, formatCell(r.rows[row]?.[i], styles[i]!));
+  if (r.rows.length === 1 && r.columns.length <= maxListed) {
     r.columns.forEach((c, i) => {
-      w.say(`- ${plain(label(c.name))}: `);
+      w.write(`- ${escapeMarkdown(label(c.name))}: `);
       cell(0, i);
-      w.say("\n");
+      w.write("\n");
     });
   } else {
-    w.say(
-      `| ${r.columns.map((c) => plain(c.name)).join(" | ")} |\n| ${styles.map((s) => (s.numeric ? "--:" : "---")).join(" | ")} |\n`,
+    w.write(
+      `| ${r.columns.map((c) => escapeMarkdown(c.name)).join(" | ")} |\n| ${styles.map((s) => (s.numeric ? "--:" : "---")).join(" | ")} |\n`,
     );
-    for (let row = 0; row < Math.min(mostRows, r.rows.length); row++) {
-      w.say("|");
+    for (let row = 0; row < Math.min(maxRows, r.rows.length); row++) {
+      w.write("|");
       for (let i = 0; i < r.columns.length; i++) {
-        w.say(" ");
+        w.write(" ");
         cell(row, i);
-        w.say(" |");
+        w.write(" |");
       }
-      w.say("\n");
+      w.write("\n");
     }
     const all = r.rowCount ?? r.rows.length;
-    if (all > mostRows && !styles.some((s) => s.numeric))
-      w.say(`\n_The first ${mostRows} of ${all} rows; the table has them all._\n`);
+    if (all > maxRows && !styles.some((s) => s.numeric))
+      w.write(`\n_The first ${maxRows} of ${all} rows; the table has them all._\n`);
   }
   return { ...a, text: w.text, cites: [...a.cites, ...w.cites] };
 }
 
 const label = (name: string) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** A value of a file within Markdown, where nothing of it is read as Markdown. */
-const plain = (s: string) => s.replace(/\s+/g, " ").replace(/[!-/:-@[-`{-~]/g, "\\$&");
+/** Escapes a value for Markdown. */
+const escapeMarkdown = (s: string) => s.replace(/\s+/g, " ").replace(/[!-/:-@[-`{-~]/g, "\\$&");
 
 const bytes = (s: string) => new TextEncoder().encode(s).length;
 
@@ -88,15 +88,15 @@ class Writer {
     this.at = bytes(text);
   }
 
-  say(s: string): void {
+  write(s: string): void {
     this.text += s;
     this.at += bytes(s);
   }
 
   cell(v: Cell | undefined, row: number, column: string, numeric: boolean, shown: string): void {
-    if (!numeric || !shown) return this.say(plain(shown));
+    if (!numeric || !shown) return this.write(escapeMarkdown(shown));
     const start = this.at;
-    this.say(shown);
+    this.write(shown);
     this.cites.push({
       start,
       end: this.at,

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { notesOf } from "../../thread/notes";
-import { allowed, cellsOf, failure, LateError, OurError, QueryError, withoutValues, type Whole } from "./cells";
+import {
+  limitCells,
+  cellsOf,
+  failure,
+  TimeoutError,
+  OurError,
+  QueryError,
+  withoutValues,
+  type LocalResult,
+} from "./cells";
 import { withFigures } from "./figures";
 import { firstRows, sniff, toUTF8 } from "./csv";
 import { readJSON } from "./json";
@@ -12,17 +21,17 @@ const bytes = (s: string) => new TextEncoder().encode(s);
 const words = (b: Uint8Array) => new TextDecoder().decode(b);
 
 describe("sniff", () => {
-  it("finds delimiters, also where texts hold others", () => {
+  it("finds delimiters even if texts contain others", () => {
     expect(sniff(bytes('a,b\n"x;y;z",2\n"p;q;r",3\n')).delimiter).toBe(",");
     expect(sniff(bytes("a;b\n1,5;2,5\n3,5;4,5\n")).delimiter).toBe(";");
     expect(sniff(bytes("a|b\n1|2\n")).delimiter).toBe("|");
     expect(sniff(bytes("a,b\n"), true).delimiter).toBe("\t");
   });
-  it("tells a decimal comma from a decimal point", () => {
+  it("distinguishes a decimal comma from a decimal point", () => {
     expect(sniff(bytes("a;b\n1.234,5;x\n2,5;y\n")).decimalComma).toBe(true);
     expect(sniff(bytes('a,b\n"1,234.5",x\n')).decimalComma).toBe(false);
   });
-  it("knows a head and codes", () => {
+  it("recognises headers and codes", () => {
     const c = sniff(bytes("zip,n\n01067,1\n80331,2\n"));
     expect([c.header, c.codes]).toEqual([true, ["zip"]]);
     expect(sniff(bytes("1,2\n3,4\n")).header).toBeUndefined();
@@ -50,7 +59,7 @@ describe("tables", () => {
       typeOf([null]),
     ]).toEqual(["BIGINT", "DOUBLE", "VARCHAR", "TIMESTAMP", "VARCHAR"]);
   });
-  it("writes what it read", () => {
+  it("writes tables as CSV", () => {
     const t = ofObjects("t", [
       { a: 'x,"y"', b: null },
       { a: "", b: 2 },
@@ -76,7 +85,7 @@ describe("tables", () => {
 });
 
 describe("oneSelect", () => {
-  it("lets one statement that reads through", () => {
+  it("accepts one statement that reads", () => {
     for (const sql of [
       "SELECT 1;",
       " -- why\nWITH a AS (SELECT 1) FROM a",
@@ -101,7 +110,7 @@ describe("oneSelect", () => {
     ])
       expect(() => oneSelect(sql), sql).toThrow();
   });
-  it("knows kinds", () => {
+  it("maps DuckDB types to kinds", () => {
     expect(
       ["HUGEINT", "DECIMAL(18,3)", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "STRUCT(a INTEGER)", "TIME"].map(kindOf),
     ).toEqual(["integer", "number", "timestamp", "json", "json", "time"]);
@@ -109,32 +118,37 @@ describe("oneSelect", () => {
 });
 
 describe("what leaves the browser", () => {
-  const whole = (names: string[], rows: number): Whole => ({
+  const fullResult = (names: string[], rows: number): LocalResult => ({
     columns: names.map((name) => ({ name })),
     rows: Array.from({ length: rows }, () => names.map(() => "secret")),
     rowCount: rows,
   });
-  it("is at most as many cells as are allowed", () => {
+  it("has at most as many cells as allowed", () => {
     for (const allowance of [0, 1, 5, 50, 1000]) {
-      const sent = allowed(whole(["region", "total"], 600), allowance, { sql: "SELECT region, total", code: "" }, []);
+      const sent = limitCells(
+        fullResult(["region", "total"], 600),
+        allowance,
+        { sql: "SELECT region, total", code: "" },
+        [],
+      );
       expect(sent.rows.length * 2).toBeLessThanOrEqual(allowance);
       expect(sent.rowCount).toBe(600);
     }
     expect(
-      allowed(whole(["region", "total"], 600), 50, { sql: "SELECT region, total", code: "" }, []).rows.length,
+      limitCells(fullResult(["region", "total"], 600), 50, { sql: "SELECT region, total", code: "" }, []).rows.length,
     ).toBe(25);
   });
   it("counts names that could be values", () => {
-    const r = whole(["Alice", "Bob"], 3);
-    expect(allowed(r, 0, { sql: "PIVOT t ON name", code: "" }, ["name"]).columns.map((c) => c.name)).toEqual([
+    const r = fullResult(["Alice", "Bob"], 3);
+    expect(limitCells(r, 0, { sql: "PIVOT t ON name", code: "" }, ["name"]).columns.map((c) => c.name)).toEqual([
       "column 1",
       "column 2",
     ]);
-    const some = allowed(r, 3, { sql: "PIVOT t ON name", code: "" }, ["name"]);
+    const some = limitCells(r, 3, { sql: "PIVOT t ON name", code: "" }, ["name"]);
     expect([some.columns.map((c) => c.name), some.rows.length]).toEqual([["Alice", "Bob"], 0]);
     expect(
-      allowed(
-        whole(["sum(amount)", "count_star()"], 1),
+      limitCells(
+        fullResult(["sum(amount)", "count_star()"], 1),
         0,
         { sql: "SELECT sum(amount), count(*) FROM t", code: "" },
         [],
@@ -146,39 +160,39 @@ describe("what leaves the browser", () => {
     expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', ["name"])).not.toMatch(
       /a l i c e|5 2 0 0/,
     );
-    const spelled = whole(["a l i c e", "5 2 0 0", "😀😀🎉", "a", "share"], 1);
-    expect(allowed(spelled, 0, { sql: "", code }, ["name", "share"]).columns.map((c) => c.name)).toEqual([
+    const spelled = fullResult(["a l i c e", "5 2 0 0", "😀😀🎉", "a", "share"], 1);
+    expect(limitCells(spelled, 0, { sql: "", code }, ["name", "share"]).columns.map((c) => c.name)).toEqual([
       "column 1",
       "column 2",
       "column 3",
       "column 4",
       "share",
     ]);
-    expect(allowed(whole(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name).toBe(
-      "column 1",
-    );
+    expect(
+      limitCells(fullResult(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name,
+    ).toBe("column 1");
   });
-  it("has no names that code or a pivot chose by the values it read", () => {
+  it("has no names that code or a pivot chose by values", () => {
     const names = Array.from({ length: 1000 }, (_, i) => `v${String(i).padStart(3, "0")}`);
     const code = `const t = ${JSON.stringify(names)}; return [Object.fromEntries(data.map((r) => [t[r.salary], 1]))]`;
     const sql = `/* ${names.map((n) => `'${n}'`).join()} */ PIVOT t ON salary`;
-    for (const said of [
+    for (const call of [
       { sql: "", code },
       { sql, code: "" },
     ]) {
-      const sent = allowed(whole(["v512", "v734", "salary"], 1), 0, said, ["salary"]);
+      const sent = limitCells(fullResult(["v512", "v734", "salary"], 1), 0, call, ["salary"]);
       expect(sent.columns.map((c) => c.name)).toEqual(["column 1", "column 2", "salary"]);
     }
     expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'v512')")).toBe(
       "TypeError: Cannot read properties of undefined (reading '…')",
     );
   });
-  it("counts what would go", () => {
-    const r = whole(["region", "Alice"], 600);
-    const sent = (n: number) => allowed(r, n, { sql: "PIVOT t ON name", code: "" }, ["region"]);
+  it("counts the cells and names to send", () => {
+    const r = fullResult(["region", "Alice"], 600);
+    const sent = (n: number) => limitCells(r, n, { sql: "PIVOT t ON name", code: "" }, ["region"]);
     expect([cellsOf(sent(0), sent(0)), cellsOf(sent(50), sent(0)), cellsOf(sent(1), sent(0))]).toEqual([0, 49, 1]);
   });
-  it("has no errors with values in them", () => {
+  it("has no values in errors", () => {
     expect(failure("Conversion Error: Could not convert string 'Alice' to INT32", false)).not.toContain("Alice");
     expect(failure("Conversion Error: x", false)).toMatch(/^Conversion Error: /);
     expect(failure('Error: Binder Error: Referenced column "nme" not found', true)).toContain("nme");
@@ -203,9 +217,9 @@ describe("what leaves the browser", () => {
   });
 });
 
-describe("figures of the page", () => {
+describe("figures that the page adds", () => {
   const answer = { seq: 1, text: "Größe: said.", cites: [], unresolved: [] };
-  it("has a footnote for each number, at its place", () => {
+  it("have a footnote at each number", () => {
     const a = withFigures(answer, "r2", {
       columns: [
         { name: "naïve name", kind: "text" },
@@ -224,12 +238,12 @@ describe("figures of the page", () => {
       ["-7.00", "r2", 2, "total_amount"],
     ]);
   });
-  it("lists a single row", () => {
+  it("list a single row", () => {
     const a = withFigures(answer, "r1", { columns: [{ name: "number_of_sales", kind: "integer" }], rows: [[5000]] });
     expect(a.text).toContain("- Number of sales: 5,000\n");
     expect(notesOf(a)).toHaveLength(1);
   });
-  it("says when there are more rows than it shows", () => {
+  it("say how many rows there are if not all are shown", () => {
     const a = withFigures(answer, "r1", {
       columns: [{ name: "city", kind: "text" }],
       rows: Array.from({ length: 30 }, (_, i) => [`c${i}`]),
@@ -239,21 +253,21 @@ describe("figures of the page", () => {
   });
 });
 
-describe("what the page tells about its statements", () => {
-  const whole: Whole = { columns: [{ name: "n", kind: "integer" }], rows: [[1]], rowCount: 7 };
-  const answers: Record<string, () => Promise<Whole>> = {
-    "select 1": () => Promise.resolve(whole),
-    "drop table t": () => Promise.resolve(oneSelect("drop table t")).then(() => whole),
+describe("the list of statements", () => {
+  const fullResult: LocalResult = { columns: [{ name: "n", kind: "integer" }], rows: [[1]], rowCount: 7 };
+  const answers: Record<string, () => Promise<LocalResult>> = {
+    "select 1": () => Promise.resolve(fullResult),
+    "drop table t": () => Promise.resolve(oneSelect("drop table t")).then(() => fullResult),
     "from 'x.csv'": () => Promise.reject(new QueryError("Permission Error: Scanning CSV files is disabled", true)),
     "select x": () => Promise.reject(new QueryError("Binder Error: no column x", true)),
-    "select 2": () => Promise.reject(new LateError("It took too long.")),
+    "select 2": () => Promise.reject(new TimeoutError("It took too long.")),
     "select 3": () => Promise.reject(new OurError("The engine could not be started.")),
     "": () => Promise.reject(new OurError("There is no statement.")),
   };
   const run = async (tried: Statements, sql: string) =>
     tried.run(sql, async (s) => (answers[s] ?? answers["select 1"]!)()).catch(() => {});
 
-  it("tells refused, failed and late statements apart", async () => {
+  it("distinguishes refused, failed and late statements", async () => {
     const tried = new Statements();
     for (const sql of Object.keys(answers)) await run(tried, sql);
     expect(tried.all()).toEqual([
@@ -265,7 +279,7 @@ describe("what the page tells about its statements", () => {
       { sql: "select 3", outcome: "failed" },
     ]);
   });
-  it("stays within what the server accepts", async () => {
+  it("stays within the server's limits", async () => {
     const tried = new Statements();
     for (let i = 0; i < 30; i++) await run(tried, `select ${i} ${"x".repeat(9_000)}`);
     expect(tried.all().map((t) => t.sql.split(" ")[1])).toEqual(Array.from({ length: 11 }, (_, i) => String(19 + i)));

@@ -1,5 +1,4 @@
-// Reads a file into tables, away from the page: what DuckDB cannot read without an
-// extension becomes CSV here.
+// A worker that reads a file into tables. Formats that DuckDB cannot read without an extension are converted to CSV.
 import { sniff } from "./csv";
 import { readJSON } from "./json";
 import { ofObjects, tableName, toCSV, type ReadTable } from "./tables";
@@ -9,7 +8,7 @@ export interface Ingest {
   taken: string[];
 }
 
-/** CSV bytes, and how to read them: with types, or by what was found out. */
+/** CSV bytes with the types of their columns, or with the detected format. */
 export interface Ingested {
   name: string;
   data: Uint8Array<ArrayBuffer>;
@@ -17,12 +16,11 @@ export interface Ingested {
   csv?: { delimiter: string; header?: boolean; decimalComma: boolean; codes: string[] };
 }
 
-const mostBytes = 1 << 30;
-const mostParquetRows = 5_000_000;
+const maxBytes = 1 << 30;
+const maxParquetRows = 5_000_000;
 
 async function read({ file, taken }: Ingest): Promise<Ingested[]> {
-  if (file.size > mostBytes)
-    throw new Error("The file is larger than 1 GB. Upload it as a source of the server instead.");
+  if (file.size > maxBytes) throw new Error("The file is larger than 1 GB. Upload it to the server instead.");
   if (file.size === 0) throw new Error("The file is empty.");
   const data = new Uint8Array(await file.arrayBuffer());
   const kind = /\.([a-z]+)$/i.exec(file.name)?.[1]?.toLowerCase() ?? "";
@@ -41,10 +39,10 @@ async function read({ file, taken }: Ingest): Promise<Ingested[]> {
     }
     case "xlsx": {
       const { readXLSX } = await import("./xlsx");
-      const tables = attempt("This is no XLSX workbook, or it is damaged. Save it again as XLSX, or as CSV.", () =>
+      const tables = attempt("The file is not an XLSX workbook, or it is damaged. Save it again as XLSX or CSV.", () =>
         readXLSX(data),
       );
-      if (!tables.length) throw new Error("The workbook has no sheet with data.");
+      if (!tables.length) throw new Error("No sheet of the workbook has data.");
       return tables.map((t) => typed(free(tables.length === 1 ? file.name : t.name), t));
     }
     case "parquet":
@@ -60,12 +58,12 @@ async function read({ file, taken }: Ingest): Promise<Ingested[]> {
   }
 }
 
-/** Libraries speak of bytes; a person needs to know about the file. */
-function attempt<T>(words: string, f: () => T): T {
+/** Calls f and replaces its error, because the libraries' messages are about bytes. */
+function attempt<T>(message: string, f: () => T): T {
   try {
     return f();
   } catch {
-    throw new Error(words);
+    throw new Error(message);
   }
 }
 
@@ -74,9 +72,9 @@ async function parquet(name: string, data: Uint8Array<ArrayBuffer>): Promise<Rea
     import("hyparquet"),
     import("hyparquet-compressors"),
   ]);
-  const metadata = attempt("This is no Parquet file, or it is damaged.", () => parquetMetadata(data.buffer));
-  if (metadata.num_rows > mostParquetRows)
-    throw new Error("The file has more than 5 million rows. Upload it as a source of the server instead.");
+  const metadata = attempt("The file is not a Parquet file, or it is damaged.", () => parquetMetadata(data.buffer));
+  if (metadata.num_rows > maxParquetRows)
+    throw new Error("The file has more than 5 million rows. Upload it to the server instead.");
   return ofObjects(name, await parquetReadObjects({ file: data.buffer, metadata, compressors }));
 }
 

@@ -1,7 +1,6 @@
 import { ofObjects, type ReadTable } from "./tables";
 
-/** Reads JSON: an array of objects, lines of objects, or an object whose arrays of
- *  objects are tables. */
+/** Reads JSON: an array of objects, an object per line, or an object whose arrays of objects become tables. */
 export function readJSON(name: string, text: string): ReadTable[] {
   const data = parse(text);
   if (Array.isArray(data)) return [ofObjects(name, data.map(flat))];
@@ -16,25 +15,25 @@ export function readJSON(name: string, text: string): ReadTable[] {
 
 function parse(text: string): unknown[] | Record<string, unknown> {
   const trimmed = text.trim();
-  let whole: unknown;
+  let value: unknown;
   try {
-    whole = JSON.parse(trimmed);
+    value = JSON.parse(trimmed);
   } catch (err) {
     const lines = trimmed.split(/\r?\n/).filter((l) => l.trim());
-    if (lines.length < 2) throw new Error("The file is no JSON.", { cause: err });
+    if (lines.length < 2) throw new Error("The file is not valid JSON.", { cause: err });
     return lines.map((l, i) => {
       try {
         return JSON.parse(l) as unknown;
       } catch {
-        throw new Error(`Line ${i + 1} of the file is no JSON.`);
+        throw new Error(`Line ${i + 1} of the file is not valid JSON.`);
       }
     });
   }
-  if (typeof whole !== "object" || whole === null) throw new Error("The file holds a single value, and no table.");
-  return whole as unknown[] | Record<string, unknown>;
+  if (typeof value !== "object" || value === null) throw new Error("The file has a single value and no table.");
+  return value as unknown[] | Record<string, unknown>;
 }
 
-/** An object with the members of its objects as columns of their own, one level deep. */
+/** Flattens the nested objects of an object, one level deep. */
 function flat(v: unknown): Record<string, unknown> {
   if (typeof v !== "object" || v === null || Array.isArray(v)) return { value: v };
   const out: Record<string, unknown> = {};

@@ -1,5 +1,5 @@
-// Copies of the files in this browser's own storage, for after a reload. Where there
-// is no storage, as in a private window, nothing is kept.
+// Keeps copies of the open files in the browser's storage, for after a reload. Without storage, as in a private window,
+// nothing is kept.
 
 interface KeptFile {
   id: string;
@@ -25,9 +25,11 @@ function withStore<T>(mode: IDBTransactionMode, use: (s: IDBObjectStore) => IDBR
         resolve(v);
       };
       try {
-        const r = use(db.transaction("files", mode).objectStore("files"));
-        r.onsuccess = () => done(r.result);
-        r.onerror = () => done(undefined);
+        // Wait for the transaction to complete: if the page is closed earlier, the change may be lost.
+        const t = db.transaction("files", mode);
+        const r = use(t.objectStore("files"));
+        t.oncomplete = () => done(r.result);
+        t.onabort = () => done(undefined);
       } catch {
         done(undefined);
       }

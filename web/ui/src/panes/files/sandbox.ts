@@ -1,16 +1,15 @@
-// Runs JavaScript that a model wrote. This file is served with a policy of its own:
-// it may evaluate, and neither fetch nor import. The page ends it when its time is over.
-// The code comes first and the data only when it has been understood: what is wrong
-// with the code alone can then be told in full.
+// A worker that runs the model's JavaScript. It is served with its own content security policy, which allows evaluating
+// code but no requests or imports. The page ends it after a timeout. It gets the code first and the data only after the
+// code has compiled, so that syntax errors cannot contain data and can be sent in full.
 
 interface Order {
   source: number;
   steps: { columns: string[]; rows: unknown[][] }[];
 }
 
-const mostRows = 100_000;
+const maxRows = 100_000;
 
-// What a worker could still reach through its scope is taken away before the code runs.
+// Removes from the worker's scope what could send data.
 for (const name of [
   "fetch",
   "XMLHttpRequest",
@@ -29,7 +28,7 @@ for (const name of [
   try {
     Object.defineProperty(globalThis, name, { value: undefined, configurable: false, writable: false });
   } catch {
-    // It is fixed already; the policy stops it.
+    // The property cannot be redefined, but the policy still applies.
   }
 }
 
@@ -44,7 +43,7 @@ function table(value: unknown): { columns: string[]; rows: unknown[][]; rowCount
   const columns: string[] = [];
   const seen = new Set<string>();
   const some = list
-    .slice(0, mostRows)
+    .slice(0, maxRows)
     .map((v) =>
       typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Record<string, unknown>) : { value: v },
     );
@@ -64,26 +63,30 @@ function plain(v: unknown): unknown {
   return v;
 }
 
-type Made = (data: unknown, all: unknown) => Promise<unknown>;
-let made: Made | undefined;
+type Transform = (data: unknown, all: unknown) => Promise<unknown>;
+let transform: Transform | undefined;
 
-const said = (err: unknown) => (err instanceof Error ? `${err.name}: ${err.message}` : "");
+const messageOf = (err: unknown) => (err instanceof Error ? `${err.name}: ${err.message}` : "");
 
 addEventListener("message", async (e: MessageEvent<{ code: string } | Order>) => {
   if ("code" in e.data) {
     try {
-      made = new Function("data", "allSteps", `"use strict"; return (async () => {\n${e.data.code}\n})()`) as Made;
+      transform = new Function(
+        "data",
+        "allSteps",
+        `"use strict"; return (async () => {\n${e.data.code}\n})()`,
+      ) as Transform;
       reply({ ready: true });
     } catch (err) {
-      reply({ error: said(err) });
+      reply({ error: messageOf(err) });
     }
     return;
   }
   const { source, steps } = e.data;
   try {
     const all = steps.map(objects);
-    reply({ result: table(await made!(all[source] ?? [], all)) });
+    reply({ result: table(await transform!(all[source] ?? [], all)) });
   } catch (err) {
-    reply({ error: said(err) });
+    reply({ error: messageOf(err) });
   }
 });

@@ -1,10 +1,10 @@
-// What this page needs to know about SQL.
+// Helpers for DuckDB statements.
 import { RefusedError } from "./cells";
 
 export const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export const text = (s: string) => `'${s.replaceAll("'", "''")}'`;
 
-const reads = new Set([
+const readingKeywords = new Set([
   "select",
   "with",
   "from",
@@ -18,27 +18,26 @@ const reads = new Set([
   "(",
 ]);
 
-/** Returns the statement without its semicolon. It throws when there is not exactly one, or
- *  when it does not read. The engine's read-only transaction backs this up. */
+/** Returns the statement without its semicolon. Throws if there is not exactly one statement, or if it does not read.
+ *  The engine also uses a read-only transaction. */
 export function oneSelect(sql: string): string {
   const parts = split(sql);
   if (parts.length !== 1)
     throw new RefusedError(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
   const first = /^[\s]*(\(|[a-z]+)/i.exec(bare(parts[0]!))?.[1]?.toLowerCase() ?? "";
-  if (!reads.has(first))
+  if (!readingKeywords.has(first))
     throw new RefusedError(
       "Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.",
     );
   return parts[0]!.trim();
 }
 
-/** Returns a statement whose columns DESCRIBE can name: DESCRIBE, SUMMARIZE and SHOW as a
- *  subquery, others as they are. */
+/** Returns a statement that DESCRIBE accepts: DESCRIBE, SUMMARIZE and SHOW become subqueries. */
 export function asSelect(sql: string): string {
   return /^(describe|summarize|show)\b/i.test(bare(sql)) ? `SELECT * FROM (${sql}\n)` : sql;
 }
 
-/** Texts, names and comments are passed over. */
+/** Matches semicolons, and texts, names and comments to skip. */
 const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
 
 function split(sql: string): string[] {
@@ -55,7 +54,7 @@ function split(sql: string): string[] {
 
 const bare = (sql: string) => sql.replace(/^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/, "").replace(/--[^\n]*$/, "");
 
-/** How the cells of a DuckDB type are to be read. */
+/** Returns the kind of column for a DuckDB type. */
 export function kindOf(type: string): string {
   const base = type.toUpperCase().replace(/\(.*$/, "").trim();
   if (/\[\d*\]$/.test(type) || /^(STRUCT|MAP|UNION)/.test(base)) return "json";
@@ -69,17 +68,16 @@ export function kindOf(type: string): string {
   return base === "BLOB" ? "blob" : base === "JSON" ? "json" : "";
 }
 
-/** Whether a type is a number, for averages. */
 const isNumber = (type: string) => ["integer", "number"].includes(kindOf(type));
 
-/** The statement for the figures of a column. */
+/** Returns the statement for the statistics of a column. */
 export function statsSQL(table: string, column: string, type: string): string {
   const c = quote(column);
   const average = isNumber(type) ? `avg(${c})` : "NULL";
   return `SELECT count(*) AS rows, count(*) - count(${c}) AS nulls, count(DISTINCT ${c}) AS "distinct", min(${c}) AS min, max(${c}) AS max, ${average} AS avg FROM ${quote(table)}`;
 }
 
-/** The statement for the values of a column. */
+/** Returns the statement for the most frequent values of a column. */
 export function distributionSQL(table: string, column: string, limit: number): string {
   const c = quote(column);
   return `SELECT ${c} AS value, count(*) AS count FROM ${quote(table)} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`;

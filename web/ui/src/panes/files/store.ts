@@ -1,9 +1,9 @@
-// The files that are open in this browser. Small, because the first page needs it; the
-// engine comes with the first file.
+// The files that are open in this browser. This file is part of the first load, so it is small; the engine is loaded
+// with the first file.
 import { useSyncExternalStore } from "react";
 import type { TableName } from "../../composer/mentions";
-import { patiently } from "../../lib/later";
-import type { Whole } from "./cells";
+import { loadWithRetry } from "../../lib/later";
+import type { LocalResult } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
 
@@ -18,7 +18,7 @@ export interface LocalFile {
 
 interface Local {
   files: readonly LocalFile[];
-  keep: boolean; // a copy in this browser, for after a reload
+  keep: boolean; // whether copies stay in this browser for after a reload
 }
 
 interface Opened {
@@ -26,10 +26,10 @@ interface Opened {
   file: File;
 }
 
-/** The names of files that can be opened here. */
+/** Matches the names of files that can be opened in the browser. */
 export const readable = /\.(csv|tsv|txt|parquet|json|jsonl|ndjson|xlsx)$/i;
 
-const at = "footnote-local";
+const storageKey = "footnote-local";
 let now: Local = { files: [], ...settings() };
 let opened: Opened[] = [];
 let engine: Promise<Engine> | undefined;
@@ -39,9 +39,9 @@ const listeners = new Set<() => void>();
 function settings(): { keep: boolean } {
   let kept: { keep?: boolean } = {};
   try {
-    kept = JSON.parse(localStorage.getItem(at) ?? "{}") as typeof kept;
+    kept = JSON.parse(localStorage.getItem(storageKey) ?? "{}") as typeof kept;
   } catch {
-    // No storage, or not ours: the defaults.
+    // Storage is disabled, or the value is invalid: use the defaults.
   }
   return { keep: kept.keep !== false };
 }
@@ -53,9 +53,9 @@ function set(change: Partial<Local>): void {
 
 function remember(): void {
   try {
-    localStorage.setItem(at, JSON.stringify({ keep: now.keep }));
+    localStorage.setItem(storageKey, JSON.stringify({ keep: now.keep }));
   } catch {
-    // It holds for this page only, then.
+    // Storage is disabled: the setting lasts until the page is reloaded.
   }
 }
 
@@ -67,17 +67,17 @@ const subscribe = (f: () => void) => {
 export const local = (): Local => now;
 export const useLocal = (): Local => useSyncExternalStore(subscribe, local);
 
-/** Whether copies of the files stay in this browser. Switched off, they are deleted. */
+/** Sets whether copies of the files stay in this browser. Switching it off deletes them. */
 export async function setKeep(keep: boolean): Promise<void> {
   set({ keep });
   remember();
   await Promise.all(opened.map((o) => (keep ? keepFile(o.id, o.file) : forgetFile(o.id))));
 }
 
-/** Opens what was kept when the page was last open. */
+/** Opens the files that were kept. */
 export function restore(): Promise<void> {
   restored ??= keptFiles().then((kept) => {
-    if (kept.length) begin([...kept.filter((k) => !opened.some((o) => o.id === k.id)), ...opened]);
+    if (kept.length) openFiles([...kept.filter((k) => !opened.some((o) => o.id === k.id)), ...opened]);
   });
   return restored;
 }
@@ -85,36 +85,36 @@ export function restore(): Promise<void> {
 export async function addFiles(files: readonly File[]): Promise<void> {
   await restore();
   const more = files.map((file) => ({ id: crypto.randomUUID(), file }));
-  // A file that is picked again takes the place of its older self.
+  // A file replaces an open file of the same name.
   const stay = opened.filter((o) => !files.some((f) => f.name === o.file.name));
   const gone = opened.filter((o) => !stay.includes(o));
   if (now.keep) await Promise.all(more.map((o) => keepFile(o.id, o.file)));
   await Promise.all(gone.map((o) => forgetFile(o.id)));
-  begin([...stay, ...more]);
+  openFiles([...stay, ...more]);
   await engine?.catch(() => {});
 }
 
 export async function removeFile(id: string): Promise<void> {
   await forgetFile(id);
-  begin(opened.filter((o) => o.id !== id));
+  openFiles(opened.filter((o) => o.id !== id));
 }
 
-/** Loads a set of files into an engine of their own. */
-function begin(files: Opened[]): void {
+/** Replaces the open files, and starts a new engine with them. */
+function openFiles(files: Opened[]): void {
   void engine?.then((e) => e.end()).catch(() => {});
   opened = files;
   engine = undefined;
   set({ files: files.map((o) => ({ id: o.id, name: o.file.name, size: o.file.size, state: "loading", tables: [] })) });
-  if (files.length) void started().catch(() => {});
+  if (files.length) void startedEngine().catch(() => {});
 }
 
-/** The engine with all files; a new one when the last has ended. */
-async function started(): Promise<Engine> {
+/** Returns the engine with all files, and starts a new one if the last has ended. */
+async function startedEngine(): Promise<Engine> {
   const running = await engine?.catch(() => undefined);
   if (running && !running.ended) return running;
   if (!opened.length) throw new Error("No file is open in this browser.");
   const files = opened;
-  const mine = patiently(() => import("./engine")).then((m) => m.Engine.start(files.map((o) => o.file)));
+  const mine = loadWithRetry(() => import("./engine")).then((m) => m.Engine.start(files.map((o) => o.file)));
   engine = mine;
   try {
     const e = await mine;
@@ -149,31 +149,31 @@ function shown({ id, file }: Opened, e: Engine): LocalFile {
   };
 }
 
-export async function query(sql: string, signal: AbortSignal): Promise<Whole> {
+export async function query(sql: string, signal: AbortSignal): Promise<LocalResult> {
   await restore();
-  return (await started()).query(sql, signal);
+  return (await startedEngine()).query(sql, signal);
 }
 
-/** Why no question can be asked yet: the names that would go with it are not known. */
-export function opening(files: readonly LocalFile[]): string | undefined {
+/** Returns why no question can be asked yet: a file is being opened, so its schema is unknown. */
+export function openingReason(files: readonly LocalFile[]): string | undefined {
   return files.some((f) => f.state === "loading") ? "a file is being opened" : undefined;
 }
 
-/** The tables as they can be named in a question. */
-export function named(files: readonly LocalFile[]): readonly TableName[] {
+/** Returns the tables that can be mentioned in a question. */
+export function mentionableTables(files: readonly LocalFile[]): readonly TableName[] {
   return files.flatMap((f) => f.tables.map((t) => ({ source: f.name, table: t.name, here: true })));
 }
 
-/** All tables, once they are loaded. */
+/** Waits until the files are loaded and returns all tables. */
 export async function tables(): Promise<LocalTable[]> {
   await restore();
   if (!opened.length) return [];
-  await started();
+  await startedEngine();
   return now.files.flatMap((f) => f.tables);
 }
 
-/** The schema as a model reads it: names and types, never a value. The server reads
- *  the same text (internal/localschema). */
+/** Describes the schema for the model: names and types, never values. The server parses this text
+ *  (internal/localschema). */
 export function schemaText(files: readonly LocalFile[]): string {
   const all = files.flatMap((f) => f.tables);
   const lines = all.map((t) => {

@@ -1,6 +1,5 @@
-// Tables that were read by us, from JSON, workbooks and Parquet: columns of plain
-// values. They reach DuckDB as CSV with their types, because that is what it reads
-// without an extension from another host.
+// Tables that are read in the browser from JSON, workbooks and Parquet. They are passed to DuckDB as CSV with types,
+// because DuckDB would load an extension from another host for these formats.
 
 export type Plain = string | number | bigint | boolean | null;
 
@@ -13,12 +12,12 @@ export interface ReadTable {
 const isoDate = /^\d{4}-\d\d-\d\d$/;
 const isoTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?$/;
 
-/** The DuckDB type that all values of a column have. */
+/** Returns the DuckDB type that fits all values of a column. */
 export function typeOf(values: Iterable<Plain>): string {
   let type = "";
   for (const v of values) {
     if (v === null) continue;
-    const t = one(v);
+    const t = typeOfValue(v);
     if (type === "" || type === t) type = t;
     else if ((type === "BIGINT" && t === "DOUBLE") || (type === "DOUBLE" && t === "BIGINT")) type = "DOUBLE";
     else if ((type === "DATE" && t === "TIMESTAMP") || (type === "TIMESTAMP" && t === "DATE")) type = "TIMESTAMP";
@@ -27,7 +26,7 @@ export function typeOf(values: Iterable<Plain>): string {
   return type || "VARCHAR";
 }
 
-function one(v: Exclude<Plain, null>): string {
+function typeOfValue(v: Exclude<Plain, null>): string {
   switch (typeof v) {
     case "boolean":
       return "BOOLEAN";
@@ -40,7 +39,7 @@ function one(v: Exclude<Plain, null>): string {
   }
 }
 
-/** Values of anything as a plain value: what is nested becomes JSON text. */
+/** Converts any value to a plain one. Nested values become JSON text. */
 export function plain(v: unknown): Plain {
   if (v === null || v === undefined) return null;
   switch (typeof v) {
@@ -56,13 +55,13 @@ export function plain(v: unknown): Plain {
   return JSON.stringify(v, (_, x: unknown) => (typeof x === "bigint" ? String(x) : x));
 }
 
-/** A moment without its zone, which is UTC; a midnight is a date. */
+/** Formats a time in UTC without its zone. Midnight is formatted as a date. */
 export function isoOf(d: Date): string {
   const s = d.toISOString();
   return s.endsWith("T00:00:00.000Z") ? s.slice(0, 10) : s.slice(0, -1);
 }
 
-/** Makes a table of objects, whose keys are the columns in the order they come. */
+/** Makes a table from objects. Their keys are the columns, in order of appearance. */
 export function ofObjects(name: string, objects: readonly Record<string, unknown>[]): ReadTable {
   const at = new Map<string, number>();
   for (const o of objects) for (const k of Object.keys(o)) if (!at.has(k)) at.set(k, at.size);
@@ -75,10 +74,10 @@ export function* column(rows: readonly Plain[][], i: number): Generator<Plain> {
   for (const r of rows) yield r[i] ?? null;
 }
 
-/** What stands for no value in the CSV we write: nothing that a file would hold. */
+/** Represents NULL in the CSV that we write. Unlikely to occur in a file. */
 export const noValue = "\u0001N";
 
-/** The rows as CSV, in pieces that are put together once. */
+/** Writes the rows as CSV. */
 export function toCSV(t: ReadTable): Uint8Array<ArrayBuffer> {
   const enc = new TextEncoder();
   const pieces: Uint8Array[] = [];
@@ -107,14 +106,14 @@ function cell(v: Plain, type: string): string {
   return String(v);
 }
 
-/** A time as one of UTC, without a zone. */
+/** Converts a time to UTC and removes the zone. */
 function utc(v: string): string {
   if (!/(Z|[+-]\d\d:?\d\d)$/.test(v)) return v;
   const d = new Date(v.replace(" ", "T").replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
   return Number.isNaN(d.getTime()) ? v : d.toISOString().slice(0, -1);
 }
 
-/** A name for a table, from that of a file or a sheet. */
+/** Makes a table name from the name of a file or sheet. */
 export function tableName(from: string, taken: ReadonlySet<string>): string {
   const base =
     from

@@ -1,23 +1,22 @@
 import type { Cell, Column } from "../../log/events";
-import { CodeError, OurError, type Whole } from "./cells";
+import { CodeError, OurError, type LocalResult } from "./cells";
 
 export interface Step {
   columns: Column[];
   rows: Cell[][];
 }
 
-interface Said {
+interface Reply {
   ready?: true;
   error?: string;
   result?: { columns: string[]; rows: Cell[][]; rowCount: number };
 }
 
-const limit = 10_000; // ms
-const late = `The transform was stopped after ${limit / 1000} s. Compute less, or aggregate the rows in SQL first.`;
+const timeout = 10_000; // ms
+const timeoutMessage = `The transform was stopped after ${timeout / 1000} s. Compute less, or aggregate the rows in SQL first.`;
 
-/** Runs a transform in a worker of its own, which is ended when it has answered, when
- *  its time is over, or when nobody waits any more. */
-export function transform(code: string, source: number, steps: Step[], signal: AbortSignal): Promise<Whole> {
+/** Runs a transform in its own worker. The worker is ended after the answer, a timeout or the signal. */
+export function transform(code: string, source: number, steps: Step[], signal: AbortSignal): Promise<LocalResult> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./sandbox.ts", import.meta.url), { type: "module" });
     const end = (f: () => void) => {
@@ -27,13 +26,13 @@ export function transform(code: string, source: number, steps: Step[], signal: A
       f();
     };
     const stopped = () => end(() => reject(new DOMException("stopped", "AbortError")));
-    const timer = setTimeout(() => end(() => reject(new OurError(late))), limit);
+    const timer = setTimeout(() => end(() => reject(new OurError(timeoutMessage))), timeout);
     signal.addEventListener("abort", stopped);
-    let given = false; // the worker has the data, and from then on may say anything
-    worker.onmessage = (e: MessageEvent<Said>) => {
+    let hasData = false; // from then on, errors may contain data
+    worker.onmessage = (e: MessageEvent<Reply>) => {
       const { error, result, ready } = e.data;
-      if (ready && !given) {
-        given = true;
+      if (ready && !hasData) {
+        hasData = true;
         return worker.postMessage({
           source,
           steps: steps.map((s) => ({ columns: s.columns.map((c) => c.name), rows: s.rows })),
@@ -41,7 +40,7 @@ export function transform(code: string, source: number, steps: Step[], signal: A
       }
       if (!result)
         return end(() =>
-          reject(error ? new CodeError(error, !given) : new OurError("The code threw a value that is no error.")),
+          reject(error ? new CodeError(error, !hasData) : new OurError("The code threw a value that is not an Error.")),
         );
       end(() =>
         resolve({
@@ -55,8 +54,8 @@ export function transform(code: string, source: number, steps: Step[], signal: A
       end(() =>
         reject(
           new OurError(
-            given
-              ? "The code broke its worker; it may need too much memory."
+            hasData
+              ? "The code crashed its worker; it may need too much memory."
               : "The worker for the code could not be started.",
           ),
         ),

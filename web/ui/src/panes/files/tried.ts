@@ -1,5 +1,5 @@
-// What the page tells the server about the statements of a call, for the audit.
-import { outcomeOf, type Outcome, type Whole } from "./cells";
+// The list of statements that a call ran, which the page sends to the server for the audit.
+import { outcomeOf, type Outcome, type LocalResult } from "./cells";
 
 interface Tried {
   sql: string;
@@ -11,18 +11,18 @@ interface Tried {
 const maxTried = 20;
 const maxCharacters = 100_000;
 
-/** Lists statements with their outcomes. Only the newest are kept when there are too many. */
+/** A list of statements with their outcomes. If there are too many, only the newest are kept. */
 export class Statements {
   private list: Tried[] = [];
 
-  /** Runs a statement and notes what became of it. */
-  async run(sql: string, query: (sql: string) => Promise<Whole>): Promise<Whole> {
+  /** Runs a statement and records its outcome. */
+  async run(sql: string, query: (sql: string) => Promise<LocalResult>): Promise<LocalResult> {
     try {
-      const whole = await query(sql);
-      this.note({ sql, outcome: "executed", row_count: whole.rowCount });
-      return whole;
+      const result = await query(sql);
+      this.add({ sql, outcome: "executed", row_count: result.rowCount });
+      return result;
     } catch (err) {
-      this.note({ sql, outcome: outcomeOf(err) });
+      this.add({ sql, outcome: outcomeOf(err) });
       throw err;
     }
   }
@@ -31,7 +31,7 @@ export class Statements {
     return this.list;
   }
 
-  private note(tried: Tried): void {
+  private add(tried: Tried): void {
     if (!tried.sql) return; // the server refuses an empty one
     this.list = [...this.list, tried].slice(-maxTried);
     while (this.list.length > 1 && this.list.reduce((n, t) => n + t.sql.length, 0) > maxCharacters) this.list.shift();

@@ -1,9 +1,8 @@
-// Reads the sheets of a workbook: the values as they were last calculated, dates by
-// their formats. Nothing else of it is looked at.
+// Reads the sheets of a workbook: the stored values of its cells. Dates are recognised by their formats.
 import { unzipSync } from "fflate";
 import { isoOf, typeOf, column, type Plain, type ReadTable } from "./tables";
 
-const mostUnpacked = 1 << 30; // bytes
+const maxUnpacked = 1 << 30; // bytes
 
 export function readXLSX(data: Uint8Array): ReadTable[] {
   let unpacked = 0;
@@ -13,13 +12,13 @@ export function readXLSX(data: Uint8Array): ReadTable[] {
     filter: (f) => {
       if (!wanted.test(f.name)) return false;
       unpacked += f.originalSize;
-      if (unpacked > mostUnpacked) throw new Error("The workbook is too large.");
+      if (unpacked > maxUnpacked) throw new Error("The workbook is too large.");
       return true;
     },
   });
   const text = (name: string) => (files[name] ? new TextDecoder().decode(files[name]) : "");
   const book = text("xl/workbook.xml");
-  if (!book) throw new Error("The file is no workbook.");
+  if (!book) throw new Error("The file is not a workbook.");
   const strings = sharedStrings(text("xl/sharedStrings.xml"));
   const dates = dateStyles(text("xl/styles.xml"));
   const since1904 = /<workbookPr[^>]*\bdate1904="(1|true)"/.test(book);
@@ -54,7 +53,7 @@ function unescape(s: string): string {
     .replace(/_x([0-9A-F]{4})_/g, (_, h: string) => String.fromCharCode(parseInt(h, 16)));
 }
 
-/** The text of runs, without what is read aloud for them. */
+/** Returns the text of runs, without phonetic hints. */
 function texts(xml: string): string {
   let s = "";
   for (const m of xml
@@ -68,7 +67,7 @@ function sharedStrings(xml: string): string[] {
   return [...xml.matchAll(/<(?:\w+:)?si>([\s\S]*?)<\/(?:\w+:)?si>|<(?:\w+:)?si\/>/g)].map((m) => texts(m[1] ?? ""));
 }
 
-/** Which styles of cells show a date. */
+/** Returns the indices of the cell styles that show a date. */
 function dateStyles(xml: string): Set<number> {
   const formats = new Map<number, string>();
   for (const [tag] of xml.matchAll(/<(?:\w+:)?numFmt\b[^>]*>/g))
@@ -122,13 +121,13 @@ function value(tag: string, body: string, strings: string[], dates: Set<number>,
   const n = Number(v);
   if (!Number.isFinite(n)) return null;
   if (!dates.has(Number(/\ss="(\d+)"/.exec(tag)?.[1] ?? -1))) return n;
-  // Days since the last day of 1899; 1900 had no 29 February, whatever Excel says.
+  // Days since 31 December 1899. Excel counts 29 February 1900, which did not exist.
   const days = since1904 ? n + 1462 : n < 60 ? n + 1 : n;
   return isoOf(new Date(Math.round((days - 25_569) * 86_400_000)));
 }
 
-/** A sheet as a table: its head is the first row that is about as wide as the widest
- *  ones and holds only texts; what stands above it is a title. */
+/** Converts a sheet to a table. The header is the first row that is nearly as wide as the widest row, if it has only
+ *  texts. Rows above it are ignored. */
 function table(name: string, cells: Plain[][]): ReadTable | undefined {
   const filled = (r: Plain[]) => r.filter((c) => c !== null && c !== "").length;
   const widest = cells.slice(0, 200).reduce((n, r) => Math.max(n, filled(r)), 0);
@@ -155,7 +154,7 @@ function table(name: string, cells: Plain[][]): ReadTable | undefined {
   };
 }
 
-/** In a column of texts everything is one. */
+/** Converts a value to text if its column has texts. */
 function text(v: Plain, type: string): Plain {
   return type === "VARCHAR" && v !== null ? String(v) : v;
 }

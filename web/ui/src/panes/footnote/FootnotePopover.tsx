@@ -1,11 +1,10 @@
-// Where a number comes from: its cell among its neighbours, or the cells it was
-// worked out from; and the query behind them. N and P go to the next and the
-// previous footnote.
+// Shows where a number comes from: its cell and the rows around it, or the cells it is calculated from, and the query.
+// N and P go to the next and previous footnote.
 import type { KeyboardEvent } from "react";
 import { page, useFirstRows, type ResultRef } from "../../api/rows";
 import { useLoad } from "../../api/load";
-import { duration, plural } from "../../lib/format";
-import { who } from "../../lib/me";
+import { duration, plural, resultName } from "../../lib/format";
+import { youOrName } from "../../lib/me";
 import { go } from "../../lib/router";
 import type { ShownResult } from "../../log/conversation";
 import type { Cite } from "../../log/events";
@@ -14,13 +13,13 @@ import { Button, IconButton } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import { cellAddress } from "../cell";
-import { stylesOf, written } from "../numbers";
+import { stylesOf, formatCell } from "../numbers";
 import { Rows } from "../Rows";
 import { Sql } from "../Sql";
 import type { FootnotePopoverProps } from "../slots";
-import { arithmetic, called, outcome, refs, type Ref } from "./formula";
+import { arithmetic, refName, outcome, refs, type Ref } from "./formula";
 
-const around = 2;
+const contextRows = 2; // before and after the cell
 
 export default function FootnotePopover({ note, anchor, conversation, result, onClose }: FootnotePopoverProps) {
   const cite = note.cite;
@@ -58,7 +57,7 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
         <div className="flex items-start gap-2">
           <p className="min-w-0 flex-1 text-sm">
             <strong className="tabular font-serif text-lg font-semibold">{cite.text}</strong>
-            <span className="block text-ink-quiet">{says(cite, result)}</span>
+            <span className="block text-ink-quiet">{describe(cite, result)}</span>
           </p>
           <span className="-mt-1 -mr-1 flex shrink-0">
             {neighbour(anchor, -1) && (
@@ -76,16 +75,18 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
             <IconButton icon="close" small label="Close" onClick={onClose} autoFocus />
           </span>
         </div>
-        {queries.map((r) => r.replacedBy && <Newer key={r.id} r={r} newest={all[r.replacedBy]} onOpen={open} />)}
-        {inCell && <Near conversation={conversation} result={result} row={cite.row!} column={cite.column ?? ""} />}
-        {used.length > 0 && <Worked conversation={conversation} cite={cite} used={used} />}
+        {queries.map((r) => r.replacedBy && <NewerVersion key={r.id} r={r} newest={all[r.replacedBy]} onOpen={open} />)}
+        {inCell && (
+          <NearbyRows conversation={conversation} result={result} row={cite.row!} column={cite.column ?? ""} />
+        )}
+        {used.length > 0 && <Calculation conversation={conversation} cite={cite} used={used} />}
         {queries.map(
           (r) =>
             r.sql && (
               <Query
                 key={r.id}
                 r={r}
-                named={queries.length > 1}
+                showName={queries.length > 1}
                 onOpen={open}
                 at={inCell ? cellAddress({ row: cite.row!, column: cite.column ?? "" }) : undefined}
               />
@@ -96,19 +97,19 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
   );
 }
 
-/** What a footnote is, in a sentence. */
-function says(c: Cite, r?: ShownResult): string {
+/** Describes a footnote, to be read after the number: "is revenue in row 3 of result 1". */
+function describe(c: Cite, r?: ShownResult): string {
   const other = c.value !== undefined && c.value !== c.text && Number(c.value) !== Number(c.text.replaceAll(",", ""));
   const exactly = other && !c.formula ? `, exactly ${c.value}` : "";
-  if (c.formula === "sql filter") return "stands in the condition of the query";
+  if (c.formula === "sql filter") return "is in a condition of the query";
   if (c.formula?.startsWith("column ")) return `belongs to the name of the ${c.formula}`;
-  if (c.formula && refs(c.formula).length) return "is worked out";
+  if (c.formula && refs(c.formula).length) return "is calculated";
   if (c.formula) return `is ${c.formula}`;
-  if (c.row === undefined && c.result) return `is how many rows ${c.result} has`;
-  return `is ${c.column ?? "a cell"} in row ${(c.row ?? 0) + 1} of ${r?.chart?.title ? `“${r.chart.title}”` : (c.result ?? "the result")}${exactly}`;
+  if (c.row === undefined && c.result) return `is the number of rows in ${resultName(c.result)}`;
+  return `is ${c.column ?? "a cell"} in row ${(c.row ?? 0) + 1} of ${r?.chart?.title ? `“${r.chart.title}”` : resultName(c.result ?? "the result")}${exactly}`;
 }
 
-/** The footnote before or after, in the order of the text. */
+/** Returns the previous or next footnote in the text. */
 function neighbour(anchor: HTMLElement, by: 1 | -1): HTMLElement | undefined {
   const all = [
     ...(anchor
@@ -121,7 +122,7 @@ function neighbour(anchor: HTMLElement, by: 1 | -1): HTMLElement | undefined {
   return at < 0 ? undefined : all[at + by];
 }
 
-function Newer({
+function NewerVersion({
   r,
   newest,
   onOpen,
@@ -135,7 +136,7 @@ function Newer({
     <p className="mt-2 flex items-center gap-2 rounded-md bg-warn-soft px-2.5 py-1.5 text-xs text-warn">
       <Icon name="alert" small />
       <span className="min-w-0 flex-1">
-        This is v{r.version}. There is a newer version, v{newest.version}, by {who(newest.author)}.
+        This is v{r.version}. There is a newer version, v{newest.version}, by {youOrName(newest.author)}.
       </span>
       <button
         type="button"
@@ -150,18 +151,18 @@ function Newer({
 
 function Query({
   r,
-  named,
+  showName,
   onOpen,
   at,
 }: {
   r: ShownResult;
-  named: boolean;
+  showName: boolean;
   onOpen: (r: ShownResult, view: "sql" | "table", at?: string) => void;
   at?: string;
 }) {
   return (
-    <section aria-label={`Query of ${r.id}`} className="mt-3">
-      {named && <h3 className="mb-1 text-xs font-semibold text-ink-soft">{r.id}</h3>}
+    <section aria-label={`Query of ${resultName(r.id)}`} className="mt-3">
+      {showName && <h3 className="mb-1 text-xs font-semibold text-ink-soft">{r.id}</h3>}
       <Sql sql={r.sql ?? ""} className="max-h-44" />
       <p className="mt-1.5 flex flex-wrap items-center gap-x-1 text-xs text-ink-quiet">
         <span className="tabular min-w-0 flex-1">
@@ -170,7 +171,7 @@ function Query({
             .join(" · ")}
         </span>
         <Button look="quiet" className="!h-8 !px-2" onClick={() => onOpen(r, "table", at)}>
-          In the table
+          Show in table
         </Button>
         <Button look="quiet" className="!h-8 !px-2" onClick={() => onOpen(r, "sql")}>
           Open the query
@@ -180,8 +181,8 @@ function Query({
   );
 }
 
-/** The rows around the cell. */
-function Near({
+/** The cell and the rows around it. */
+function NearbyRows({
   conversation,
   result,
   row,
@@ -193,11 +194,11 @@ function Near({
   column: string;
 }) {
   const ref: ResultRef = { conversation, id: result.id };
-  const first = Math.max(0, row - around);
+  const first = Math.max(0, row - contextRows);
   const { data, error } = useLoad(`rows:${conversation}.${result.id}:${first}+`, () =>
-    page(ref, first, 2 * around + 1),
+    page(ref, first, 2 * contextRows + 1),
   );
-  const whole = useFirstRows(result.row_count <= 10_000 ? ref : undefined); // as its chart and table have it
+  const all = useFirstRows(result.row_count <= 10_000 ? ref : undefined); // to format numbers as in the table
   if (error) return <p className="mt-2 text-sm text-bad">{error}</p>;
   return (
     <div
@@ -213,14 +214,14 @@ function Near({
           first={first}
           mark={{ row, column }}
           label="Source rows"
-          styles={whole.data ? stylesOf(whole.data.columns, whole.data.rows) : undefined}
+          styles={all.data ? stylesOf(all.data.columns, all.data.rows) : undefined}
         />
       )}
     </div>
   );
 }
 
-const mostCells = 12;
+const maxCells = 12;
 
 interface CellValue {
   name: string;
@@ -229,16 +230,16 @@ interface CellValue {
   at: string;
 }
 
-/** How a number was worked out: every cell with its value, and the arithmetic. */
-function Worked({ conversation, cite, used }: { conversation: string; cite: Cite; used: Ref[] }) {
+/** How a number is calculated: the formula with values, and the cells. */
+function Calculation({ conversation, cite, used }: { conversation: string; cite: Cite; used: Ref[] }) {
   const { data, error } = useLoad(`formula:${conversation}:${cite.formula}`, () => cellsOf(conversation, used));
   if (error) return <p className="mt-2 text-sm text-bad">{error}</p>;
   if (!data) return <div className="mt-3 h-24" aria-hidden="true" />;
-  const shown = data.cells.slice(0, mostCells);
+  const shown = data.cells.slice(0, maxCells);
   return (
     <div className="mt-3">
       <p className="tabular rounded-md bg-mark px-2.5 py-1.5 text-sm wrap-anywhere">
-        {arithmetic(cite.formula!, (r) => data.text.get(`${r.from}`) ?? called(r))}
+        {arithmetic(cite.formula!, (r) => data.text.get(`${r.from}`) ?? refName(r))}
         {cite.value !== undefined && <strong className="font-semibold"> = {outcome(cite)}</strong>}
       </p>
       {shown.length > 0 && (
@@ -280,11 +281,11 @@ async function cellsOf(conversation: string, used: Ref[]): Promise<{ cells: Cell
     if (j < 0) continue;
     const rows = r.rows ?? [...t.rows.keys()];
     for (const i of rows) {
-      const value = written(t.rows[i]?.[j] ?? null, t.styles[j]!) || "NULL";
+      const value = formatCell(t.rows[i]?.[j] ?? null, t.styles[j]!) || "NULL";
       const first = t.styles.findIndex((s) => !s.numeric);
       const label =
         first >= 0 && first !== j
-          ? `${r.column}, ${written(t.rows[i]?.[first] ?? null, t.styles[first]!) || `row ${i + 1}`}`
+          ? `${r.column}, ${formatCell(t.rows[i]?.[first] ?? null, t.styles[first]!) || `row ${i + 1}`}`
           : `${r.column}, row ${i + 1}`;
       cells.set(`${r.result} ${i} ${j}`, {
         name: label,

@@ -1,21 +1,20 @@
-// Formulas of footnotes, as the server's cite package writes them: cells
-// r1[0].revenue, several r1[0,2].revenue, whole columns r1.revenue, functions over
-// them, and + - * / between.
+// Parses formulas of footnotes, which the server's package cite writes: a cell r1[0].revenue, several cells
+// r1[0,2].revenue, a column r1.revenue, functions, and + - * /.
 
 export interface Ref {
   from: number; // in the formula
   to: number;
   result: string;
-  rows?: number[]; // without it: all
+  rows?: number[]; // undefined for all rows
   column?: string;
 }
 
-const form = /\b(r\d+)\b(?:\[(\d+(?:\s*,\s*\d+)*)\])?(?:\.("(?:[^"\\]|\\.)*"|[\p{L}_][\p{L}\p{N}_]*))?/gu;
+const refPattern = /\b(r\d+)\b(?:\[(\d+(?:\s*,\s*\d+)*)\])?(?:\.("(?:[^"\\]|\\.)*"|[\p{L}_][\p{L}\p{N}_]*))?/gu;
 
-/** The places in results that a formula uses. */
+/** Returns the references to results in a formula. */
 export function refs(formula: string): Ref[] {
   const out: Ref[] = [];
-  for (const m of formula.matchAll(form)) {
+  for (const m of formula.matchAll(refPattern)) {
     if (!m[2] && !m[3]) continue;
     out.push({
       from: m.index,
@@ -37,8 +36,8 @@ function name(text: string): string {
   }
 }
 
-/** What a place is called: "revenue, row 3". */
-export function called(r: Ref): string {
+/** Names a reference: "revenue, row 3". */
+export function refName(r: Ref): string {
   const column = r.column ?? "rows";
   if (!r.rows) return `${column}, all rows`;
   if (r.rows.length === 1) return `${column}, row ${r.rows[0]! + 1}`;
@@ -46,7 +45,7 @@ export function called(r: Ref): string {
   return `${column}, rows ${rows.slice(0, 6).join(", ")}${rows.length > 6 ? ` and ${rows.length - 6} more` : ""}`;
 }
 
-/** The formula with its cells' values in their places. */
+/** Writes a formula with values in place of its references. */
 export function arithmetic(formula: string, value: (r: Ref) => string): string {
   let out = "",
     at = 0;
@@ -57,15 +56,15 @@ export function arithmetic(formula: string, value: (r: Ref) => string): string {
   return out + signs(formula.slice(at));
 }
 
-/** What came out, with enough digits to see how the text rounds it: a share as the
- *  percents that the text speaks of. */
+/** Formats the value of a formula with enough digits to show how the text rounded it. A share becomes a percentage if
+ *  the text has one. */
 export function outcome(c: { text: string; value?: string }): string {
   const n = Number(c.value);
   if (c.value === undefined || c.value === "" || Number.isNaN(n)) return c.value ?? "";
   const digits = (x: number) =>
     x.toLocaleString("en-US", { maximumSignificantDigits: Math.max(6, Math.ceil(Math.log10(Math.abs(x) + 1)) + 2) });
-  const said = Number(c.text.replace(/[^\d.-]/g, ""));
-  const share = c.text.includes("%") && Math.abs(n * 100 - said) < Math.abs(n - said);
+  const inText = Number(c.text.replace(/[^\d.-]/g, ""));
+  const share = c.text.includes("%") && Math.abs(n * 100 - inText) < Math.abs(n - inText);
   return share ? `${digits(n * 100)}%` : digits(n);
 }
 

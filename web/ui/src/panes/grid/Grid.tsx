@@ -1,5 +1,5 @@
-// Rows to look through, however many and however wide: only the cells in view are drawn. One element has
-// the focus, and says which cell is meant; arrow keys move it, Ctrl+C copies.
+// A grid for any number of rows and columns. Only visible cells are rendered. The grid element has the focus and refers
+// to the active cell with aria-activedescendant; arrow keys move the active cell, and Ctrl+C copies.
 import {
   memo,
   useCallback,
@@ -16,7 +16,7 @@ import type { ResultRef } from "../../api/rows";
 import { count as grouped, plural } from "../../lib/format";
 import type { Cell, Column } from "../../log/events";
 import { Icon } from "../../ui/Icon";
-import { stylesOf, written, type Style } from "../numbers";
+import { stylesOf, formatCell, type Style } from "../numbers";
 import { useRows, type Sort } from "./rows";
 import { linesOf, widthOf } from "./widths";
 import "./grid.css";
@@ -25,18 +25,18 @@ interface GridProps {
   source: ResultRef;
   columns: readonly Column[];
   count: number;
-  /** The first page, where it is there already. */
+  /** The first page, if it is loaded already. */
   first?: readonly (readonly Cell[])[];
   label: string;
-  /** A cell to show: its row within the result, from 0, and its column. */
+  /** A cell to highlight and scroll to. Rows count from 0 in the result. */
   mark?: { row: number; column: string };
-  /** The result was cut: there were more rows. */
+  /** The query returned more rows than the result has. */
   truncated?: boolean;
 }
 
-const over = 8; // rows that are drawn beyond the view
-const beside = 2; // and columns
-const sampled = 300;
+const overscanRows = 8;
+const overscanColumns = 2;
+const sampleRows = 300; // for the widths of columns
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
 
 interface At {
@@ -53,41 +53,41 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   const unit = useMemo(rem, []);
   const height = unit * 1.75;
   const [view, setView] = useState({ from: 0, to: 40, left: 0, right: 20 });
-  const ends = useRef<number[]>([]); // where each column ends, beyond the numbers of the rows
+  const ends = useRef<number[]>([]); // the right edge of each column, without the row numbers
   const [active, setActive] = useState<At>();
   const [anchor, setAnchor] = useState<At>();
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
 
-  const look = useCallback(() => {
+  const updateView = useCallback(() => {
     const el = scroller.current;
     if (!el) return;
-    const from = Math.max(0, Math.floor(el.scrollTop / height) - over);
-    const to = Math.min(count, Math.ceil((el.scrollTop + el.clientHeight) / height) + over);
+    const from = Math.max(0, Math.floor(el.scrollTop / height) - overscanRows);
+    const to = Math.min(count, Math.ceil((el.scrollTop + el.clientHeight) / height) + overscanRows);
     const first = ends.current.findIndex((x) => x > el.scrollLeft),
       after = ends.current.findIndex((x) => x > el.scrollLeft + el.clientWidth);
-    const left = first < 0 ? 0 : Math.max(0, first - beside),
-      right = after < 0 ? Infinity : after + 1 + beside;
+    const left = first < 0 ? 0 : Math.max(0, first - overscanColumns),
+      right = after < 0 ? Infinity : after + 1 + overscanColumns;
     setView((v) =>
       v.from === from && v.to === to && v.left === left && v.right === right ? v : { from, to, left, right },
     );
   }, [count, height]);
   useLayoutEffect(() => {
     const el = scroller.current!;
-    look();
-    const seen = new ResizeObserver(look);
-    seen.observe(el);
+    updateView();
+    const resize = new ResizeObserver(updateView);
+    resize.observe(el);
     let frame = 0;
-    const scrolled = () => {
+    const onScroll = () => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(look);
+      frame = requestAnimationFrame(updateView);
     };
-    el.addEventListener("scroll", scrolled, { passive: true });
+    el.addEventListener("scroll", onScroll, { passive: true });
     return () => {
       cancelAnimationFrame(frame);
-      seen.disconnect();
-      el.removeEventListener("scroll", scrolled);
+      resize.disconnect();
+      el.removeEventListener("scroll", onScroll);
     };
-  }, [look]);
+  }, [updateView]);
   const { need } = rows;
   useEffect(() => {
     if (!sorted) need(view.from, view.to);
@@ -95,28 +95,19 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
 
   const first = rows.at(0) !== undefined;
   const { styles, widths: natural } = useMemo(() => {
-    const some: (readonly Cell[])[] = [];
-    for (let i = 0; i < Math.min(sampled, count); i++) {
-      const r = rows.at(i);
-      if (r) some.push(r);
-    }
-    const all: (readonly Cell[])[] = [];
-    for (let i = 0; i < Math.min(10_000, count); i++) {
-      const r = rows.at(i);
-      if (r) all.push(r);
-    }
-    const styles = stylesOf(columns, all as Cell[][]);
+    const some = firstRows(rows.at, Math.min(sampleRows, count));
+    const styles = stylesOf(columns, firstRows(rows.at, Math.min(10_000, count)) as Cell[][]);
     return {
       styles,
       widths: columns.map((c, j) =>
         widthOf(
           c,
-          some.map((r) => (r[j] === null ? "NULL" : written(r[j], styles[j]!))),
+          some.map((r) => (r[j] === null ? "NULL" : formatCell(r[j], styles[j]!))),
           unit,
         ),
       ),
     };
-    // Once: widths do not change while one scrolls.
+    // Computed once, so that widths do not change while scrolling.
   }, [columns, first, unit, count]);
   const [own, setOwn] = useState<Record<number, number>>({});
   const width = (j: number) => own[j] ?? natural[j]!;
@@ -129,15 +120,15 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   const head = unit * (0.5 + 1.25 * lines);
   useLayoutEffect(() => {
     ends.current = edges;
-    look();
-  }, [total, look]);
+    updateView();
+  }, [total, updateView]);
 
   const reveal = useCallback(
     (place: number, middle = false) => {
       const el = scroller.current;
       if (!el) return;
       const top = place * height,
-        room = el.clientHeight - head; // the header covers its own height
+        room = el.clientHeight - head; // the header covers the rest
       if (middle) el.scrollTop = Math.max(0, top - room / 2);
       else if (top < el.scrollTop) el.scrollTop = top;
       else if (top + height > el.scrollTop + room) el.scrollTop = top + height - room;
@@ -149,11 +140,11 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     if (!el) return;
     const left = j ? edges[j - 1]! : 0,
       right = edges[j]!,
-      room = el.clientWidth - numbers; // the numbers of the rows cover the rest
+      room = el.clientWidth - numbers; // the row numbers cover the rest
     if (left < el.scrollLeft || right - left > room) el.scrollLeft = left;
     else if (right > el.scrollLeft + room) el.scrollLeft = right - room;
   };
-  // A cell that an address or a footnote names.
+  // The cell that an address or a footnote refers to.
   const marked = mark && { row: mark.row, column: columns.findIndex((c) => c.name === mark.column) };
   useEffect(() => {
     if (!mark) return;
@@ -175,35 +166,12 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     if (next && rows.loaded < count && !(await rows.needAll())) setSort(undefined);
   };
 
-  const from =
-    active && anchor
-      ? { row: Math.min(active.row, anchor.row), column: Math.min(active.column, anchor.column) }
-      : active;
-  const to =
-    active && anchor
-      ? { row: Math.max(active.row, anchor.row), column: Math.max(active.column, anchor.column) }
-      : active;
-  const text = () => {
-    if (!from || !to) return "";
-    const one = from.row === to.row && from.column === to.column;
-    const lines: string[] = [];
-    for (let r = from.row; r <= to.row; r++) {
-      const row = rows.at(r);
-      if (row)
-        lines.push(
-          columns
-            .slice(from.column, to.column + 1)
-            .map((_, k) => plain(row[from.column + k] ?? null, one))
-            .join("\t"),
-        );
-    }
-    return lines.join("\n");
-  };
+  const block = active && blockOf(active, anchor ?? active);
+  const text = () => (block ? textOf(block, rows.at) : "");
   const copied = () => {
-    if (!from || !to) return;
-    const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
-    setSaid(cells === 1 ? "The cell is copied." : `${plural(cells, "cell")} are copied.`);
-    setTimeout(() => setSaid(""), 2000);
+    if (!block) return;
+    setStatus(sizeOf(block) === 1 ? "Cell copied." : `${plural(sizeOf(block), "cell")} copied.`);
+    setTimeout(() => setStatus(""), 2000);
   };
 
   const key = (e: KeyboardEvent<HTMLElement>) => {
@@ -217,17 +185,8 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         [active.column]: Math.max(3 * unit, width(active.column) + (e.key === "ArrowRight" ? unit : -unit)),
       }));
     }
-    const end = e.ctrlKey || e.metaKey;
-    const next: At | undefined = {
-      ArrowDown: { ...now, row: now.row + (active ? 1 : 0) },
-      ArrowUp: { ...now, row: now.row - 1 },
-      ArrowRight: { ...now, column: now.column + 1 },
-      ArrowLeft: { ...now, column: now.column - 1 },
-      PageDown: { ...now, row: now.row + pageful },
-      PageUp: { ...now, row: now.row - pageful },
-      Home: end ? { row: 0, column: 0 } : { ...now, column: 0 },
-      End: end ? { row: count - 1, column: columns.length - 1 } : { ...now, column: columns.length - 1 },
-    }[e.key];
+    const last = { row: count - 1, column: columns.length - 1 };
+    const next = step(e, now, active !== undefined, pageful, last);
     if (!next) {
       if (e.key === "Escape" && active) {
         e.stopPropagation();
@@ -237,8 +196,8 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     }
     e.preventDefault();
     const cell = {
-      row: Math.max(0, Math.min(count - 1, next.row)),
-      column: Math.max(0, Math.min(columns.length - 1, next.column)),
+      row: Math.max(0, Math.min(last.row, next.row)),
+      column: Math.max(0, Math.min(last.column, next.column)),
     };
     setActive(cell);
     if (!e.shiftKey) setAnchor(cell);
@@ -257,7 +216,7 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
 
   const drawn: React.ReactNode[] = [];
   for (let r = view.from; r < Math.min(view.to, count); r++) {
-    const inside = from && to && r >= from.row && r <= to.row;
+    const inside = block && r >= block.from.row && r <= block.to.row ? block : undefined;
     const original = rows.original(r);
     drawn.push(
       <Line
@@ -272,15 +231,14 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         left={view.left}
         right={Math.min(view.right, columns.length)}
         marked={marked && marked.row === original ? marked.column : -2}
-        from={inside ? from.column : -1}
-        to={inside ? to.column : -1}
+        from={inside?.from.column ?? -1}
+        to={inside?.to.column ?? -1}
         active={active?.row === r ? active.column : -1}
         choose={choose}
       />,
     );
   }
 
-  const some = from && to && (from.row !== to.row || from.column !== to.column);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div
@@ -333,21 +291,15 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
       <div className="flex min-h-9 shrink-0 items-center gap-3 border-t px-3 text-xs text-ink-quiet">
         <span className="tabular">
           {plural(count, "row")}
-          {truncated && ", and there were more: the query was cut"}
+          {truncated && "; the query returned more"}
         </span>
-        {sort && !sorted && (
-          <span role="status">
-            Reading all rows to sort them: {grouped(rows.loaded)} of {grouped(count)}
-          </span>
-        )}
-        {sorted && (
-          <button
-            type="button"
-            onClick={() => setSort(undefined)}
-            className="rounded-sm underline underline-offset-2 hover:text-ink"
-          >
-            Sorted by {columns[sort.column]!.name}: undo
-          </button>
+        {sort && (
+          <Sorting
+            name={columns[sort.column]!.name}
+            loaded={rows.loaded}
+            count={count}
+            onUndo={() => setSort(undefined)}
+          />
         )}
         {rows.error && (
           <span role="alert" className="text-bad">
@@ -355,25 +307,109 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
           </span>
         )}
         <span className="flex-1" />
-        <span role="status">{said}</span>
-        {active && !said && (
-          <button
-            type="button"
+        <span role="status">{status}</span>
+        {block && !status && (
+          <CopyButton
+            cells={sizeOf(block)}
             onClick={() => {
-              navigator.clipboard.writeText(text()).then(copied, () => setSaid("The browser did not allow copying."));
+              navigator.clipboard.writeText(text()).then(copied, () => setStatus("The browser did not allow copying."));
             }}
-            className="inline-flex items-center gap-1 rounded-sm px-1 py-1 hover:text-ink"
-          >
-            <Icon name="copy" small />
-            Copy {some ? plural((to.row - from.row + 1) * (to.column - from.column + 1), "cell") : "cell"}
-          </button>
+          />
         )}
       </div>
     </div>
   );
 }
 
-/** A cell for the clipboard; within a block of cells breaks would fall into others. */
+function CopyButton({ cells, onClick }: { cells: number; onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      onClick={onClick}
+      className="inline-flex items-center gap-1 rounded-sm px-1 py-1 hover:text-ink"
+    >
+      <Icon name="copy" small />
+      Copy {cells > 1 ? plural(cells, "cell") : "cell"}
+    </button>
+  );
+}
+
+/** The cells between two corners. */
+interface Block {
+  from: At;
+  to: At;
+}
+
+const blockOf = (a: At, b: At): Block => ({
+  from: { row: Math.min(a.row, b.row), column: Math.min(a.column, b.column) },
+  to: { row: Math.max(a.row, b.row), column: Math.max(a.column, b.column) },
+});
+
+const sizeOf = ({ from, to }: Block) => (to.row - from.row + 1) * (to.column - from.column + 1);
+
+/** Returns a block as lines of tab-separated cells, for spreadsheets. */
+function textOf({ from, to }: Block, at: (row: number) => readonly Cell[] | undefined): string {
+  const alone = from.row === to.row && from.column === to.column;
+  const lines: string[] = [];
+  for (let r = from.row; r <= to.row; r++) {
+    const row = at(r);
+    if (!row) continue;
+    const cells: string[] = [];
+    for (let j = from.column; j <= to.column; j++) cells.push(plain(row[j] ?? null, alone));
+    lines.push(cells.join("\t"));
+  }
+  return lines.join("\n");
+}
+
+/** Returns the first rows that are loaded. */
+function firstRows(at: (row: number) => readonly Cell[] | undefined, max: number): (readonly Cell[])[] {
+  const out: (readonly Cell[])[] = [];
+  for (let i = 0; i < max; i++) {
+    const r = at(i);
+    if (r) out.push(r);
+  }
+  return out;
+}
+
+/** Returns the cell to which a navigation key moves, or undefined for other keys. */
+function step(e: KeyboardEvent, now: At, active: boolean, page: number, last: At): At | undefined {
+  const modifier = e.ctrlKey || e.metaKey;
+  switch (e.key) {
+    case "ArrowDown":
+      return { ...now, row: now.row + (active ? 1 : 0) };
+    case "ArrowUp":
+      return { ...now, row: now.row - 1 };
+    case "ArrowRight":
+      return { ...now, column: now.column + 1 };
+    case "ArrowLeft":
+      return { ...now, column: now.column - 1 };
+    case "PageDown":
+      return { ...now, row: now.row + page };
+    case "PageUp":
+      return { ...now, row: now.row - page };
+    case "Home":
+      return modifier ? { row: 0, column: 0 } : { ...now, column: 0 };
+    case "End":
+      return modifier ? last : { ...now, column: last.column };
+  }
+}
+
+/** Shows the progress of sorting, and then a button to undo it. */
+function Sorting({ name, loaded, count, onUndo }: { name: string; loaded: number; count: number; onUndo: () => void }) {
+  if (loaded < count)
+    return (
+      <span role="status">
+        Loading all rows to sort them: {grouped(loaded)} of {grouped(count)}
+      </span>
+    );
+  return (
+    <button type="button" onClick={onUndo} className="rounded-sm underline underline-offset-2 hover:text-ink">
+      Sorted by {name}: undo
+    </button>
+  );
+}
+
+/** Returns a cell for the clipboard. In a block, tabs and line breaks become spaces. */
 function plain(v: Cell, alone: boolean): string {
   if (v === null) return "";
   return alone ? String(v) : String(v).replace(/[\t\r\n]+/g, " ");
@@ -439,9 +475,9 @@ interface LineProps {
   styles: Style[];
   top: number;
   template: string;
-  left: number; // the columns that are drawn
+  left: number; // the first visible column
   right: number;
-  marked: number; // the column of the marked cell; -2: none in this row
+  marked: number; // the column of the marked cell, or -2 if it is not in this row
   from: number;
   to: number;
   active: number;
@@ -491,7 +527,7 @@ const Line = memo(function Line({
             style={k === 0 && left ? { gridColumnStart: j + 2 } : undefined}
             onClick={(e) => choose(place, j, e.shiftKey)}
           >
-            {v === null ? <span className="grid-null">NULL</span> : v === undefined ? "" : written(v, s)}
+            {v === null ? <span className="grid-null">NULL</span> : v === undefined ? "" : formatCell(v, s)}
           </span>
         );
       })}

@@ -1,7 +1,6 @@
-// The rows of a result as a grid needs them: loaded in pages when they come into
-// view, ordered when all of them are there.
+// Loads the rows of a result for a grid, in pages as they come into view. Sorting needs all of them.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { sentence } from "../../api/client";
+import { errorMessage } from "../../api/client";
 import { localRows, page, type ResultRef } from "../../api/rows";
 import type { Cell, Column } from "../../log/events";
 import { isNumeric, numberOf } from "../numbers";
@@ -14,11 +13,11 @@ export interface Sort {
 }
 
 export interface Rows {
-  /** The row that stands at a place; nothing while it is loaded. */
+  /** Returns the row at a position of the grid, or undefined if it is not loaded. */
   at: (place: number) => readonly Cell[] | undefined;
-  /** Where the row stands in the result itself. */
+  /** Returns the row's index in the result. */
   original: (place: number) => number;
-  /** Where a row of the result stands now. */
+  /** Returns the position of a row of the result. */
   placeOf: (row: number) => number;
   need: (from: number, to: number) => void;
   needAll: () => Promise<boolean>;
@@ -26,14 +25,14 @@ export interface Rows {
   error: string;
 }
 
-/** Compares cells of a column; NULL stands last either way. */
+/** Returns a function that compares cells of a column that are not NULL. */
 function comparer(column: Column): (a: Cell, b: Cell) => number {
   if (isNumeric(column)) return (a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0);
   const words = new Intl.Collator("en", { numeric: true });
   return (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : words.compare(String(a), String(b)));
 }
 
-/** The order of rows by one column: places to rows. Equal ones keep their order. */
+/** Returns the indices of rows sorted by one column. The sort is stable, and NULL is always last. */
 export function order(rows: readonly (readonly Cell[])[], column: Column, sort: Sort): Int32Array {
   const compare = comparer(column);
   const sign = sort.down ? -1 : 1;
@@ -82,7 +81,7 @@ export function useRows(
         }
       } catch (err) {
         mine.asked.delete(n);
-        if (alive.current && pages.current === mine) setError(sentence(err));
+        if (alive.current && pages.current === mine) setError(errorMessage(err));
         throw err;
       }
     },
@@ -91,7 +90,7 @@ export function useRows(
   const need = useCallback(
     (from: number, to: number) => {
       for (let n = Math.floor(from / pageSize); n <= Math.floor(Math.max(from, to - 1) / pageSize); n++)
-        fetchPage(n).catch(() => {}); // it is said by error
+        fetchPage(n).catch(() => {}); // fetchPage sets the error
     },
     [fetchPage],
   );
@@ -110,7 +109,7 @@ export function useRows(
     if (!sort || loaded < count) return undefined;
     const all = local ?? pages.current.got.flatMap((p) => p ?? []);
     return order(all, columns[sort.column]!, sort);
-    // Pages are counted by loaded and key.
+    // loaded and key change with the pages.
   }, [sort, loaded, count, local, columns, key]);
   const back = useMemo(() => {
     if (!places) return undefined;
@@ -131,6 +130,6 @@ export function useRows(
       loaded,
       error,
     };
-    // version: a page came.
+    // version changes when a page is loaded.
   }, [places, back, local, need, needAll, loaded, error, version]);
 }

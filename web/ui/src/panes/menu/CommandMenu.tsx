@@ -2,7 +2,8 @@ import { useEffect, useMemo, useState } from "react";
 import { api, type ConversationHead } from "../../api/client";
 import { useDebounced, useLoad } from "../../api/load";
 import { download } from "../../lib/download";
-import { told } from "../../lib/format";
+import { listTime } from "../../lib/format";
+import { pageOf } from "../../lib/modules";
 import { go, href } from "../../lib/router";
 import { setTheme, useDark } from "../../lib/theme";
 import { setChoice, useChoice } from "../../shell/choice";
@@ -14,9 +15,9 @@ import { Icon } from "../../ui/Icon";
 import { KeyTable, Keys } from "../../ui/Keys";
 import { Picker } from "../../ui/Picker";
 import type { CommandMenuProps } from "../slots";
-import { commands, fitting, type Command } from "./commands";
+import { commands, matchingCommands, type Command } from "./commands";
 
-/** Everything by keyboard: type a few letters, go up and down, Enter does it. */
+/** The command menu: finds commands and conversations as you type. */
 export default function CommandMenu(props: CommandMenuProps) {
   const [list, setList] = useState(props.shortcuts ?? false);
   return list ? (
@@ -26,7 +27,7 @@ export default function CommandMenu(props: CommandMenuProps) {
   );
 }
 
-const mostFound = 30;
+const maxFound = 30;
 
 function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & { onShortcuts: () => void }) {
   const [query, setQuery] = useState("");
@@ -34,7 +35,7 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
   const dark = useDark();
   const assistants = useLoad("assistants", api.assistants).data?.assistants;
   const sources = useLoad("sources", api.sources).data?.sources;
-  const found = useFound(query);
+  const found = useFoundConversations(query);
 
   const does = useMemo(
     () =>
@@ -56,7 +57,7 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
         ask: ({ assistant, source }) => {
           if (assistant !== undefined) setChoice({ ...choice, assistant, tier: undefined });
           if (source !== undefined) setChoice({ ...choice, sources: source ? [source] : undefined });
-          if (assistant !== "chart") go({});
+          if (!pageOf(assistant)) go({});
         },
       }),
     [log, dark, assistants, sources, choice, onSettings],
@@ -64,14 +65,15 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
   const talks: Command[] = found.map((c) => ({
     id: `conversation:${c.id}`,
     name: c.title || "Untitled",
-    hint: told(c.updated),
+    hint: listTime(c.updated),
     group: "Conversations",
     icon: "search",
-    run: () => go(c.assistant === "chart" ? { chart: {}, conversation: c.id } : { conversation: c.id }),
+    run: () => go({ ...pageOf(c.assistant), conversation: c.id }),
   }));
-  // Who types looks for a conversation more often than for a command with the same words.
-  const fits = fitting(does, query);
-  const shown = query.trim() ? [...fits, ...talks] : [...fits.slice(0, 2), ...talks.slice(0, 5), ...fits.slice(2)];
+  const matches = matchingCommands(does, query);
+  const shown = query.trim()
+    ? [...matches, ...talks]
+    : [...matches.slice(0, 2), ...talks.slice(0, 5), ...matches.slice(2)];
   const run = (c: Command) => {
     if (c.id === "shortcuts") return onShortcuts();
     onClose();
@@ -88,19 +90,19 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
       items={shown}
       keyOf={(c) => c.id}
       groupOf={(c) => c.group}
-      offOf={(c) => c.off !== undefined}
+      isDisabled={(c) => c.off !== undefined}
       onPick={run}
       onClose={onClose}
-      none="Nothing fits. Try other words, or fewer."
-      steady
-      foot={<Moves />}
+      none="No matches. Try other words, or fewer."
+      fixedHeight
+      foot={<KeyHints />}
     >
-      {(c) => <Words c={c} />}
+      {(c) => <CommandRow c={c} />}
     </Picker>
   );
 }
 
-function Words({ c }: { c: Command }) {
+function CommandRow({ c }: { c: Command }) {
   return (
     <>
       <Icon name={c.icon} small className="text-ink-quiet" />
@@ -115,14 +117,14 @@ function Words({ c }: { c: Command }) {
   );
 }
 
-function Moves() {
+function KeyHints() {
   return (
     <p className="mt-2 flex gap-4 text-xs text-ink-quiet max-lg:hidden" aria-hidden="true">
       <span>
         <Keys keys={["↑", "↓"]} /> choose
       </span>
       <span>
-        <Keys keys={["Enter"]} /> do it
+        <Keys keys={["Enter"]} /> run
       </span>
       <span>
         <Keys keys={["Esc"]} /> close
@@ -131,8 +133,8 @@ function Moves() {
   );
 }
 
-/** Conversations: the newest, or those of the whole log that have the words. */
-function useFound(query: string): readonly ConversationHead[] {
+/** Returns the conversations that match the query: those in the list at once, then those that the server finds. */
+function useFoundConversations(query: string): readonly ConversationHead[] {
   const { items } = useConversations();
   const words = useDebounced(query.trim(), 150);
   const [found, setFound] = useState<{ words: string; conversations: readonly ConversationHead[] }>();
@@ -141,14 +143,14 @@ function useFound(query: string): readonly ConversationHead[] {
     const asked = new AbortController();
     api.conversations(words, "", asked.signal).then(
       ({ conversations }) => setFound({ words, conversations }),
-      () => {}, // those that are known are found without the server
+      () => {}, // show only the matches in the list
     );
     return () => asked.abort();
   }, [words]);
   const near = items.filter((c) => c.title.toLowerCase().includes(query.trim().toLowerCase()));
-  if (found?.words !== query.trim()) return near.slice(0, mostFound);
+  if (found?.words !== query.trim()) return near.slice(0, maxFound);
   const known = new Set(near.map((c) => c.id));
-  return [...near, ...found.conversations.filter((c) => !known.has(c.id))].slice(0, mostFound);
+  return [...near, ...found.conversations.filter((c) => !known.has(c.id))].slice(0, maxFound);
 }
 
 function Shortcuts({ onClose, onBack }: { onClose: () => void; onBack: () => void }) {

@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { commands, fitting, type Command } from "./commands";
+import { commands, matchingCommands, type Command } from "./commands";
 
 const command = (name: string, group = "Go to"): Command => ({ id: name, name, group, icon: "plus", run: () => {} });
 
-test("every word must fit, and what begins so comes first in its group", () => {
+test("a command must match every word; names that begin with the query come first in their group", () => {
   const all = [command("Browse the data"), command("Data of last year"), command("Dark theme", "Settings")];
-  expect(fitting(all, "")).toBe(all);
-  expect(fitting(all, "data").map((c) => c.name)).toEqual(["Data of last year", "Browse the data"]);
-  expect(fitting(all, "the br").map((c) => c.name)).toEqual(["Browse the data"]);
-  expect(fitting(all, "settings").map((c) => c.name)).toEqual(["Dark theme"]);
-  expect(fitting(all, "x")).toEqual([]);
+  expect(matchingCommands(all, "")).toBe(all);
+  expect(matchingCommands(all, "data").map((c) => c.name)).toEqual(["Data of last year", "Browse the data"]);
+  expect(matchingCommands(all, "the br").map((c) => c.name)).toEqual(["Browse the data"]);
+  expect(matchingCommands(all, "settings").map((c) => c.name)).toEqual(["Dark theme"]);
+  expect(matchingCommands(all, "x")).toEqual([]);
 });
 
-test("only a conversation can be exported, and what is off says why", () => {
+test("only a conversation can be exported, and a disabled command has a reason", () => {
   const d = {
     dark: false,
     go: () => {},

@@ -1,6 +1,6 @@
-// The commands of the menu: what can be done from here, and what fits some letters.
+// The commands of the menu, and the search among them.
 import type { Assistant, Source } from "../../api/client";
-import { asksSources } from "../../composer/Composer";
+import { queriesSources } from "../../composer/Composer";
 import { mod } from "../../shell/shortcuts";
 import type { IconName } from "../../ui/Icon";
 
@@ -11,13 +11,13 @@ export interface Command {
   icon: IconName;
   hint?: string;
   keys?: readonly string[];
-  off?: string; // why it cannot be done
+  off?: string; // the reason why it is disabled
   run: () => void;
 }
 
-/** What fits the words that were typed: each must begin a word of the command, or
- *  stand somewhere in it. Those whose name begins so come first. */
-export function fitting(all: readonly Command[], query: string): readonly Command[] {
+/** Returns the commands that contain every word of the query. Names that begin with the query come first in their
+ *  group. */
+export function matchingCommands(all: readonly Command[], query: string): readonly Command[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return all;
   const text = (c: Command) => `${c.name} ${c.group}`.toLowerCase();
@@ -30,7 +30,7 @@ export function fitting(all: readonly Command[], query: string): readonly Comman
   });
 }
 
-interface Does {
+interface Context {
   conversation: boolean;
   dark: boolean;
   go: (to: "new" | "data" | "trace" | "settings" | "shortcuts" | "theme" | "export" | "link") => void;
@@ -40,8 +40,8 @@ interface Does {
   ask: (c: { assistant?: string; source?: string }) => void;
 }
 
-/** Everything that can be done, in its groups. */
-export function commands(d: Does): Command[] {
+/** Returns all commands. */
+export function commands(d: Context): Command[] {
   const all: Command[] = [
     {
       id: "new",
@@ -75,7 +75,7 @@ export function commands(d: Does): Command[] {
     );
   }
   const asking = d.assistants.find((a) => a.name === d.assistant) ?? d.assistants.find((a) => a.available);
-  if (asksSources(asking)) {
+  if (queriesSources(asking)) {
     if (d.sources.length > 1)
       all.push({
         id: "source:",
@@ -91,14 +91,14 @@ export function commands(d: Does): Command[] {
         hint: s.engine,
         group: "Ask about",
         icon: "database",
-        off: s.ok ? undefined : (s.error ?? "It cannot be opened."),
+        off: s.ok ? undefined : (s.error ?? "This source cannot be opened."),
         run: () => d.ask({ source: s.name }),
       });
     }
   }
   if (d.assistants.length > 1) {
     for (const a of d.assistants) {
-      const off = a.available ? undefined : (a.reason ?? "It is not available here.");
+      const off = a.available ? undefined : (a.reason ?? "This assistant is not available.");
       all.push({
         id: `assistant:${a.name}`,
         name: a.title || a.name,

@@ -1,11 +1,11 @@
-// The statement of a result, to be read, changed and run again. A changed one makes
-// a new version of the result; what became of it is shown line by line.
+// The statement of a result, which can be edited and run again. Running an edited statement adds a version of the
+// result. The pane can show the changes between versions.
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api, ApiError, sentence } from "../../api/client";
+import { api, ApiError, errorMessage } from "../../api/client";
 import { useLoad } from "../../api/load";
 import { useFirstRows } from "../../api/rows";
 import { duration } from "../../lib/format";
-import { who } from "../../lib/me";
+import { youOrName } from "../../lib/me";
 import type { ShownResult } from "../../log/conversation";
 import { Button, IconButton } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
@@ -17,10 +17,10 @@ import { editor, type Editor } from "./editor";
 
 const mac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
 
-// What was typed and not run yet outlives a look at the chart.
+// Edited statements that have not run, so that they survive switching panes.
 const drafts = new Map<string, string>();
 
-export default function SqlPane({ conversation, result, here, earlier, onVersion }: SqlPaneProps) {
+export default function SqlPane({ conversation, result, localRun, earlier, onVersion }: SqlPaneProps) {
   const key = `${conversation}.${result.id}`;
   const original = useMemo(() => format(result.sql ?? ""), [result.sql]);
   const [text, setText] = useState(drafts.get(key) ?? original);
@@ -31,9 +31,9 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
   const ed = useRef<Editor>(undefined);
   const changed = !same(text, result.sql ?? "");
   const server = Boolean(result.source) && result.source !== "client";
-  const runnable = server || here?.ready === true;
+  const runnable = server || localRun?.ready === true;
   const loaded = useLoad(server ? `schema:${result.source}` : "", () => api.schema(result.source!));
-  const schema = here?.schema ?? loaded.data;
+  const schema = localRun?.schema ?? loaded.data;
 
   const abort = useRef<AbortController>(undefined);
   const run = useRef(() => {});
@@ -44,19 +44,20 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
     setError(undefined);
     ed.current?.point(undefined);
     const { signal } = (abort.current = new AbortController());
-    const fresh = here
-      ? here.run(sql, signal)
+    const newVersion = localRun
+      ? localRun.run(sql, signal)
       : api.query(result.source!, { sql, conversation, replaces: result.id }, signal).then((a) => a.result.id ?? "");
-    fresh
+    newVersion
       .then(
         (id) => {
           drafts.delete(key);
           if (id) onVersion(id.slice(id.lastIndexOf(".") + 1));
         },
         (err: unknown) => {
-          if (signal.aborted) return setError({ words: "The run was given up." });
-          // What DuckDB says of a file of this browser may be read here.
-          const words = here && !(err instanceof ApiError) && err instanceof Error ? err.message : sentence(err);
+          if (signal.aborted) return setError({ words: "You stopped the query." });
+          // Errors of the local DuckDB may contain values, but they stay in this browser.
+          const words =
+            localRun && !(err instanceof ApiError) && err instanceof Error ? err.message : errorMessage(err);
           const at = placeOf(words, sql);
           ed.current?.point(at);
           setError({ words, ...(at ? { at } : {}) });
@@ -84,10 +85,8 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
   }, [schema, key, original]);
 
   const put = (sql: string) => ed.current?.setText(sql);
-  const first = earlier[0];
-  // Against what came before: of a version its predecessor, of an edit the version.
+  // An edited statement is compared with this version, an unedited one with the previous version.
   const before = changed ? result : earlier.at(-1);
-  const place = error?.at && lineAndColumn(text, error.at.from);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <Versions result={result} earlier={earlier} changed={changed} onVersion={onVersion} />
@@ -95,23 +94,11 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
         {compared && before && <Changes before={before} text={text} />}
         <div ref={host} className={compared && before ? "hidden" : "min-h-0 flex-1"} />
       </div>
-      {error && (
-        <div role="alert" className="flex items-start gap-2 border-b bg-bad-soft px-4 py-2 text-sm text-bad">
-          <Icon name="alert" small className="mt-0.5" />
-          <p className="min-w-0 flex-1 wrap-anywhere">
-            {place && (
-              <strong className="tabular font-semibold">
-                Line {place.line}, column {place.column}:{" "}
-              </strong>
-            )}
-            {error.words}
-          </p>
-        </div>
-      )}
+      {error && <Failure text={text} {...error} />}
       <div className="flex flex-wrap items-center gap-2 px-4 py-2">
         {busy ? (
           <Button icon="stop" onClick={() => abort.current?.abort()}>
-            Give up
+            Stop
           </Button>
         ) : (
           <Button
@@ -139,25 +126,62 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
           </Button>
         )}
         <span className="flex-1" />
-        <IconButton icon="layout" small label="Lay out" onClick={() => put(format(ed.current?.text() ?? text, true))} />
+        <IconButton icon="layout" small label="Format" onClick={() => put(format(ed.current?.text() ?? text, true))} />
         <Copy text={() => ed.current?.text() ?? text} />
       </div>
-      {(here || !runnable) && <p className="px-4 pb-2 text-xs text-ink-quiet">{where(result, here)}</p>}
-      {first && !changed && (
-        <p className="px-4 pb-2 text-xs text-ink-quiet">The answer in the conversation quotes v{first.version}.</p>
-      )}
+      <Hints
+        result={result}
+        localRun={localRun}
+        runnable={runnable}
+        cited={changed ? undefined : earlier[0]?.version}
+      />
       <Preview conversation={conversation} result={result} stale={changed} />
     </div>
   );
 }
 
-/** Where a statement runs that is not the server's, or why it cannot. */
-function where(result: ShownResult, here: SqlPaneProps["here"]): string {
-  if (here?.ready) return "It runs in this browser, over your file. The rows stay here.";
-  if (here) return "It ran in the browser, over a file that is not open here. Open the file again to run it.";
+/** Says where the statement runs, and which version the answer cites. */
+function Hints({
+  result,
+  localRun,
+  runnable,
+  cited,
+}: Pick<SqlPaneProps, "result" | "localRun"> & { runnable: boolean; cited?: number }) {
+  return (
+    <>
+      {(localRun || !runnable) && <p className="px-4 pb-2 text-xs text-ink-quiet">{runLocation(result, localRun)}</p>}
+      {cited !== undefined && (
+        <p className="px-4 pb-2 text-xs text-ink-quiet">The answer in the conversation cites v{cited}.</p>
+      )}
+    </>
+  );
+}
+
+/** The error of a statement, with its position if the engine reports one. */
+function Failure({ text, words, at }: { text: string; words: string; at?: { from: number; to: number } }) {
+  const place = at && lineAndColumn(text, at.from);
+  return (
+    <div role="alert" className="flex items-start gap-2 border-b bg-bad-soft px-4 py-2 text-sm text-bad">
+      <Icon name="alert" small className="mt-0.5" />
+      <p className="min-w-0 flex-1 wrap-anywhere">
+        {place && (
+          <strong className="tabular font-semibold">
+            Line {place.line}, column {place.column}:{" "}
+          </strong>
+        )}
+        {words}
+      </p>
+    </div>
+  );
+}
+
+/** Says where a statement runs if not on the server, or why it cannot run. */
+function runLocation(result: ShownResult, localRun: SqlPaneProps["localRun"]): string {
+  if (localRun?.ready) return "The query runs in this browser, on your file. The rows stay here.";
+  if (localRun) return "The query ran on a file that is not open in this browser. Open the file again to run it.";
   return result.sql
-    ? "It cannot be run again: its source is not known."
-    : "This result was worked out from earlier ones, not by a statement: there is nothing to run again.";
+    ? "The query cannot run again because its source is unknown."
+    : "This result was computed from earlier results, so there is no query to run.";
 }
 
 function Versions({
@@ -188,12 +212,12 @@ function Versions({
 }
 
 const versionName = (v: ShownResult) =>
-  `v${v.version}${v.by === "user" ? `, by ${who(v.author)}` : ", by the assistant"}`;
+  `v${v.version}${v.by === "user" ? `, by ${youOrName(v.author)}` : ", by the assistant"}`;
 
 function Changes({ before, text }: { before: ShownResult; text: string }) {
   const lines = diff(format(before.sql ?? ""), format(text));
   const sign = { same: " ", gone: "−", new: "+" };
-  const word = { same: "", gone: "taken away: ", new: "new: " };
+  const word = { same: "", gone: "removed: ", new: "added: " };
   const look = { same: "", gone: "bg-bad-soft text-bad", new: "bg-good-soft text-good" };
   return (
     <div
@@ -233,14 +257,14 @@ function Copy({ text }: { text: () => string }) {
             setDone(true);
             setTimeout(() => setDone(false), 1500);
           },
-          () => {}, // the browser does not allow it; the text can be selected
+          () => {}, // not allowed by the browser; the text can be selected instead
         )
       }
     />
   );
 }
 
-/** The rows that the version gave. */
+/** The rows of the version. */
 function Preview({ conversation, result, stale }: { conversation: string; result: ShownResult; stale: boolean }) {
   const { data, error } = useFirstRows({ conversation, id: result.id });
   const hidden = data ? hiddenRows(result.source, data) : 0;
@@ -251,7 +275,7 @@ function Preview({ conversation, result, stale }: { conversation: string; result
     >
       {stale && (
         <p className="border-b px-4 py-1.5 text-xs text-ink-quiet">
-          These are the rows of v{result.version}. What you changed has not run yet.
+          These are the rows of v{result.version}. Your changes have not run yet.
         </p>
       )}
       {error && (
@@ -260,7 +284,7 @@ function Preview({ conversation, result, stale }: { conversation: string; result
         </p>
       )}
       {data && hidden > 0 && <Hidden rows={hidden} of={data.row_count} />}
-      {data && data.row_count === 0 && <p className="p-4 text-sm text-ink-quiet">It gave no rows.</p>}
+      {data && data.row_count === 0 && <p className="p-4 text-sm text-ink-quiet">No rows.</p>}
       {data && data.row_count - hidden > 0 && (
         <Grid
           source={{ conversation, id: result.id }}

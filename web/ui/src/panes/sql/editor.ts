@@ -1,5 +1,5 @@
-// The editor: CodeMirror in a shadow root, where it may have its own style sheets
-// under a policy that allows no style elements.
+// The SQL editor: CodeMirror in a shadow root. There it uses constructed style sheets, because the content security
+// policy forbids style elements.
 import {
   acceptCompletion,
   autocompletion,
@@ -36,22 +36,15 @@ import type { Schema } from "../../api/client";
 export interface Editor {
   text(): string;
   setText(text: string): void;
-  /** Underlines a place; nothing takes it away. */
+  /** Underlines a range as wrong. undefined removes the underline. */
   point(at: { from: number; to: number } | undefined): void;
   complete(schema: Schema): void;
   focus(): void;
   destroy(): void;
 }
 
-const dialects: Record<string, SQLDialect> = {
-  sqlite: SQLite,
-  postgres: PostgreSQL,
-  postgresql: PostgreSQL,
-  duckdb: PostgreSQL,
-  mysql: MySQL,
-  mariadb: MariaSQL,
-  mssql: MSSQL,
-};
+// By the name that the server sends.
+const dialects: Record<string, SQLDialect> = { MSSQL, MariaSQL, MySQL, PostgreSQL, SQLite };
 
 const setPoint = StateEffect.define<{ from: number; to: number } | undefined>();
 
@@ -126,8 +119,8 @@ const colors = HighlightStyle.define([
   { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--color-accent-strong)" },
 ]);
 
-// Typed over a selection, Chromium keeps the look of what it replaces by an inline
-// style, which the policy forbids: the text is put in without the browser's help.
+// When text is typed over a selection, Chromium adds an inline style to keep its look, which the content security
+// policy forbids. So the editor inserts the text itself.
 const overSelection = EditorView.domEventHandlers({
   beforeinput(e, view) {
     if (
@@ -144,12 +137,12 @@ const overSelection = EditorView.domEventHandlers({
   },
 });
 
-function language(engine: string | undefined, schema?: Schema) {
+function language(schema?: Schema) {
   const names: SQLNamespace = {};
   for (const t of schema?.tables ?? []) {
     names[t.name] = t.columns.map((c) => ({ label: c.name, type: "property", detail: c.type.toLowerCase() }));
   }
-  return sql({ dialect: dialects[engine ?? ""] ?? StandardSQL, schema: names });
+  return sql({ dialect: dialects[schema?.editor_dialect ?? ""] ?? StandardSQL, schema: names });
 }
 
 export function editor(parent: HTMLElement, text: string, on: { change: () => void; run: () => void }): Editor {
@@ -179,7 +172,7 @@ export function editor(parent: HTMLElement, text: string, on: { change: () => vo
           autocapitalize: "off",
           autocorrect: "off",
         }),
-        lang.of(language(undefined)),
+        lang.of(language()),
         syntaxHighlighting(colors),
         look,
         pointed,
@@ -209,7 +202,7 @@ export function editor(parent: HTMLElement, text: string, on: { change: () => vo
       });
     },
     complete(schema) {
-      view.dispatch({ effects: lang.reconfigure(language(schema.engine, schema)) });
+      view.dispatch({ effects: lang.reconfigure(language(schema)) });
     },
     focus: () => view.focus(),
     destroy: () => view.destroy(),

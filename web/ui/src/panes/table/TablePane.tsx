@@ -1,3 +1,4 @@
+import { resultName } from "../../lib/format";
 import { useFirstRows } from "../../api/rows";
 import { useRoute } from "../../lib/router";
 import { Grid } from "../grid/Grid";
@@ -5,7 +6,7 @@ import { Hidden, hiddenRows } from "../Hidden";
 import { parseCell } from "../cell";
 import type { TablePaneProps } from "../slots";
 
-/** The rows of a result. ?at=3,revenue shows a cell: its row, from 1, and column. */
+/** The rows of a result. ?at=3,revenue highlights a cell; rows count from 1. */
 export default function TablePane({ conversation, result }: TablePaneProps) {
   const ref = { conversation, id: result.id };
   const { data, error } = useFirstRows(ref);
@@ -32,7 +33,7 @@ export default function TablePane({ conversation, result }: TablePaneProps) {
           first={data.rows}
           count={count}
           truncated={data.truncated}
-          label={`Rows of ${result.id}`}
+          label={`Rows of ${resultName(result.id)}`}
           mark={mark}
         />
       )}

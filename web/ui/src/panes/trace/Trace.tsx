@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { api, request, sentence } from "../../api/client";
+import { api, request, errorMessage } from "../../api/client";
 import { useDebounced } from "../../api/load";
 import type { LogEvent } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
@@ -8,10 +8,10 @@ import { money, plural, short } from "../../lib/format";
 import { rem, useVisible } from "../../lib/visible";
 import { Button } from "../../ui/Button";
 import type { TraceProps } from "../slots";
-import { exactly, fits, groups, lasted, rows, since, type Group, type Row } from "./trace";
+import { exactTime, matchesFilter, groups, durationText, rows, since, type Group, type Row } from "./trace";
 import "./trace.css";
 
-/** Every event of a conversation in order. */
+/** All events of a conversation, in order. */
 export default function Trace({ log }: TraceProps) {
   const { events, error } = useEvents(log);
   const all = useMemo(() => rows(events), [events]);
@@ -19,7 +19,7 @@ export default function Trace({ log }: TraceProps) {
   const [group, setGroup] = useState<Group | "">("");
   const query = useDebounced(words.trim(), 120);
   const shown = useMemo(
-    () => (query || group ? all.rows.filter((r) => fits(r, query, group)) : all.rows),
+    () => (query || group ? all.rows.filter((r) => matchesFilter(r, query, group)) : all.rows),
     [all, query, group],
   );
   const t = all.totals;
@@ -68,13 +68,13 @@ export default function Trace({ log }: TraceProps) {
           {error}
         </p>
       )}
-      {events.length > 0 && shown.length === 0 && <p className="p-4 text-sm text-ink-quiet">No event has this.</p>}
+      {events.length > 0 && shown.length === 0 && <p className="p-4 text-sm text-ink-quiet">No events match.</p>}
       <List rows={shown} />
     </>
   );
 }
 
-/** The events as they are stored; new ones are added as they come. */
+/** Loads the stored events, and adds new ones. */
 function useEvents(log: Log): { events: readonly LogEvent[]; error: string } {
   const last = useLog(log, (c) => c.last);
   const [state, setState] = useState<{ id: string; events: readonly LogEvent[]; error: string }>({
@@ -84,12 +84,12 @@ function useEvents(log: Log): { events: readonly LogEvent[]; error: string } {
   });
   const have = useRef(state);
   have.current = state;
-  const soon = useDebounced(last, 150); // a run that writes much is asked for at times
+  const debouncedLast = useDebounced(last, 150);
   useEffect(() => {
     const abort = new AbortController();
     const old = have.current.id === log.id ? have.current.events : [];
     const after = old.at(-1)?.seq ?? 0;
-    if (soon > 0 && after >= soon) return;
+    if (debouncedLast > 0 && after >= debouncedLast) return;
     read(log.id, after, abort.signal).then(
       (more) =>
         setState((s) => ({
@@ -100,10 +100,10 @@ function useEvents(log: Log): { events: readonly LogEvent[]; error: string } {
           ],
           error: "",
         })),
-      (err) => !abort.signal.aborted && setState((s) => ({ ...s, error: sentence(err) })),
+      (err) => !abort.signal.aborted && setState((s) => ({ ...s, error: errorMessage(err) })),
     );
     return () => abort.abort();
-  }, [log.id, soon]);
+  }, [log.id, debouncedLast]);
   return state.id === log.id ? state : { events: [], error: "" };
 }
 
@@ -117,11 +117,12 @@ async function read(id: string, after: number, signal: AbortSignal): Promise<Log
 
 const rowHeight = 3.25; // rem
 
-/** The rows. Arrow keys, Page, Home and End move in them; Enter unfolds one. */
+/** The list of rows. Arrow keys, Page, Home and End move the focus; Enter expands a row. */
 function List({ rows }: { rows: readonly Row[] }) {
   const scroller = useRef<HTMLDivElement>(null);
   const closed = useMemo(() => rem(rowHeight), []);
-  const [open, setOpen] = useState<ReadonlyMap<number, number>>(new Map()); // seq to the height of what is unfolded
+  // From the seq of each expanded row to the height of its body.
+  const [open, setOpen] = useState<ReadonlyMap<number, number>>(new Map());
   const [at, setAt] = useState(0);
   const tops = useMemo(() => {
     const out = new Float64Array(rows.length + 1);
@@ -130,7 +131,7 @@ function List({ rows }: { rows: readonly Row[] }) {
   }, [rows, open, closed]);
   const { from, to } = useVisible(scroller, rows.length, (i) => tops[i]!);
   const now = Math.min(at, rows.length - 1);
-  const wanted = useRef<number>(undefined); // the row that takes the focus when it is drawn
+  const focusRow = useRef<number>(undefined); // the row to focus once it is rendered
 
   const toggle = useCallback((seq: number) => {
     setOpen((old) => {
@@ -139,7 +140,7 @@ function List({ rows }: { rows: readonly Row[] }) {
       return next;
     });
   }, []);
-  const measured = useCallback((seq: number, height: number) => {
+  const onHeight = useCallback((seq: number, height: number) => {
     setOpen((old) => (old.has(seq) && old.get(seq) !== height ? new Map(old).set(seq, height) : old));
   }, []);
 
@@ -161,14 +162,14 @@ function List({ rows }: { rows: readonly Row[] }) {
     if (tops[next]! < el.scrollTop) el.scrollTop = tops[next]!;
     else if (tops[next]! + closed > el.scrollTop + el.clientHeight)
       el.scrollTop = tops[next]! + closed - el.clientHeight;
-    wanted.current = next;
+    focusRow.current = next;
     setAt(next);
   };
   useLayoutEffect(() => {
-    if (wanted.current === undefined) return;
-    const el = scroller.current?.querySelector<HTMLElement>(`[data-row="${wanted.current}"]`);
-    if (!el) return; // with the next rows
-    wanted.current = undefined;
+    if (focusRow.current === undefined) return;
+    const el = scroller.current?.querySelector<HTMLElement>(`[data-row="${focusRow.current}"]`);
+    if (!el) return; // not rendered yet
+    focusRow.current = undefined;
     el.focus({ preventScroll: true });
   });
 
@@ -198,7 +199,7 @@ function List({ rows }: { rows: readonly Row[] }) {
               >
                 <Line row={r} />
               </button>
-              {isOpen && <Body row={r} onHeight={measured} />}
+              {isOpen && <Body row={r} onHeight={onHeight} />}
             </li>
           );
         })}
@@ -208,14 +209,14 @@ function List({ rows }: { rows: readonly Row[] }) {
 }
 
 function Line({ row: r }: { row: Row }) {
-  const took = lasted(r);
+  const took = durationText(r);
   return (
     <>
       <span className="seq">{r.event.seq}</span>
       <span className="when">
         <span>{since(r.since)}</span>
         <span className="sr-only"> s, </span>
-        <span className="clock">{exactly(r.event.time)}</span>
+        <span className="clock">{exactTime(r.event.time)}</span>
       </span>
       <span className="what">
         <span className="kind">
@@ -237,18 +238,18 @@ function Line({ row: r }: { row: Row }) {
   );
 }
 
-const mostShown = 60_000;
+const maxShown = 60_000; // characters
 
 function Body({ row, onHeight }: { row: Row; onHeight: (seq: number, height: number) => void }) {
   const ref = useRef<HTMLDivElement>(null);
   const { seq } = row.event;
   useLayoutEffect(() => {
     const el = ref.current!;
-    const say = () => onHeight(seq, el.offsetHeight);
-    say();
-    const seen = new ResizeObserver(say);
-    seen.observe(el);
-    return () => seen.disconnect();
+    const report = () => onHeight(seq, el.offsetHeight);
+    report();
+    const resize = new ResizeObserver(report);
+    resize.observe(el);
+    return () => resize.disconnect();
   }, [seq, onHeight]);
   const text = useMemo(() => JSON.stringify(row.event.body, null, 2), [row]);
   return (
@@ -259,8 +260,8 @@ function Body({ row, onHeight }: { row: Row; onHeight: (seq: number, height: num
         aria-label={`Event ${seq}`}
         className="max-h-80 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap"
       >
-        {text.length > mostShown
-          ? `${text.slice(0, mostShown)}\n… ${plural(text.length - mostShown, "more character")} in the file`
+        {text.length > maxShown
+          ? `${text.slice(0, maxShown)}\n… ${plural(text.length - maxShown, "more character")} in the file`
           : text}
       </pre>
       {row.event.run && <p className="mt-1 truncate font-mono text-xs text-ink-quiet">{row.event.run}</p>}

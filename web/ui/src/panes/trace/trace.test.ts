@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { LogEvent } from "../../log/events";
 import { recorded } from "../../log/fixtures/read";
-import { fits, rows, since } from "./trace";
+import { matchesFilter, rows, since } from "./trace";
 
 const event = (seq: number, at: number, kind: string, body: unknown) =>
   ({ seq, time: new Date(1_700_000_000_000 + at).toISOString(), kind, body }) as unknown as LogEvent;
 const usage = { input: 100, cache_read: 50, cache_write_5m: 20, output: 10 };
 
-test("times, durations and what was spent", () => {
+test("computes times, durations, tokens and cost", () => {
   const { rows: all, totals } = rows([
     event(1, 0, "opened", { assistant: "analyst", model: "m" }),
     event(2, 1000, "user_message", { text: "How many?\nReally" }),
@@ -45,13 +45,13 @@ test("times, durations and what was spent", () => {
   expect(totals).toEqual({ input: 100, output: 10, cacheRead: 50, cacheWrite: 20, microUSD: 2500 });
 });
 
-test("every event of a real log says something", () => {
+test("summarises every event of a real log", () => {
   for (const name of ["top", "months", "count"] as const) {
     for (const r of rows(recorded(name)).rows) expect(`${r.name}: ${r.words}`).not.toMatch(/: $|undefined|NaN/);
   }
 });
 
-test("a kind that this page does not know is a row, too", () => {
+test("an event of unknown kind has a row, too", () => {
   expect(rows([event(1, 0, "new_thing", { x: 1 })]).rows[0]).toMatchObject({
     name: "new thing",
     group: "other",
@@ -59,16 +59,16 @@ test("a kind that this page does not know is a row, too", () => {
   });
 });
 
-test("filters look into what an event holds", () => {
+test("filters search the body of an event", () => {
   const [r] = rows([event(7, 0, "titled", { title: "Sales", more: "hidden" })]).rows;
-  expect([fits(r!, "sales", ""), fits(r!, "HIDDEN", "model"), fits(r!, "x", ""), fits(r!, "", "tools")]).toEqual([
-    true,
-    true,
-    false,
-    false,
-  ]);
+  expect([
+    matchesFilter(r!, "sales", ""),
+    matchesFilter(r!, "HIDDEN", "model"),
+    matchesFilter(r!, "x", ""),
+    matchesFilter(r!, "", "tools"),
+  ]).toEqual([true, true, false, false]);
 });
 
-test("times since the question", () => {
+test("formats times since the question", () => {
   expect([since(12), since(4310), since(45_678), since(125_000)]).toEqual(["+0.012", "+4.310", "+45.68", "+2:05"]);
 });

@@ -1,4 +1,4 @@
-// What each event of a log says in one line, when it was, and how long it took.
+// The rows of the trace: a summary of each event, its time, and its duration.
 import { count, duration, money, plural } from "../../lib/format";
 import type { Bodies, Cost, LogEvent, Usage } from "../../log/events";
 
@@ -39,14 +39,14 @@ const groupOf: Record<string, Group> = {
 export interface Row {
   event: LogEvent;
   group: Group;
-  name: string; // of its kind
-  words: string; // what it says, in short
+  name: string; // the kind in words
+  words: string; // a summary of the body
   bad: boolean;
   facts: string[]; // tokens, cost
-  since: number; // ms since the question it belongs to
+  since: number; // ms since the question
   took?: number; // ms
-  waited?: boolean; // what took so long was a person or a browser
-  /** Where its time lies within the turn, from 0 to 1. */
+  waited?: boolean; // whether the duration was waiting for a person
+  /** The position of the duration within the turn, from 0 to 1. */
   bar?: { from: number; to: number };
 }
 
@@ -58,7 +58,7 @@ interface Totals {
   microUSD: number;
 }
 
-/** The rows of a log, and what it cost in all. */
+/** Returns the rows of a log and the sums of its tokens and cost. */
 export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals } {
   const out: Row[] = [];
   const totals: Totals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, microUSD: 0 };
@@ -66,7 +66,7 @@ export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals
   let start = 0,
     before = 0;
   const close = () => {
-    // Until the last thing that took time: what a person says days later is no part of it.
+    // The turn ends with the last event that has a duration. Feedback may follow days later.
     const length = Math.max(1, ...turn.map((r) => (r.took === undefined ? 0 : r.since)));
     for (const r of turn)
       if (r.took !== undefined) r.bar = { from: Math.max(0, (r.since - r.took) / length), to: r.since / length };
@@ -83,7 +83,7 @@ export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals
       event: ev,
       group: groupOf[ev.kind] ?? "other",
       name: ev.kind.replaceAll("_", " "),
-      ...says(ev),
+      ...summary(ev),
       since: Math.max(0, at - start),
       ...took(ev, at - before),
     };
@@ -93,7 +93,6 @@ export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals
     }
     out.push(row);
     turn.push(row);
-    // What a tool takes is not what the model takes after it: the clock goes on.
     before = at;
   }
   close();
@@ -108,7 +107,7 @@ function add(t: Totals, u: Usage | undefined, c: Cost | undefined): void {
   t.microUSD += c?.micro_usd ?? 0;
 }
 
-/** Tokens and money of one message of the model. */
+/** Returns the tokens and cost of a message, as texts. */
 export function spent(u: Usage | undefined, c: Cost | undefined): string[] {
   const words: string[] = [];
   if (u?.input) words.push(`${count(u.input)} in`);
@@ -120,8 +119,7 @@ export function spent(u: Usage | undefined, c: Cost | undefined): string[] {
   return words;
 }
 
-/** How long what the event ends took: said by itself, or the time since the event
- *  before it. */
+/** Returns the duration of what an event ends: its own figure, or the time since the previous event. */
 function took(ev: LogEvent, gap: number): Pick<Row, "took" | "waited"> {
   const b = ev.body as { millis?: number };
   switch (ev.kind) {
@@ -144,11 +142,11 @@ function took(ev: LogEvent, gap: number): Pick<Row, "took" | "waited"> {
 const line = (s: string | undefined): string => (s ?? "").trim().split("\n", 1)[0]!.slice(0, 300);
 const quoted = (s: string | undefined): string => (line(s) ? `“${line(s)}”` : "");
 
-function says(ev: LogEvent): Pick<Row, "words" | "bad" | "facts"> {
-  return { words: words(ev).filter(Boolean).join(" · "), bad: wrong(ev), facts: [] };
+function summary(ev: LogEvent): Pick<Row, "words" | "bad" | "facts"> {
+  return { words: words(ev).filter(Boolean).join(" · "), bad: isFailure(ev), facts: [] };
 }
 
-function wrong(ev: LogEvent): boolean {
+function isFailure(ev: LogEvent): boolean {
   return (
     ev.kind === "run_failed" || ev.kind === "step_failed" || (ev.kind === "tool_result" && ev.body.is_error === true)
   );
@@ -164,7 +162,7 @@ function words(ev: LogEvent): string[] {
     case "imported":
       return [plural(ev.body.turns.length, "turn")];
     case "assistant_message":
-      return said(ev.body);
+      return messageWords(ev.body);
     case "tool_result": {
       const { name, result: r, chart, content, is_error, cache_hit, by } = ev.body;
       const what = r ? `${r.id}, ${plural(r.row_count, "row")}` : chart ? `chart of ${chart.result}` : line(content);
@@ -210,11 +208,11 @@ function words(ev: LogEvent): string[] {
     case "query_run":
       return [`${ev.body.result.id}, ${plural(ev.body.result.row_count, "row")}`, ev.body.by ? `by ${ev.body.by}` : ""];
     default:
-      return []; // a newer server may write more than this app knows
+      return []; // a newer server may write other kinds
   }
 }
 
-function said(m: Bodies["assistant_message"]): string[] {
+function messageWords(m: Bodies["assistant_message"]): string[] {
   const calls = m.blocks.filter((b) => b.type.endsWith("tool_use")).map((b) => b.name ?? "");
   const text = m.blocks.find((b) => b.type === "text" && b.text)?.text;
   const thought = m.blocks.some((b) => b.type === "thinking");
@@ -226,22 +224,21 @@ function said(m: Bodies["assistant_message"]): string[] {
   ];
 }
 
-/** A time of the log to the millisecond, as the clock here shows it. */
-export function exactly(time: string): string {
+/** Formats a time to the millisecond, in the local time zone. */
+export function exactTime(time: string): string {
   const d = new Date(time);
   return `${d.toLocaleTimeString("en-GB")}.${String(d.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** +0.012 s, +4.31 s, +2:05. */
+/** Formats a time since the question: +0.012, +45.68, +2:05. */
 export function since(ms: number): string {
   if (ms < 10_000) return `+${(ms / 1000).toFixed(3)}`;
   if (ms < 100_000) return `+${(ms / 1000).toFixed(2)}`;
   return `+${Math.floor(ms / 60_000)}:${String(Math.floor((ms % 60_000) / 1000)).padStart(2, "0")}`;
 }
 
-/** Whether a row is among what is looked for: words in its line or anywhere in its
- *  content. */
-export function fits(r: Row, query: string, group: Group | ""): boolean {
+/** Reports whether a row is in the group and its summary or body contains the query. */
+export function matchesFilter(r: Row, query: string, group: Group | ""): boolean {
   if (group && r.group !== group) return false;
   if (!query) return true;
   const q = query.toLowerCase();
@@ -251,6 +248,6 @@ export function fits(r: Row, query: string, group: Group | ""): boolean {
   );
 }
 
-/** What a bar says in words. */
-export const lasted = (r: Row): string =>
+/** Formats the duration of a row. */
+export const durationText = (r: Row): string =>
   r.took === undefined ? "" : `${r.waited ? "waited " : ""}${duration(r.took)}`;

@@ -2,10 +2,10 @@ import { useState, type ReactNode } from "react";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { Icon } from "../../ui/Icon";
-import { target, type Target } from "./target";
+import { parseTarget, type Target } from "./target";
 
-/** A link of an answer: its words with the host it leads to. It opens only from the
- *  question that shows the whole address, for words may say anything. */
+/** A link in an answer: its text and the host. Clicking it first shows the full address in a dialog, because the text
+ *  may be misleading. */
 export function Link({
   url,
   text,
@@ -15,36 +15,36 @@ export function Link({
   url: string;
   text: string;
   children: ReactNode;
-  /** The words hold buttons of their own. */ apart?: boolean;
+  /** The children contain buttons, so they cannot be inside the link's own button. */
+  apart?: boolean;
 }) {
-  const to = target(url);
-  const [asks, setAsks] = useState(false);
+  const to = parseTarget(url);
+  const [confirming, setConfirming] = useState(false);
   if (!to) return <>{children}</>;
-  const place = text.trim() === to.host ? undefined : to.host;
-  const host = place && (
+  const host = text.trim() !== to.host && (
     <span dir="ltr" className="link-host">
-      {shortHost(place)}
+      {shortHost(to.host)}
     </span>
   );
   return (
     <>
       {apart && children}
-      <button type="button" aria-haspopup="dialog" title={to.href} onClick={() => setAsks(true)} className="link">
+      <button type="button" aria-haspopup="dialog" title={to.href} onClick={() => setConfirming(true)} className="link">
         {!apart && <bdi>{children}</bdi>}
         {host}
         <span className="sr-only"> (opens another site; asks first)</span>
       </button>
-      {asks && <Leave to={to} onClose={() => setAsks(false)} />}
+      {confirming && <ConfirmLeave to={to} onClose={() => setConfirming(false)} />}
     </>
   );
 }
 
-const mostShown = 40;
+const maxHostLength = 40;
 
-/** The end of a long host: whom it belongs to stands there. */
-const shortHost = (host: string) => (host.length > mostShown ? `…${host.slice(-mostShown)}` : host);
+/** Shortens a long host to its end, which names the owner. */
+const shortHost = (host: string) => (host.length > maxHostLength ? `…${host.slice(-maxHostLength)}` : host);
 
-function Leave({ to, onClose }: { to: Target; onClose: () => void }) {
+function ConfirmLeave({ to, onClose }: { to: Target; onClose: () => void }) {
   const [copied, setCopied] = useState("");
   const copy = () =>
     navigator.clipboard.writeText(to.href).then(
@@ -70,26 +70,26 @@ function Leave({ to, onClose }: { to: Target; onClose: () => void }) {
             className="inline-flex h-9 items-center justify-center gap-2 rounded-md bg-accent px-3 text-sm font-medium whitespace-nowrap text-on-accent hover:bg-accent-strong"
           >
             <Icon name="link" small />
-            {to.mail ? "Write a mail" : "Open the site"}
+            {to.mail ? "Write an email" : "Open the site"}
           </a>
         </>
       }
     >
       <p className="text-sm text-ink-soft">
-        {to.mail ? "The answer has this address:" : "The answer leads to"}{" "}
+        {to.mail ? "The link goes to this address:" : "The link goes to"}{" "}
         {!to.mail && (
           <strong dir="ltr" className="font-semibold wrap-anywhere text-ink">
             {to.host}
           </strong>
         )}
-        {!to.mail && ". This is the whole address:"}
+        {!to.mail && ". This is the full address:"}
       </p>
       <p
         dir="ltr"
         className="mt-2 max-h-48 overflow-auto rounded-sm bg-sunken p-2 font-mono text-sm wrap-anywhere"
         tabIndex={0}
         role="region"
-        aria-label="The whole address"
+        aria-label="The full address"
       >
         {to.href}
       </p>

@@ -1,26 +1,26 @@
-// Markdown as React elements: no HTML of the text is ever interpreted, links ask
-// before they open, images are not fetched. Numerals with a footnote become buttons.
+// Renders Markdown as React elements. HTML in the text is shown as text, links ask before they open, and images are not
+// loaded. Numbers with a footnote become buttons.
 import { Fragment, memo, use, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Nodes, PhrasingContent, Table, Text } from "mdast";
-import { Growing, parse, type Block } from "./parse";
+import { GrowingParser, parse, type Block } from "./parse";
 import { Link } from "./Link";
 import { NoteMark } from "./NoteMark";
 import { count } from "../../lib/format";
-import { WholeContext, type Whole } from "../context";
+import { FullResultContext, type FullResult } from "../context";
 import type { Note } from "../notes";
 
 interface Props {
   text: string;
   notes?: readonly Note[];
-  /** The text is still growing. */
+  /** Set while the text is still growing. */
   growing?: boolean;
 }
 
 export default function Markdown({ text, notes = none, growing }: Props) {
-  const parser = useRef<Growing>(undefined);
+  const parser = useRef<GrowingParser>(undefined);
   const blocks = useMemo(() => {
     if (!growing) return parse(text);
-    parser.current ??= new Growing();
+    parser.current ??= new GrowingParser();
     return parser.current.blocks(text);
   }, [text, growing]);
   return (
@@ -41,7 +41,7 @@ function within(notes: readonly Note[], b: Block): readonly Note[] {
   return some.length ? some : none;
 }
 
-// A block of a growing text keeps its node once it is final, so it is drawn once.
+// A finished block of a growing text keeps its node, so it renders once.
 const BlockView = memo(
   function BlockView({
     block,
@@ -53,7 +53,7 @@ const BlockView = memo(
     text: string;
     growing?: boolean;
   }) {
-    return <>{draw(block.node, { base: block.base, notes, text }, 0)}</>;
+    return <>{render(block.node, { base: block.base, notes, text }, 0)}</>;
   },
   (a, b) => a.block.node === b.block.node && a.notes === b.notes && (a.growing === true) === (b.growing === true),
 );
@@ -65,27 +65,31 @@ interface Context {
   inTable?: boolean;
 }
 
-function kids(n: { children: Nodes[] }, c: Context): ReactNode[] {
-  return n.children.map((k, i) => draw(k, c, i));
+function renderChildren(n: { children: Nodes[] }, c: Context): ReactNode[] {
+  return n.children.map((k, i) => render(k, c, i));
 }
 
 // complexity: one case for each kind
-function draw(n: Nodes, c: Context, key: number): ReactNode {
+function render(n: Nodes, c: Context, key: number): ReactNode {
   switch (n.type) {
     case "text":
-      return <Fragment key={key}>{words(n, c)}</Fragment>;
+      return <Fragment key={key}>{withNotes(n, c)}</Fragment>;
     case "paragraph":
-      return aside(n.children) ? <Aside key={key}>{kids(n, c)}</Aside> : <p key={key}>{kids(n, c)}</p>;
+      return isAside(n.children) ? (
+        <Aside key={key}>{renderChildren(n, c)}</Aside>
+      ) : (
+        <p key={key}>{renderChildren(n, c)}</p>
+      );
     case "heading": {
       const Level = `h${Math.min(n.depth + 2, 6)}` as "h3";
-      return <Level key={key}>{kids(n, c)}</Level>;
+      return <Level key={key}>{renderChildren(n, c)}</Level>;
     }
     case "strong":
-      return <strong key={key}>{kids(n, c)}</strong>;
+      return <strong key={key}>{renderChildren(n, c)}</strong>;
     case "emphasis":
-      return <em key={key}>{kids(n, c)}</em>;
+      return <em key={key}>{renderChildren(n, c)}</em>;
     case "delete":
-      return <del key={key}>{kids(n, c)}</del>;
+      return <del key={key}>{renderChildren(n, c)}</del>;
     case "inlineCode":
       return <code key={key}>{n.value}</code>;
     case "code":
@@ -95,20 +99,20 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
         </pre>
       );
     case "blockquote":
-      return <blockquote key={key}>{kids(n, c)}</blockquote>;
+      return <blockquote key={key}>{renderChildren(n, c)}</blockquote>;
     case "list":
       return n.ordered ? (
         <ol key={key} start={n.start ?? 1}>
-          {kids(n, c)}
+          {renderChildren(n, c)}
         </ol>
       ) : (
-        <ul key={key}>{kids(n, c)}</ul>
+        <ul key={key}>{renderChildren(n, c)}</ul>
       );
     case "listItem":
       return (
         <li key={key}>
           {n.children.map((k, i) =>
-            k.type === "paragraph" && !n.spread ? <Fragment key={i}>{kids(k, c)}</Fragment> : draw(k, c, i),
+            k.type === "paragraph" && !n.spread ? <Fragment key={i}>{renderChildren(k, c)}</Fragment> : render(k, c, i),
           )}
         </li>
       );
@@ -120,8 +124,8 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
       return <br key={key} />;
     case "link":
       return (
-        <Link key={key} url={n.url} text={said(n)} apart={noted(n, c)}>
-          {kids(n, c)}
+        <Link key={key} url={n.url} text={plainText(n)} apart={hasNotes(n, c)}>
+          {renderChildren(n, c)}
         </Link>
       );
     case "image":
@@ -129,28 +133,28 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
     case "html":
       return <Fragment key={key}>{n.value}</Fragment>;
     default:
-      return "children" in n ? <Fragment key={key}>{kids(n as { children: Nodes[] }, c)}</Fragment> : null;
+      return "children" in n ? <Fragment key={key}>{renderChildren(n as { children: Nodes[] }, c)}</Fragment> : null;
   }
 }
 
-/** A paragraph that is emphasised as a whole, or says how a question was read, is
- *  a remark beside the answer. */
-function aside(children: PhrasingContent[]): boolean {
+/** Reports whether a paragraph is a remark beside the answer: it is emphasised as a whole, or says how the question was
+ *  understood. */
+function isAside(children: PhrasingContent[]): boolean {
   if (children.length === 1 && children[0]?.type === "emphasis") return true;
   const start = children.slice(0, 3).map((n) => ("value" in n ? n.value : ""));
   return /^(?:Source: .{1,200}?\. )?Reading: /.test(start.join(""));
 }
 
-/** A remark in one line; a longer one unfolds. */
+/** A remark on one line. A longer one can be expanded. */
 function Aside({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const [cut, setCut] = useState(false);
   const line = useRef<HTMLParagraphElement>(null);
   useLayoutEffect(() => {
     const el = line.current!;
-    const seen = new ResizeObserver(() => setCut(el.scrollWidth > el.clientWidth));
-    seen.observe(el);
-    return () => seen.disconnect();
+    const resize = new ResizeObserver(() => setCut(el.scrollWidth > el.clientWidth));
+    resize.observe(el);
+    return () => resize.disconnect();
   }, []);
   return (
     <div className="aside flex items-baseline gap-2">
@@ -171,11 +175,11 @@ function Aside({ children }: { children: ReactNode }) {
   );
 }
 
-/** The words within a part of the text. */
-const said = (n: Nodes): string => ("value" in n ? n.value : "children" in n ? n.children.map(said).join("") : "");
+const plainText = (n: Nodes): string =>
+  "value" in n ? n.value : "children" in n ? n.children.map(plainText).join("") : "";
 
-/** Whether a footnote stands within a part of the text. */
-function noted(n: Nodes, c: Context): boolean {
+/** Reports whether a part of the text contains a footnote. */
+function hasNotes(n: Nodes, c: Context): boolean {
   const from = c.base + (n.position?.start.offset ?? 0),
     to = c.base + (n.position?.end.offset ?? 0);
   return c.notes.some((x) => x.from >= from && x.to <= to);
@@ -183,24 +187,24 @@ function noted(n: Nodes, c: Context): boolean {
 
 const numeral = /^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$/;
 
-// A long table is shown whole in the right pane; here its first rows tell enough.
-const shownRows = 12;
+// Longer tables are collapsed. The right pane shows them in full.
+const collapsedRows = 12;
 
-/** The result that all cells of a table come from, when it has more rows than these. */
-function useWhole(c: Context, rows: number): Whole | undefined {
-  const wholeOf = use(WholeContext);
+/** Returns the result that all cells of a table come from, if it has more rows than the table. */
+function useFullResult(c: Context, rows: number): FullResult | undefined {
+  const fullResultOf = use(FullResultContext);
   const from = new Set(c.notes.map((n) => n.cite?.result));
   const [result] = from;
-  const whole = from.size === 1 && result ? wholeOf(result) : undefined;
-  return whole && whole.rows > rows ? whole : undefined;
+  const full = from.size === 1 && result ? fullResultOf(result) : undefined;
+  return full && full.rows > rows ? full : undefined;
 }
 
 function TableView({ table, c }: { table: Table; c: Context }) {
   const [all, setAll] = useState(false);
   const [head, ...body] = table.children;
-  const short = !all && body.length > shownRows + 1;
-  const whole = useWhole(c, body.length);
-  const plain = (i: number, r = 0) => {
+  const short = !all && body.length > collapsedRows + 1;
+  const full = useFullResult(c, body.length);
+  const cellText = (i: number, r = 0) => {
     const cell = body[r]?.children[i];
     return cell
       ? c.text.slice(
@@ -212,7 +216,7 @@ function TableView({ table, c }: { table: Table; c: Context }) {
   const right = (head?.children ?? []).map(
     (_, i) =>
       table.align?.[i] === "right" ||
-      (body.length > 0 && body.every((_, r) => numeral.test(plain(i, r).replaceAll("*", "")))),
+      (body.length > 0 && body.every((_, r) => numeral.test(cellText(i, r).replaceAll("*", "")))),
   );
   return (
     <div className="table-box" tabIndex={0} role="region" aria-label="Table">
@@ -221,33 +225,33 @@ function TableView({ table, c }: { table: Table; c: Context }) {
           <tr>
             {head?.children.map((cell, i) => (
               <th key={i} scope="col" className={right[i] ? "num" : undefined}>
-                {kids(cell, c)}
+                {renderChildren(cell, c)}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {(short ? body.slice(0, shownRows) : body).map((row, r) => (
+          {(short ? body.slice(0, collapsedRows) : body).map((row, r) => (
             <tr key={r}>
               {row.children.map((cell, i) => (
                 <td key={i} className={right[i] ? "num" : undefined}>
-                  {kids(cell, c)}
+                  {renderChildren(cell, c)}
                 </td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-      {whole ? (
+      {full ? (
         <button
           type="button"
-          onClick={whole.show}
+          onClick={full.show}
           className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink"
         >
-          All {count(whole.rows)} rows in the table
+          All {count(full.rows)} rows in the table
         </button>
       ) : (
-        body.length > shownRows + 1 && (
+        body.length > collapsedRows + 1 && (
           <button
             type="button"
             aria-expanded={all}
@@ -262,13 +266,13 @@ function TableView({ table, c }: { table: Table; c: Context }) {
   );
 }
 
-/** Text with its footnotes in place. */
-function words(n: Text, c: Context): ReactNode {
+/** Returns a text with buttons for its footnotes. */
+function withNotes(n: Text, c: Context): ReactNode {
   const from = c.base + (n.position?.start.offset ?? 0);
   const to = c.base + (n.position?.end.offset ?? 0);
   const mine = c.notes.filter((x) => x.from >= from && x.to <= to);
   if (!mine.length) return n.value;
-  const place = places(c.text.slice(from, to), n.value);
+  const place = valueOffsets(c.text.slice(from, to), n.value);
   const out: ReactNode[] = [];
   let at = 0;
   for (const note of mine) {
@@ -283,8 +287,8 @@ function words(n: Text, c: Context): ReactNode {
   return out;
 }
 
-/** Maps offsets of a source to its value, which lacks the escapes. */
-export function places(source: string, value: string): (at: number) => number {
+/** Returns a function that maps offsets in Markdown source to offsets in its value, where escapes are resolved. */
+export function valueOffsets(source: string, value: string): (at: number) => number {
   if (source === value) return (at) => at;
   const map: number[] = [];
   let v = 0;

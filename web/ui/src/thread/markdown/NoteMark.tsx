@@ -2,7 +2,7 @@ import { use } from "react";
 import { isStale, NoteContext, StaleContext } from "../context";
 import { origin, type Note } from "../notes";
 
-/** A numeral with its footnote: quiet, and a button. One without says so. */
+/** A number as a button that opens its footnote. A number without a footnote is underlined. */
 export function NoteMark({ note, text, bare }: { note: Note; text: string; bare?: boolean }) {
   const open = use(NoteContext);
   const stale = isStale(use(StaleContext), note.cite?.result ?? /^\W*(r\d+)\b/.exec(note.cite?.formula ?? "")?.[1]);

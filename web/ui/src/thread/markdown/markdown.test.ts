@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { recorded } from "../../log/fixtures/read";
 import { notesOf, numbered } from "../notes";
-import { places } from "./Markdown";
-import { Growing, parse, repair } from "./parse";
+import { valueOffsets } from "./Markdown";
+import { GrowingParser, parse, repair } from "./parse";
 
 const shape = (blocks: readonly { node: unknown }[]) =>
   JSON.stringify(
@@ -31,9 +31,9 @@ FROM t
 
 _An aside._`;
 
-test("a growing text ends as the same blocks, however it came", () => {
+test("a text that arrives in pieces of any size ends as the same blocks", () => {
   for (const size of [1, 2, 3, 7, 50]) {
-    const g = new Growing();
+    const g = new GrowingParser();
     let last: readonly { node: unknown }[] = [];
     for (let i = size; i < text.length + size; i += size) last = g.blocks(text.slice(0, i));
     expect(shape(last), `pieces of ${size}`).toBe(shape(parse(text)));
@@ -41,12 +41,12 @@ test("a growing text ends as the same blocks, however it came", () => {
 });
 
 test("finished blocks of a growing text are the same objects", () => {
-  const g = new Growing();
+  const g = new GrowingParser();
   const first = g.blocks("One.\n\nTwo.\n\nThr")[0]!.node;
   for (const t of ["One.\n\nTwo.\n\nThree", "One.\n\nTwo.\n\nThree.\n\nFour"]) expect(g.blocks(t)[0]!.node).toBe(first);
 });
 
-test("an unfinished end reads as it will", () => {
+test("the end of an unfinished text is repaired", () => {
   expect(repair("It is **16,6")).toBe("It is **16,6**");
   expect(repair("It is **")).toBe("It is ");
   expect(repair("Use `SEL")).toBe("Use `SEL`");
@@ -58,19 +58,19 @@ test("an unfinished end reads as it will", () => {
   expect(repair("- one\n- ")).toBe("- one\n");
 });
 
-test("HTML of a text stays text", () => {
+test("HTML in a text stays text", () => {
   expect(shape(parse("a <img src=x onerror=alert(1)> b"))).toContain("onerror");
   expect(parse("<script>alert(1)</script>")[0]!.node.type).toBe("html");
 });
 
 test("escapes do not move the footnotes", () => {
-  const at = places("\\$1,200 &amp; 3", "$1,200 & 3");
+  const at = valueOffsets("\\$1,200 &amp; 3", "$1,200 & 3");
   expect(at("\\".length)).toBe(0);
   expect(at("\\$1,200".length)).toBe(6);
   expect(at("\\$1,200 &amp; ".length)).toBe("$1,200 & ".length);
 });
 
-test("footnotes are numbered as they are read, tables apart", () => {
+test("footnotes are numbered in reading order, except in tables", () => {
   const a = recorded("months").find((e) => e.kind === "answered")!;
   const answer = { seq: a.seq, text: a.body.text, cites: a.body.footnotes, unresolved: [] };
   const notes = notesOf(answer);

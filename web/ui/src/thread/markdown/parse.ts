@@ -1,12 +1,12 @@
-// Markdown into blocks. A text that is still growing is not parsed from its
-// beginning each time: a block is final as soon as the next one has begun.
+// Parses Markdown into blocks. A growing text is not parsed from the start each time, because a block is final once the
+// next one has begun.
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
 import type { RootContent } from "mdast";
 
 export interface Block {
-  /** Where the block's own offsets begin in the whole text. */
+  /** The position in the text from which the node's offsets count. */
   base: number;
   node: RootContent;
 }
@@ -17,10 +17,10 @@ export function parse(text: string, base = 0): Block[] {
   return fromMarkdown(text, options).children.map((node) => ({ base, node }));
 }
 
-/** Parses a text that only ever gets longer. */
-export class Growing {
+/** Parses a text that only grows. */
+export class GrowingParser {
   private final: Block[] = [];
-  private done = 0; // how much of the text the final blocks cover
+  private done = 0; // the length of the text in the final blocks
   private text = "";
 
   blocks(text: string): readonly Block[] {
@@ -42,14 +42,13 @@ export class Growing {
   }
 }
 
-/** Makes the end of an unfinished text read as it will when it is finished: open
- *  emphasis is closed, and half a table row or link is not shown yet. */
+/** Repairs the end of an unfinished text: closes open emphasis, and removes incomplete table rows and links. */
 export function repair(text: string): string {
   const fences = text.match(/^ {0,3}(```|~~~)/gm);
   if (fences && fences.length % 2 === 1) return text; // inside a code block
   const from = text.lastIndexOf("\n\n") + 1;
   let tail = text.slice(from);
-  // A table is shown from its second line on, and then by whole rows.
+  // A table needs its delimiter row, and then grows by complete rows.
   const table = /(^|\n)\|[^\n]*(\n\|[\s:|-]*)?$/.exec(tail);
   if (table && !/\n\|[\s:|-]*-[\s:|-]*\n/.test(tail)) tail = tail.slice(0, table.index);
   else if (/\n\|[^\n]*$/.test(tail)) tail = tail.slice(0, tail.lastIndexOf("\n"));

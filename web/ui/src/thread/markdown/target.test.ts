@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { target } from "./target";
+import { parseTarget } from "./target";
 
-test("the host is the one that would be asked", () => {
+test("the host is the one that the browser would connect to", () => {
   for (const [url, host] of [
     ["https://example.org/a?b", "example.org"],
     ["HTTPS://Example.ORG:8443/", "example.org:8443"],
@@ -14,20 +14,20 @@ test("the host is the one that would be asked", () => {
     ["http://2130706433/", "127.0.0.1"],
     ["mailto:someone@example.org?subject=x", "someone@example.org"],
   ])
-    expect(target(url!)?.host, url).toBe(host);
+    expect(parseTarget(url!)?.host, url).toBe(host);
 });
 
-test("what deceives is said, and words before the host are left out", () => {
-  expect(target("https://bank.example@evil.test/")).toMatchObject({
+test("deceptive addresses get warnings, and credentials are removed", () => {
+  expect(parseTarget("https://bank.example@evil.test/")).toMatchObject({
     href: "https://evil.test/",
     warnings: [expect.stringContaining("@")],
   });
-  expect(target("https://аррӏе.com/")!.warnings).toHaveLength(1);
-  expect(target("http://10.0.0.1/")!.warnings).toHaveLength(2);
-  expect(target("https://example.org/")!.warnings).toEqual([]);
+  expect(parseTarget("https://аррӏе.com/")!.warnings).toHaveLength(1);
+  expect(parseTarget("http://10.0.0.1/")!.warnings).toHaveLength(2);
+  expect(parseTarget("https://example.org/")!.warnings).toEqual([]);
 });
 
-test("nothing else opens", () => {
+test("other addresses are rejected", () => {
   for (const url of [
     "javascript:alert(1)",
     "JaVaScRiPt:alert(1)",
@@ -42,5 +42,5 @@ test("nothing else opens", () => {
     " javascript:alert(1)",
     "ftp://example.org",
   ])
-    expect(target(url), url).toBeUndefined();
+    expect(parseTarget(url), url).toBeUndefined();
 });

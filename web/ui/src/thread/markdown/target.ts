@@ -1,15 +1,14 @@
-/** Where a link of an answer leads. */
+/** The target of a link in an answer. */
 export interface Target {
-  href: string; // as it would be opened
-  host: string; // of a mail, its address
+  href: string; // as the browser would open it
+  host: string; // for an email link, the email address
   mail?: boolean;
-  /** What about the address may deceive. */
+  /** What may be deceptive about the address. */
   warnings: string[];
 }
 
-/** Reads an address as the browser would; undefined for one that is no web or mail
- *  address of its own, such as a script, data, or a path on this server. */
-export function target(url: string): Target | undefined {
+/** Parses an address as the browser would. Returns undefined unless it is an absolute web or email address. */
+export function parseTarget(url: string): Target | undefined {
   if (!/^(https?|mailto):/i.test(url)) return undefined;
   let u: URL;
   try {
@@ -21,15 +20,13 @@ export function target(url: string): Target | undefined {
   if (!u.host) return undefined;
   const warnings: string[] = [];
   if (u.username || u.password) {
-    warnings.push(`The text before “@” is not part of the host. It is left out.`);
+    warnings.push(`The text before “@” is not part of the host and was removed.`);
     u.username = u.password = "";
   }
   if (/(^|\.)xn--/.test(u.hostname))
-    warnings.push(
-      "The host has letters of other alphabets, which may look like those of another host. It is shown as it is sent.",
-    );
+    warnings.push("The host has letters that may look like those of another host. It is shown in its encoded form.");
   if (/^[\d.]+$|^\[/.test(u.hostname)) warnings.push("The host is a number, not a name.");
-  if (u.protocol === "http:") warnings.push("The site is not encrypted.");
+  if (u.protocol === "http:") warnings.push("The connection is not encrypted.");
   return { href: u.href, host: u.host, warnings };
 }
 
