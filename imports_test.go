@@ -8,10 +8,8 @@ import (
 
 const module = "github.com/footnotehq/footnote"
 
-// banned maps packages (paths below the module) to the packages they must not depend on, directly or indirectly.
 // Packages of this module begin with "/". A rule is about a package and all below it, or only about those below it if
-// it
-// ends with "/".
+// it ends with "/".
 var banned = map[string][]string{
 	"":               {"/", "net/http", "database/sql", "os/exec"},
 	"/model/history": {"/agent", "/store", "net/http", "database/sql"},

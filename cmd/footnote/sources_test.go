@@ -60,6 +60,7 @@ func TestInvalidSources(t *testing.T) {
 		"JDBC":     {"FOOTNOTE_SOURCES=shop=jdbc:nosuch://me:hush@h/d", []string{"sources.shop", "jdbc"}},
 		"Postgres": {"FOOTNOTE_FILTERS={crm: {sales: all}}", []string{"filters.crm", "row-level security"}},
 		"a file":   {"FOOTNOTE_FUNCTIONS=shop=public.f", []string{"functions", `"shop=public.f"`, "sqlite"}},
+		"version":  {"FOOTNOTE_CACHE_VERSIONS=shop=SELECT 1", []string{"cache.versions", "shop", "sqlite"}},
 	} {
 		e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=shop.db,crm=postgres://db/crm", c.env}
 		_, err := (&settings{}).load(e, nil)
@@ -71,10 +72,11 @@ func TestInvalidSources(t *testing.T) {
 	}
 }
 
-// TestSourceWithoutFunctions replaces a configured source that has functions by a file, which can have none.
+// TestSourceWithoutFunctions replaces a configured source that has functions and a version by a file, which can have
+// neither.
 func TestSourceWithoutFunctions(t *testing.T) {
 	e := env{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=postgres://h/d"}
-	e = append(e, "FOOTNOTE_FUNCTIONS=shop=public.f")
+	e = append(e, "FOOTNOTE_FUNCTIONS=shop=public.f", "FOOTNOTE_CACHE_VERSIONS=shop=SELECT max(at) FROM loads")
 	c, err := (&settings{Source: []string{"shop=copy.db"}}).load(e, nil)
 	if err != nil || c.Sources["shop"] != "copy.db" {
 		t.Errorf("%v, %v", c.Sources, err)

@@ -30,16 +30,17 @@ func Databases() engines.List {
 	return engines.List{sqlite.Engine(), duckdb.Engine(), postgres.Engine()}
 }
 
-// CheckSources rejects sources that no engine opens, and settings that their engines do not have. The setting functions
-// is for the configured addresses: another address of the same name may be without. It opens nothing.
+// CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings
+// functions and cache.versions are for the configured addresses: another address of the same name may do without. It
+// opens nothing.
 func CheckSources(c config.Config, configured map[string]string) error {
 	all := Databases()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		functions := c.FunctionsOf(name)
-		if c.Sources[name] != configured[name] {
-			functions = nil
+		o := engines.Options{Filters: c.Filters[name]}
+		if c.Sources[name] == configured[name] {
+			o.Functions, o.VersionSQL = c.FunctionsOf(name), c.Cache.Version(name)
 		}
-		if err := all.Check(name, c.Sources[name], c.Filters[name], functions); err != nil {
+		if err := all.Check(name, c.Sources[name], o); err != nil {
 			return err
 		}
 	}

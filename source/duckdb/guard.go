@@ -183,7 +183,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 		}
 		body := strings.TrimRight(viewQuery(s[1]), "; \n\t")
 		if _, err := e.gate.admitOne(ctx, body); err != nil {
-			return notEnforceable(s[0], err)
+			return cannotEnforce(s[0], err)
 		}
 		add(s[0], "("+body+")")
 		return nil
@@ -201,7 +201,7 @@ func listsValues(declared string, ownTypes map[string]bool) bool {
 		slices.ContainsFunc(words, func(w string) bool { return ownTypes[source.Lower(w)] })
 }
 
-func notEnforceable(table string, err error) error {
+func cannotEnforce(table string, err error) error {
 	reason := err.Error()
 	if bad, ok := err.(*source.Error); ok {
 		reason = bad.Reason
@@ -239,7 +239,7 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 		var last error
 		for _, v := range found {
 			if _, err := conn.ExecContext(ctx, v.create(g, blank)); err != nil {
-				left, last = append(left, v), notEnforceable(v.name, e.explain(err))
+				left, last = append(left, v), cannotEnforce(v.name, e.explain(err))
 				continue
 			}
 			g.views = append(g.views, v)

@@ -45,6 +45,8 @@ type Engine struct {
 	OwnPolicies bool
 	// Functions means that Options.Functions has a meaning for the engine.
 	Functions bool
+	// Versions means that the engine runs Options.VersionSQL.
+	Versions bool
 	// Close ends what the sources of the engine share. Nil means that they share nothing.
 	Close func() error
 }
@@ -54,9 +56,9 @@ type Options struct {
 	Limits    source.Limits
 	Filters   map[string]string // conditions by table, in the syntax of internal/rowfilter; see Engine.Filters
 	Functions []string          // functions of the database that queries may run; see Engine.Functions
-	// VersionSQL, when set, returns one value, which is the version of the data instead of the engine's own. An engine
-	// on a server runs it like every query, but for no particular principal. Open runs it once: a statement that fails
-	// or returns several values is an InvalidRequest.
+	// VersionSQL, when set, returns one value, which is the version of the data instead of the engine's own. It runs
+	// like every query, but for no particular principal. Open runs it once: a statement that fails or returns several
+	// values is an InvalidRequest. See Engine.Versions.
 	VersionSQL string
 	Folder     string        // where to put data loaded from files
 	Pool       *child.Pool   // for child processes that run queries
@@ -198,9 +200,9 @@ func (e Engine) CheckFilters(filters map[string]string) error {
 // filter asks for the user. An engine that applies no filters may do as it likes, so it counts as one that does.
 func (e Engine) RowsPerUser() bool { return e.OwnPolicies || !e.Filters }
 
-// Check rejects an address that no engine opens, and settings that its engine does not have. It reads nothing, so it
+// Check rejects an address that no engine opens, and options that its engine would ignore. It reads nothing, so it
 // takes a file for what its name says; opening it may find another engine, or none.
-func (l List) Check(name, address string, filters map[string]string, functions []string) error {
+func (l List) Check(name, address string, o Options) error {
 	e, ok, err := l.withScheme(address)
 	if !ok && err == nil {
 		if e, ok = l.sniff(address, nil); !ok {
@@ -210,11 +212,15 @@ func (l List) Check(name, address string, filters map[string]string, functions [
 	if err != nil {
 		return fmt.Errorf("sources.%s: %w", name, err)
 	}
-	if err := e.CheckFilters(filters); err != nil {
+	if err := e.CheckFilters(o.Filters); err != nil {
 		return fmt.Errorf("filters.%s: %w", name, err)
 	}
-	if !e.Functions && len(functions) > 0 {
-		return fmt.Errorf("functions has %q, but %s databases have no such setting", name+"="+functions[0],
+	if !e.Functions && len(o.Functions) > 0 {
+		return fmt.Errorf("functions has %q, but %s databases have no such setting", name+"="+o.Functions[0],
+			e.Dialect.Name)
+	}
+	if !e.Versions && o.VersionSQL != "" {
+		return fmt.Errorf("cache.versions has a statement for %s, but %s databases have no such setting", name,
 			e.Dialect.Name)
 	}
 	return nil

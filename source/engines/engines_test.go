@@ -34,7 +34,8 @@ var list = engines.List{
 		},
 	},
 	{
-		Dialect: &source.Dialect{Name: "remote"}, Schemes: []string{"remote"}, OwnPolicies: true, Functions: true,
+		Dialect: &source.Dialect{Name: "remote"}, Schemes: []string{"remote"},
+		OwnPolicies: true, Functions: true, Versions: true,
 		Hosts: func(string) []string { return []string{"db.example"} }, ChildMemory: 5,
 	},
 	{Dialect: &source.Dialect{Name: "plain"}, Schemes: []string{"plain"}},
@@ -83,22 +84,25 @@ func TestPath(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	filters, functions := map[string]string{"t": "all"}, []string{"public.f"}
+	filters := engines.Options{Filters: map[string]string{"t": "all"}}
+	functions := engines.Options{Functions: []string{"public.f"}}
+	version := engines.Options{VersionSQL: "SELECT 1"}
 	for _, c := range []struct {
-		address   string
-		filters   map[string]string
-		functions []string
-		want      string // "": no error
+		address string
+		options engines.Options
+		want    string // "": no error
 	}{
-		{"lite:a.db", filters, nil, ""},
-		{"remote://h/d", nil, functions, ""},
-		{"remote://h/d", filters, nil, "filters.shop: it is a remote database, which has policies of its own"},
-		{"plain:a", filters, nil, "filters.shop: plain databases take no filters"},
-		{"plain:a", nil, nil, ""},
-		{"lite:a.db", nil, functions, `functions has "shop=public.f", but lite databases have no such setting`},
-		{"nosuch://h/d", nil, nil, "sources.shop: the scheme nosuch is not supported"},
+		{"lite:a.db", filters, ""},
+		{"remote://h/d", functions, ""},
+		{"remote://h/d", version, ""},
+		{"remote://h/d", filters, "filters.shop: it is a remote database, which has policies of its own"},
+		{"plain:a", filters, "filters.shop: plain databases take no filters"},
+		{"plain:a", engines.Options{}, ""},
+		{"lite:a.db", functions, `functions has "shop=public.f", but lite databases have no such setting`},
+		{"lite:a.db", version, "cache.versions has a statement for shop, but lite databases have no such setting"},
+		{"nosuch://h/d", engines.Options{}, "sources.shop: the scheme nosuch is not supported"},
 	} {
-		err := list.Check("shop", c.address, c.filters, c.functions)
+		err := list.Check("shop", c.address, c.options)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Check(%q) = %v, want %q", c.address, err, c.want)
 		}
@@ -136,7 +140,7 @@ func TestCheckReadsNothing(t *testing.T) {
 			return engines.FitsByContent
 		},
 	}}
-	if err := reads.Check("shop", path, nil, nil); err != nil {
+	if err := reads.Check("shop", path, engines.Options{}); err != nil {
 		t.Errorf("a file that only its content can tell: %v", err)
 	}
 }

@@ -91,6 +91,7 @@ func Engine() engines.Engine {
 		ChildMemory: GrammarMemory,
 		OwnPolicies: true,
 		Functions:   true,
+		Versions:    true,
 		Open: func(ctx context.Context, name, address string, o engines.Options) (source.Source, error) {
 			mu.Lock()
 			if grammar == nil {

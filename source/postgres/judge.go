@@ -524,7 +524,7 @@ func (j *judge) has(oid string) bool { return !own(oid) || j.types[oid] }
 func (j *judge) operator(r []string) {
 	what := "The operator " + r[1] + "." + r[2]
 	if !own(r[3]) && own(r[0]) && r[4] != "t" {
-		j.refuse("%s is not allowed: the database defines it by a function of Postgres that is not meant for "+
+		j.refuse("%s is not allowed: the database defines it with a Postgres function that is not intended for "+
 			"operators.", what)
 	}
 	j.run(what, r[3])
@@ -564,7 +564,7 @@ func (j *judge) expand() error {
 	var expressions []planned
 	var definitions [][2]string   // what, text
 	rows := map[string][]string{} // row types that a view reads, by the view's text
-	open := map[string]bool{}     // texts of views that are no security barriers
+	open := map[string]bool{}     // texts of views that are not security barriers
 	if len(types) > 0 {
 		add(query("typesByOID"), types, func(r []string) {
 			j.run("The type "+r[1], strings.Fields(r[3])...)
@@ -616,9 +616,9 @@ func (j *judge) expand() error {
 			return err
 		}
 		if open[d[1]] && slices.Contains(lasts(f.Functions), "current_setting") {
-			j.refuse("%s is not allowed: it reads a setting but is no security barrier, so a statement's own "+
-				"conditions "+
-				"could see the rows that it hides. An operator can set it: ALTER VIEW … SET (security_barrier).", d[0])
+			j.refuse("%s is not allowed: it reads a setting but is not a security barrier, so the conditions of "+
+				"a statement could see the rows that it hides. An operator can make it one: ALTER VIEW … SET "+
+				"(security_barrier).", d[0])
 		}
 		for _, oid := range rows[d[1]] {
 			if f.All { // dependencies do not mention whole rows
@@ -754,7 +754,7 @@ func (j *judge) convert() {
 		}
 		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
 			full := "pg_catalog." + k.name
-			j.refuse("%s runs %s, a function of Postgres that is not meant for casts. %s", what, full,
+			j.refuse("%s runs %s, a Postgres function that is not intended for casts. %s", what, full,
 				j.e.allowance(full))
 		}
 		j.run(what, k.function)
@@ -777,7 +777,7 @@ func (j *judge) functions() error {
 			return
 		}
 		full := f.schema + "." + f.name
-		left[f.oid] = j.runs[f.oid] + " runs " + full + ", a function of the database that nobody has checked. " +
+		left[f.oid] = j.runs[f.oid] + " runs " + full + ", a function of the database that has not been approved. " +
 			j.e.allowance(full)
 	}}})
 	for _, oid := range slices.Sorted(maps.Keys(left)) {

@@ -195,11 +195,11 @@ func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
 		{"", "SELECT 1::point", "The cast from integer to point runs public.int_point, "},
 		{`CREATE CAST (integer AS text) WITH FUNCTION int_text(integer) AS IMPLICIT`, "SELECT 1",
 			"The cast from integer to text, which the server may add to any statement, runs public.int_text, "},
-		{"", "SELECT lower(1)", "a function of the database that nobody has checked. " +
+		{"", "SELECT lower(1)", "a function of the database that has not been approved. " +
 			`An operator who trusts it can add "shop=public.int_text" to the setting functions.`},
 		{`DROP CAST (integer AS text)`, "SELECT 1", ""},
 		{`CREATE CAST (integer AS text) WITH FUNCTION chr(integer) AS IMPLICIT`, "SELECT 1",
-			`runs pg_catalog.chr, a function of Postgres that is not meant for casts. ` +
+			`runs pg_catalog.chr, a Postgres function that is not intended for casts. ` +
 				`An operator who trusts it can add "shop=pg_catalog.chr" to `},
 	} {
 		if step.change != "" {

@@ -30,8 +30,7 @@ import (
 // For columns that USING and NATURAL merge, SQLite does not call the authorizer, or names another table. A
 // statement with one of these words must therefore not be able to name a hidden table at all. It is refused if it
 // has main before a dot. For each name in the statement that belongs to a table without a filter, a temporary view of
-// the
-// same name, which nobody can read, hides the table.
+// the same name, which nobody can read, hides the table.
 //
 // Views of the database are recreated as temporary ones, so that names inside them resolve as in the statement.
 // Tables and views without a filter cannot be read, nor can statistics and the schema's own tables; EXPLAIN is
@@ -457,7 +456,7 @@ func (c *conn) redact(message string) string {
 	return message
 }
 
-func notEnforceable(table, format string, args ...any) error {
+func cannotEnforce(table, format string, args ...any) error {
 	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be enforced: %s", table,
 		fmt.Sprintf(format, args...))
 }
@@ -474,11 +473,11 @@ func (c *conn) checkFilters() error {
 		switch {
 		case l.open[low], isView, l.tables[low] != "":
 		case l.hidden[low]:
-			return notEnforceable(table,
+			return cannotEnforce(table,
 				"it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.",
 				rowfilter.Open)
 		default:
-			return notEnforceable(table, "there is no such table.")
+			return cannotEnforce(table, "there is no such table.")
 		}
 	}
 	err := c.makeViews(c.guard.blank, words{})
@@ -489,7 +488,7 @@ func (c *conn) checkFilters() error {
 	for _, table := range slices.Sorted(maps.Keys(c.guard.filters)) {
 		st, _, err := c.prepare("SELECT * FROM " + quote(table))
 		if err != nil {
-			return notEnforceable(table, "%v", c.explain(err))
+			return cannotEnforce(table, "%v", c.explain(err))
 		}
 		st.close()
 	}
@@ -503,14 +502,14 @@ func (c *conn) checkConditions(l *layout) error {
 		v := l.bodies[low]
 		w := wordsOf(v.query)
 		if w.main {
-			return notEnforceable(v.name, "the view names a table with its schema.")
+			return cannotEnforce(v.name, "the view names a table with its schema.")
 		}
 		if !w.joined {
 			continue
 		}
 		for name := range w.names {
 			if c.internal(name) {
-				return notEnforceable(v.name, "the view reads %s.", name)
+				return cannotEnforce(v.name, "the view reads %s.", name)
 			}
 		}
 		maps.Copy(l.named, w.names)
@@ -521,13 +520,13 @@ func (c *conn) checkConditions(l *layout) error {
 		if v, isView := l.bodies[low]; isView {
 			var err error
 			if from, err = c.columnsAlone(v.name); err != nil {
-				return notEnforceable(table, "%v", err)
+				return cannotEnforce(table, "%v", err)
 			}
 		} else if l.tables[low] == "" {
 			continue
 		}
 		if err := c.checkCondition(from, c.guard.blank[table]); err != nil {
-			return notEnforceable(table, "%v", err)
+			return cannotEnforce(table, "%v", err)
 		}
 	}
 	return nil
