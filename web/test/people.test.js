@@ -37,8 +37,16 @@ test("a change waits for a decision, is denied, and allowed from another tab", a
   await answered(p, question);
   await send(p, question);
   await asks.waitFor();
-  const other = await open(p.url(), { context: p.context() });
-  await other.getByRole("group", { name: "Approval" }).getByRole("button", { name: "Allow once" }).click();
+  const other = await open(server.url, { context: p.context() });
+  let compare;
+  const held = new Promise((resolve) => (compare = resolve));
+  await other.route("**/workspace", async (r) => (await held, await r.continue()));
+  await other.goto(p.url());
+  const allow = other.getByRole("group", { name: "Approval" }).getByRole("button", { name: "Allow once" });
+  await other.getByText("Comparing with the current file").waitFor();
+  assert.ok(await allow.isDisabled(), "a change can be allowed before it is shown");
+  compare();
+  await allow.click();
   await asks.waitFor({ state: "hidden" });
   await answered(p, question);
   await p.getByRole("button", { name: "Files of the workspace" }).click();

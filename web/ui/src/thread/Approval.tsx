@@ -1,4 +1,4 @@
-import { Suspense, useRef, useState, type ReactNode } from "react";
+import { Suspense, useCallback, useRef, useState, type ReactNode } from "react";
 import { api, errorMessage } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { familyOf, useTools } from "../log/tools";
@@ -19,9 +19,11 @@ const actions: Record<string, string> = {
 
 const maxReasonLength = 500;
 
-/** A call that waits for approval: a preview of what it would do, and three buttons. If the call is approved or
- *  declined elsewhere, the event removes the card. */
+/** A call that waits for approval: a preview of what it would do, and three buttons, which work once the preview is
+ *  shown and they no longer move. If the call is approved or declined elsewhere, the event removes the card. */
 export function Approval({ part, conversation }: { part: ToolPart; conversation: string }) {
+  const [shown, setShown] = useState(false);
+  const onShown = useCallback(() => setShown(true), []);
   const [sent, setSent] = useState(false);
   const [error, setError] = useState("");
   const [declining, setDeclining] = useState(false);
@@ -32,7 +34,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   const file = family === "command" ? "" : subject(family, part.input);
 
   const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
-    if (sent) return;
+    if (sent || !shown) return;
     setSent(true);
     setError("");
     try {
@@ -45,7 +47,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   useCardFocus(card);
   useCardKeys(card, {
     a: () => void decide(true),
-    d: () => setDeclining(true),
+    d: () => setDeclining(shown),
   });
 
   return (
@@ -67,7 +69,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
       <div className="px-4 py-3">
         <Boundary>
           <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
-            <Preview call={part.key} family={family} input={part.input} conversation={conversation} />
+            <Preview call={part.key} family={family} input={part.input} conversation={conversation} onShown={onShown} />
           </Suspense>
         </Boundary>
       </div>
@@ -108,13 +110,13 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
         </form>
       ) : (
         <div className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
-          <Button look="primary" disabled={sent} aria-keyshortcuts="A" onClick={() => void decide(true)}>
+          <Button look="primary" disabled={sent || !shown} aria-keyshortcuts="A" onClick={() => void decide(true)}>
             Allow once <Key>A</Key>
           </Button>
-          <Button disabled={sent} onClick={() => void decide(true, { always: true })}>
+          <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
             Always in this conversation
           </Button>
-          <Button look="quiet" disabled={sent} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
+          <Button look="quiet" disabled={sent || !shown} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
             Decline <Key>D</Key>
           </Button>
         </div>

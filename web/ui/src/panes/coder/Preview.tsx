@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { api } from "../../api/client";
 import { useLoad } from "../../api/load";
 import { field, type Family } from "../../log/tools";
@@ -15,10 +15,18 @@ interface Props {
   conversation: string;
   /** Shows only the input, without comparing it with the current file, which may have changed since. */
   asked?: boolean;
+  /** Called once everything is shown, so that nothing below moves any more. */
+  onShown?: () => void;
 }
 
 /** Shows what a call would do: the command, or the change to the file. */
-export function Preview({ call, family, input, conversation, asked }: Props) {
+export function Preview(props: Props) {
+  if (props.family === "file_write" || props.family === "file_edit") return <Change {...props} />;
+  return <Call {...props} />;
+}
+
+function Call({ family, input, onShown }: Props) {
+  useEffect(() => onShown?.(), [onShown]);
   switch (family) {
     case "command":
       return (
@@ -31,9 +39,6 @@ export function Preview({ call, family, input, conversation, asked }: Props) {
           </div>
         </div>
       );
-    case "file_write":
-    case "file_edit":
-      return <Change call={call} family={family} input={input} conversation={conversation} asked={asked} />;
     case "file_read":
     case "file_list":
     case "file_search":
@@ -79,7 +84,7 @@ async function currentText(conversation: string, path: string): Promise<string |
   return files.some((f) => f.path === path) ? api.workspaceText(conversation, path) : null;
 }
 
-function Change({ call, family, input, conversation, asked }: Props) {
+function Change({ call, family, input, conversation, asked, onShown }: Props) {
   const path = relative(field(input, "file_path"));
   const {
     data: now,
@@ -90,7 +95,11 @@ function Change({ call, family, input, conversation, asked }: Props) {
     () => plan(family, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
     [family, input, asked, loading, now, error],
   );
-  if (!asked && loading) return <p className="text-ink-quiet">Comparing with the current file.</p>;
+  const comparing = !asked && loading;
+  useEffect(() => {
+    if (!comparing) onShown?.();
+  }, [comparing, onShown]);
+  if (comparing) return <p className="text-ink-quiet">Comparing with the current file.</p>;
   return (
     <div className="space-y-1.5">
       {planned.words && <p className="text-sm text-ink-soft">{planned.words}</p>}
