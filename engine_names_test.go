@@ -20,9 +20,9 @@ var engineNamesIn = []string{
 // engineNameIn lists single declarations that may: the choice of a store, and the engine of browsers.
 var engineNameIn = []string{"config.PostgresURL", "internal/localschema.Dialect"}
 
-// TestNobodyAsksForAnEnginesName holds that what differs between database engines stands in their folders, as an
-// engines.Engine or a source.Dialect. The name of a driver for sql.Open is no such difference.
-func TestNobodyAsksForAnEnginesName(t *testing.T) {
+// TestEngineNamesStayInEngineFolders checks that engine-specific code is in the engine's folder, in an engines.Engine
+// or a source.Dialect. Driver names passed to sql.Open do not count.
+func TestEngineNamesStayInEngineFolders(t *testing.T) {
 	files, set := map[string]*ast.File{}, token.NewFileSet()
 	walk(t, ".", ".go", func(file string, src []byte) {
 		f, err := parser.ParseFile(set, file, src, parser.SkipObjectResolution)

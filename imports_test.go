@@ -173,7 +173,7 @@ var wiresMarket = map[string]bool{"/cmd/footnote": true, "/test/bench": true}
 // within reports whether a package is another one or below it.
 func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-func TestOnePackageImportsTheVendor(t *testing.T) {
+func TestOnePackageImportsProvider(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 // scripts them.
 var mayNameTools = []string{"model/offline/", "model/modeltest/", "market/planner/", "test/"}
 
-// TestToolNames checks that a tool's name stands in its own package alone. Everything else works with what the tool's
-// Spec says of it: its family, label and properties.
+// TestToolNames checks that a tool's name appears only in its own package. Everything else uses the tool's Spec: its
+// family, label and properties.
 func TestToolNames(t *testing.T) {
 	files := map[string]*ast.File{}
 	fset := token.NewFileSet()

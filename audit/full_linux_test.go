@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 	} else {
 		t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 		filler := filepath.Join(dir, "filler")
-		_ = os.WriteFile(filler, bytes.Repeat([]byte("x"), 64<<10), 0o600) // as much as there is place for
+		_ = os.WriteFile(filler, bytes.Repeat([]byte("x"), 64<<10), 0o600) // as much as fits
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"file": audit.File{Path: path}}})
 		if data, _ := os.ReadFile(path); len(data) != 0 {
 			t.Fatalf("the disk is not full: %q", data)

@@ -619,7 +619,7 @@ tools:
 	}
 }
 
-func TestAVariableThatIsEmptyIsNotSet(t *testing.T) {
+func TestEmptyVariableIsUnset(t *testing.T) {
 	var env []string
 	for name := range testValues {
 		env = append(env, variable(name)+"=")
@@ -811,7 +811,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	}
 }
 
-func TestTheAuditFileIsInTheDataFolder(t *testing.T) {
+func TestAuditFileInDataFolder(t *testing.T) {
 	for logFile, want := range map[string]string{
 		"a.jsonl":      filepath.Join("d", "a.jsonl"),
 		"/var/a.jsonl": "/var/a.jsonl",
@@ -822,8 +822,8 @@ func TestTheAuditFileIsInTheDataFolder(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationIsTrue checks that the documentation lists each setting with its variable and its default.
-func TestTheDocumentationIsTrue(t *testing.T) {
+// TestDocumentedSettings checks that the documentation lists each setting with its variable and its default.
+func TestDocumentedSettings(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
 	if err != nil {
 		t.Fatal(err)

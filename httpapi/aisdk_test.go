@@ -108,11 +108,11 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestAITwins checks that a message which is posted several times at once runs once, also when it is posted again after
-// a failure, or edited, and that each post gets the answer.
-func TestAITwins(t *testing.T) { synctest.Test(t, testAITwins) }
+// TestAIDuplicateRequests checks that a message which is posted several times at once runs once, also when it is posted
+// again after a failure, or edited, and that each post gets the answer.
+func TestAIDuplicateRequests(t *testing.T) { synctest.Test(t, testAIDuplicateRequests) }
 
-func testAITwins(t *testing.T) {
+func testAIDuplicateRequests(t *testing.T) {
 	second, third := agenttest.Say("Second."), agenttest.Say("Third.")
 	held := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	second.Wait, third.Wait = held[0], held[1]

@@ -188,7 +188,7 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-func TestAnalyzeTwins(t *testing.T) {
+func TestAnalyzeDuplicateRequests(t *testing.T) {
 	model := agenttest.Script(agenttest.Say("Once."))
 	api := newReal(t, model)
 	base := serve(t, api).URL

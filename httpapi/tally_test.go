@@ -15,8 +15,8 @@ var (
 	bob = footnote.Principal{Org: "acme", User: "bob"}
 )
 
-// TestTally holds that a user's streams, and those of all, are bounded; that a user
-// with too many still has places for other requests; and that each place comes back.
+// TestTally checks that the streams of a user and of all users are limited, that a user with too many can still send
+// other requests, and that a stream no longer counts when it has ended.
 func TestTally(t *testing.T) {
 	p := tally{perUser: 2, total: 3}
 	var back []func()

@@ -13,9 +13,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// TestAnAnswerListsItsStatements checks that the app's protocol takes the statements that a page tried, and refuses
+// TestAnswerListsStatements checks that the app's protocol takes the statements that a page tried, and refuses
 // outcomes that a page cannot know.
-func TestAnAnswerListsItsStatements(t *testing.T) {
+func TestAnswerListsStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
 		browser := agenttest.NewTool(tool.Spec{Name: "in_page", Side: tool.Client, ReadOnly: true}, nil)

@@ -24,9 +24,9 @@ type dated struct {
 
 func (d *dated) SetWriteDeadline(t time.Time) error { d.until = t; return nil }
 
-// TestAFileIsSentInTime checks that a client that requests a file and does not read it cannot block the
+// TestFileWriteDeadline checks that a client that requests a file and does not read it cannot block the
 // server, and that a file is never rendered as a page.
-func TestAFileIsSentInTime(t *testing.T) {
+func TestFileWriteDeadline(t *testing.T) {
 	api, _ := newAPI(t, func(o *httpapi.Options) { o.Workspaces = oneFile{} })
 	id := opened(t, api)
 	w := &dated{ResponseRecorder: httptest.NewRecorder()}

@@ -97,7 +97,7 @@ func spend(t *testing.T, log store.Store, spent footnote.Amount) {
 	}
 }
 
-// TestEveryLimit: each limit refuses under its own name, and says what is left.
+// TestEveryLimit checks that each limit refuses under its own name and reports what is left.
 func TestEveryLimit(t *testing.T) {
 	const cent = 10_000
 	for name, a := range map[string]ledger.Allowance{
@@ -221,7 +221,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// TestCounterShare: without a common counter each of three servers lets a third through.
+// TestCounterShare checks that each of three servers without a common counter admits a third of the requests.
 func TestCounterShare(t *testing.T) {
 	m := ledger.NewShare(3)
 	n := 0

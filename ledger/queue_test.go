@@ -67,9 +67,8 @@ func withLookup(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
 	})}
 }
 
-// TestPaidRunsAnswer has a hundred questions of several steps share a little money. Those
-// that have paid for a step have an answer, the others were refused before, and nothing
-// stays reserved.
+// TestPaidRunsAnswer lets a hundred questions of several steps compete for little money. It checks that each question
+// that paid for a step is answered, that the others were refused before they paid, and that nothing stays reserved.
 func TestPaidRunsAnswer(t *testing.T) {
 	for name, a := range map[string]ledger.Allowance{
 		"a user's day": {PerUserDay: 50_000}, "an organisation's day": {PerOrgDay: 50_000},
@@ -152,8 +151,8 @@ func withinLimits(t *testing.T, log store.Store, a ledger.Allowance) {
 	}
 }
 
-// TestReservationWhilePageIsGone: what a run has reserved while a page is asked is free after two minutes,
-// and nothing is counted as spent for it; while a person is asked it is free at once.
+// TestReservationWhilePageIsGone checks that the reservation of a run that waits for a page is released after two
+// minutes without being charged, and that of a run that waits for a person at once.
 func TestReservationWhilePageIsGone(t *testing.T) {
 	for family, wait := range map[string]time.Duration{"": 2 * time.Minute, tool.Question: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -221,8 +220,8 @@ func follow(ctx context.Context, rd *hub.Reader) (footnote.Body, error) {
 	}
 }
 
-// TestQueue: who waits is served in order, when something is given back, and refused with
-// words about what is reserved when it takes too long.
+// TestQueue checks that waiting requests are served in order as reservations are released, and that a request that has
+// waited too long is refused with an error that names what is reserved.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)

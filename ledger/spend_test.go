@@ -25,25 +25,25 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// dear is a model whose calls cost what they may, which is three cents at most.
-type dear struct {
-	most int64
-	hang chan struct{} // a call waits for it; nil: none does
+// expensiveModel is a model whose calls cost as much as they may, up to maxCost.
+type expensiveModel struct {
+	maxCost int64
+	hang    chan struct{} // a call waits for it; nil: none does
 }
 
-func (d *dear) MaxUse(model.Request) (int64, footnote.Cost) {
-	return 1_000, footnote.Cost{MicroUSD: d.most}
+func (m *expensiveModel) MaxUse(model.Request) (int64, footnote.Cost) {
+	return 1_000, footnote.Cost{MicroUSD: m.maxCost}
 }
 
-func (d *dear) MinUse(model.Request, int) (int64, footnote.Cost) {
-	return 500, footnote.Cost{MicroUSD: d.most / 3}
+func (m *expensiveModel) MinUse(model.Request, int) (int64, footnote.Cost) {
+	return 500, footnote.Cost{MicroUSD: m.maxCost / 3}
 }
 
-func (d *dear) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
-	if d.hang != nil {
+func (m *expensiveModel) Step(ctx context.Context, req model.Request, live model.Live) (model.Reply, error) {
+	if m.hang != nil {
 		live.Start(0, model.TextBlock, "", "")
 		select {
-		case <-d.hang:
+		case <-m.hang:
 		case <-ctx.Done():
 			return model.Reply{}, context.Cause(ctx)
 		}
@@ -51,7 +51,7 @@ func (d *dear) Step(ctx context.Context, req model.Request, live model.Live) (mo
 	return model.Reply{Message: footnote.AssistantMessage{
 		Model: "dear", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"Yes."}`)},
 		StopReason: model.EndTurn,
-		Usage:      footnote.Usage{Input: 900, Output: 100}, Cost: footnote.Cost{MicroUSD: min(d.most, req.MaxCost)},
+		Usage:      footnote.Usage{Input: 900, Output: 100}, Cost: footnote.Cost{MicroUSD: min(m.maxCost, req.MaxCost)},
 	}}, nil
 }
 
@@ -133,11 +133,10 @@ func audit(t *testing.T, log store.Store) (spent int64) {
 	return spent
 }
 
-// TestParallelRuns has 200 runs side by side share one dollar, in every store, and
-// in Postgres by two engines. They spend it, and nothing
-// more, and none fails that has spent something.
+// TestParallelRuns runs 200 questions in parallel that share one dollar, in every store, and in Postgres on two
+// engines. They spend no more than that, and no run that has spent money fails.
 func TestParallelRuns(t *testing.T) {
-	const runs, dollar, most = 200, 1_000_000, 30_000
+	const runs, dollar, maxCost = 200, 1_000_000, 30_000
 	pg := func(t *testing.T, url string) store.Store {
 		s, err := postgres.Open(t.Context(), url, postgres.Options{})
 		if err != nil {
@@ -159,7 +158,8 @@ func TestParallelRuns(t *testing.T) {
 			stores := open(t)
 			var engines []*agent.Engine
 			for _, s := range stores {
-				engines = append(engines, engine(t, s, &dear{most: most}, ledger.Allowance{PerOrgDay: dollar}))
+				engines = append(engines, engine(t, s, &expensiveModel{maxCost: maxCost},
+					ledger.Allowance{PerOrgDay: dollar}))
 			}
 			var wg sync.WaitGroup
 			for i := range runs {
@@ -179,14 +179,14 @@ func TestParallelRuns(t *testing.T) {
 				e.Drain(ctx)
 			}
 			// What is left does not pay for a step and for a closing call.
-			if spent := audit(t, stores[0]); spent > dollar || spent <= dollar-2*most/3 {
+			if spent := audit(t, stores[0]); spent > dollar || spent <= dollar-2*maxCost/3 {
 				t.Errorf("%d of a dollar were spent", spent)
 			}
 		})
 	}
 }
 
-// crash is a log as a process sees it that dies: it writes nothing any more.
+// crash is a log that fails every write once die was called.
 type crash struct {
 	store.Store
 	mu   sync.Mutex // guards dead
@@ -252,13 +252,13 @@ func (c *crash) Overdue(ctx context.Context, limit int) ([]footnote.Reservation,
 	return c.Store.Overdue(ctx, limit)
 }
 
-// TestLostCall: a process dies between reserve and settle. Whoever goes on with the
-// run counts an estimate, frees the rest, and the run is answered all the same.
+// TestLostCall kills a process between reserve and settle, and checks that the server that resumes the run charges an
+// estimate, releases the rest and answers.
 func TestLostCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
 		dying := &crash{Store: log}
-		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
+		first := engine(t, dying, &expensiveModel{maxCost: 300_000, hang: make(chan struct{})}, ledger.Allowance{
 			PerUserDay: 1_000_000,
 		})
 		ticket, err := first.Submit(t.Context(), agent.Turn{
@@ -277,7 +277,7 @@ func TestLostCall(t *testing.T) {
 			t.Fatalf("while it runs: %+v, %v", b, err)
 		}
 		dying.die()
-		second := engine(t, log, &dear{most: 300_000}, ledger.Allowance{PerUserDay: 1_000_000})
+		second := engine(t, log, &expensiveModel{maxCost: 300_000}, ledger.Allowance{PerUserDay: 1_000_000})
 		time.Sleep(2 * time.Minute) // leases expire, and the second engine looks
 		if err := second.Recover(t.Context()); err != nil {
 			t.Fatal(err)
@@ -306,19 +306,19 @@ func TestLostCall(t *testing.T) {
 	})
 }
 
-// TestLostSideJob: nobody recovers a side job whose process died; its reservation
-// counts once it has expired.
+// TestLostSideJob checks that the reservation of a side job whose process died is charged once it has expired, because
+// no server resumes the job.
 func TestLostSideJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
 		dying := &crash{Store: log}
-		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{
+		first := engine(t, dying, &expensiveModel{maxCost: 300_000, hang: make(chan struct{})}, ledger.Allowance{
 			PerUserDay: 1_000_000,
 		})
 		go func() { _, _, _ = first.Complete(t.Context(), ada, "Write a statement.") }()
 		synctest.Wait()
 		dying.die()
-		engine(t, log, &dear{}, ledger.Allowance{PerUserDay: 1_000_000})
+		engine(t, log, &expensiveModel{}, ledger.Allowance{PerUserDay: 1_000_000})
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if spent := audit(t, log); spent != 100_000 {
@@ -327,11 +327,11 @@ func TestLostSideJob(t *testing.T) {
 	})
 }
 
-// TestSideCallsCount: titles and statements count like answers.
+// TestSideCallsCount checks that the model calls for titles and statements are charged like those for answers.
 func TestSideCallsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
-		e := engine(t, log, &dear{most: 10_000}, ledger.Allowance{
+		e := engine(t, log, &expensiveModel{maxCost: 10_000}, ledger.Allowance{
 			PerUserDay:   1_000_000,
 			TokensPerDay: 10_000,
 		}, func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
@@ -352,8 +352,8 @@ func TestSideCallsCount(t *testing.T) {
 	})
 }
 
-// TestToolPrice: a tool with a price is paid like a model call, and not called when
-// what is left does not pay for it.
+// TestToolPrice checks that a tool with a price is charged like a model call, and that it is not called when the budget
+// does not cover its price.
 func TestToolPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := sqlitetest.New(t)
@@ -394,8 +394,8 @@ func TestToolPrice(t *testing.T) {
 	})
 }
 
-// TestConcurrentToolPrices: when one of two calls with a price has ended, the price of the
-// other still counts if the process dies, and of the one that ended nothing more.
+// TestConcurrentToolPrices checks that if the process dies after one of two calls with a price has ended, the price of
+// the other is still charged, and the one that ended is not charged again.
 func TestConcurrentToolPrices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = 50_000

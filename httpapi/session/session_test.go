@@ -29,7 +29,7 @@ func begin(t *testing.T, k *session.Keeper, key string) (token string) {
 	return token
 }
 
-func TestASessionSurvivesARestartAndEndsForGood(t *testing.T) {
+func TestSessionSurvivesRestart(t *testing.T) {
 	folder := t.TempDir()
 	k := open(t, folder)
 	token := begin(t, k, "key-of-ada")
@@ -65,7 +65,7 @@ func TestASessionSurvivesARestartAndEndsForGood(t *testing.T) {
 	}
 }
 
-func TestASessionExpires(t *testing.T) {
+func TestSessionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := open(t, "")
 		token := begin(t, k, "key-of-ada")
@@ -109,9 +109,9 @@ func TestDamagedSecretIsReported(t *testing.T) {
 	}
 }
 
-// TestATornSignOut checks that a sign-out counts even if the write of the previous one was torn, for example
+// TestTornSignOut checks that a sign-out counts even if the write of the previous one was torn, for example
 // by a full disk.
-func TestATornSignOut(t *testing.T) {
+func TestTornSignOut(t *testing.T) {
 	folder := t.TempDir()
 	k := open(t, folder)
 	token := begin(t, k, "key-of-ada")

@@ -73,7 +73,7 @@ func TestRevocationIsSeenWithinASecond(t *testing.T) {
 func second(_ string, _ footnote.Principal, err error) error { return err }
 func last(_ footnote.Principal, err error) error             { return err }
 
-func TestAKeyExpires(t *testing.T) {
+func TestKeyExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &counted{Store: sqlitetest.New(t)}
 		ring := NewRing(log)
@@ -148,7 +148,7 @@ func TestOnlyCachedKeysWithoutStore(t *testing.T) {
 	})
 }
 
-func TestTheMemoryIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	log := &counted{Store: sqlitetest.New(t)}
 	ring := NewRing(log)
 	for i := range maxCached + 10 {

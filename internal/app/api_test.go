@@ -670,8 +670,8 @@ func TestSession(t *testing.T) {
 	g.refused(with(bare("GET", "/api/conversations", nil)), 401, "unauthorized")
 }
 
-// TestASessionEndsWithItsKey checks that removing a key from the configuration ends its sessions.
-func TestASessionEndsWithItsKey(t *testing.T) {
+// TestSessionEndsWithKey checks that removing a key from the configuration ends its sessions.
+func TestSessionEndsWithKey(t *testing.T) {
 	folder := t.TempDir()
 	g := newRig(t, folder)
 	var cookie *http.Cookie

@@ -16,9 +16,9 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestTheChartAnalyst tests the whole program with a scripted model: a message, a call that the server rejects, a
+// TestChartAnalystEndToEnd tests the whole program with a scripted model: a message, a call that the server rejects, a
 // call that the client draws, and the document after a restart.
-func TestTheChartAnalyst(t *testing.T) {
+func TestChartAnalystEndToEnd(t *testing.T) {
 	at := markettest.Begins.Add(3*time.Minute + 20*time.Second).Format(time.RFC3339)
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("draw_horizontal_ray", `{"anchor":{"timestamp":"2020-01-01T00:00:00Z","price":1.1}}`),

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestFreeSpaceUnknown: the free space of a file system that counts no blocks is unknown.
+// TestFreeSpaceUnknown checks that freeSpace fails for a file system that counts no blocks.
 func TestFreeSpaceUnknown(t *testing.T) {
 	if free, err := freeSpace("/proc"); err == nil {
 		t.Errorf("%d bytes are free", free)

@@ -475,8 +475,8 @@ func (g *rig) tryExamples(method, path string, op operation, ids map[string]stri
 	}
 }
 
-// TestTheCheckCanFail checks that an answer that contradicts its description is noticed.
-func TestTheCheckCanFail(t *testing.T) {
+// TestResponseCheckDetectsMismatch checks that a response that contradicts its description is detected.
+func TestResponseCheckDetectsMismatch(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	s := readSpec(t, g)
 	for name, change := range map[string]func(*httptest.ResponseRecorder){

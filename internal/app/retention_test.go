@@ -61,8 +61,8 @@ func pass(t *testing.T, g *rig, note func(retention.Deleted) error, days, want i
 	}
 }
 
-// TestTheLogHasNoSecrets checks that the log contains no secrets of the configuration and no matches of its patterns.
-func TestTheLogHasNoSecrets(t *testing.T) {
+// TestLogHasNoSecrets checks that the log contains no secrets of the configuration and no matches of its patterns.
+func TestLogHasNoSecrets(t *testing.T) {
 	c := config.Default()
 	c.APIKey, c.Store, c.LogRedact = "sk-ant-verysecret", "postgres://me:hush@db/x", []string{`[\w.]+@[\w.]+`}
 	c.APIKeys = []config.Key{{Key: "key-of-nobody"}}

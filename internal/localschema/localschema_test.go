@@ -30,7 +30,7 @@ func TestTextIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestTheLastSchemaCounts(t *testing.T) {
+func TestLastSchemaCounts(t *testing.T) {
 	old := Schema{Tables: []Table{{Name: "old", Columns: []Column{{"a", "DATE"}}}}}
 	if got, _ := Parse(old.Text() + "\n\n" + sales().Text()); len(got.Tables) != 2 || got.Tables[0].Name == "old" {
 		t.Errorf("got %+v", got)

@@ -89,7 +89,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestTextKnowsEachCharacter holds that the quick look misses nothing that the slow one
+// TestTextKnowsEachCharacter checks that the quick path misses no character that the slow path
 // would find behind another special character.
 func TestTextKnowsEachCharacter(t *testing.T) {
 	for r := rune(0); r < 0xe2000; r++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/footnotehq/footnote/ledger"
 )
 
-// TestServersShare: two servers let through what the limit says in all, by Redis; when
-// it is gone, each lets through its half.
+// TestServersShare checks that two servers together admit as many requests as the limit allows while Redis is
+// available, and that each admits its half when Redis is down.
 func TestServersShare(t *testing.T) {
 	s := redistest.New(t)
 	open := func() *Counter {

@@ -124,7 +124,7 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 // maxDelta is the most time a delta may take, from the upstream's bytes to Live.
 const maxDelta = 600 * time.Nanosecond
 
-// TestDeltasAreFast takes the best of many short rounds, which other load on the machine hardly affects and
+// TestDeltasAreFast takes the best of many short rounds, which are little affected by other load on the machine and
 // which stays far below the limit.
 func TestDeltasAreFast(t *testing.T) {
 	if raceEnabled {

@@ -267,9 +267,9 @@ func TestGapsAndTies(t *testing.T) {
 	}
 }
 
-// A date that is named before "never" is one of the rows themselves, not of what they
-// never had.
-func TestNeverWithADateOfItsOwn(t *testing.T) {
+// TestDateBeforeNever checks that a date named before "never" restricts the rows themselves, not the related rows that
+// they lack.
+func TestDateBeforeNever(t *testing.T) {
 	c := vets(t)
 	const unseen = "SELECT COUNT(*) FROM Animal a WHERE NOT EXISTS (SELECT 1 FROM Visit v WHERE v.animal_id = " +
 		"a.animal_id"
@@ -285,7 +285,7 @@ func TestNeverWithADateOfItsOwn(t *testing.T) {
 	}
 }
 
-// What rows of a table never came to is a date of theirs that is missing.
+// TestNeverHappened checks that "never returned" selects rows whose date is NULL.
 func TestNeverHappened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "library.db")
 	db, err := sql.Open("sqlite", "file:"+path)

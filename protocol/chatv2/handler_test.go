@@ -124,9 +124,9 @@ func TestChatV2(t *testing.T) {
 	}
 }
 
-// TestChatV2Twins checks that a message posted several times, even concurrently and in both forms, runs once,
-// and that each post gets the answer.
-func TestChatV2Twins(t *testing.T) {
+// TestChatV2DuplicateRequests checks that a message posted several times, even concurrently and in both forms, runs
+// once, and that each post gets the answer.
+func TestChatV2DuplicateRequests(t *testing.T) {
 	model := agenttest.Script(agenttest.Say("Once."), agenttest.Say("Twice."))
 	api := newAPI(t, model)
 	ask := func(body, want string) {

@@ -122,7 +122,7 @@ func TestProblems(t *testing.T) {
 		"interleaved": {
 			func(l *fakeLog) {
 				l.events[1].Body, l.events[1].Run = footnote.RunStarted{}, "other"
-			}, "while other goes on",
+			}, "while other is active",
 		},
 		"after the end": {func(l *fakeLog) {
 			l.events[7], l.events[6].Body = l.events[6], l.events[7].Body

@@ -147,10 +147,10 @@ func TestRunAllocations(t *testing.T) {
 		}
 	})
 	t.Logf("%.0f allocations", allocs)
-	if allocs > mostRunAllocations {
+	if allocs > maxRunAllocations {
 		t.Errorf("a run's two appends and their tail made %.0f allocations, want at most %d", allocs,
-			mostRunAllocations)
+			maxRunAllocations)
 	}
 }
 
-const mostRunAllocations = 220
+const maxRunAllocations = 220

@@ -32,8 +32,8 @@ func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footn
 	return digests
 }
 
-// shrinksTo waits until the file and its WAL have at most most bytes.
-func shrinksTo(t *testing.T, path string, most int64) {
+// shrinksTo waits until the file and its WAL have at most maxBytes.
+func shrinksTo(t *testing.T, path string, maxBytes int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -45,12 +45,12 @@ func shrinksTo(t *testing.T, path string, most int64) {
 				size += info.Size()
 			}
 		}
-		if size <= most {
+		if size <= maxBytes {
 			return
 		}
 		runtime.Gosched()
 	}
-	t.Fatalf("the file has %d bytes, want at most %d", size, most)
+	t.Fatalf("the file has %d bytes, want at most %d", size, maxBytes)
 }
 
 func TestFileShrinks(t *testing.T) {
