@@ -8,8 +8,6 @@ import (
 
 // KindOf returns the name that stores and exports use for the type of a body.
 //
-// It is a flat switch over the kinds of events.
-//
 //gocyclo:ignore
 func KindOf(b Body) string {
 	switch b.(type) {
@@ -100,8 +98,6 @@ func ReadBody(kind string, data []byte) Body {
 
 // DecodeBody decodes the output of EncodeBody. It rejects kinds this version does not know: skipping them would
 // misread the log.
-//
-// It is a flat switch over the kinds of events.
 //
 //gocyclo:ignore
 func DecodeBody(kind string, data []byte) (Body, error) {

@@ -41,7 +41,7 @@ type Error struct {
 	Code       Code
 	Message    string
 	RetryAfter time.Duration // how long the client should wait; 0 when unknown
-	Limit      *OverLimit    // the limit that was reached; nil if it was none of ours
+	Limit      *OverLimit    // the limit that was reached; nil if it is not one of Footnote's limits
 	Err        error
 }
 

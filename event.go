@@ -257,18 +257,18 @@ type Spent struct {
 	// Conversation names the conversation whose balance is charged as well, for example when its generated title was
 	// discarded.
 	Conversation string `json:"conversation,omitempty"`
-	// For is ForTitle or ForSummary when the call was to give one and did not; empty for other calls.
+	// For is ForTitle or ForSummary if the call should have produced one but failed, and empty for other calls.
 	For string `json:"for,omitempty"`
 }
 
-// What the model was called for beside the runs.
+// Purposes of model calls outside runs.
 const (
 	ForTitle   = "title"
 	ForSummary = "summary"
 )
 
-// QueryRun is a query that a person ran beside the conversation: either an edited query
-// of the model's, or one of their own. Its rows are a result like any other.
+// QueryRun is a query that a person ran in a conversation: an edited query of the model, or a new one. Its rows are a
+// result like any other.
 type QueryRun struct {
 	Result   StoredResult `json:"result"`
 	Replaces string       `json:"replaces,omitempty"` // id of the result whose query was edited

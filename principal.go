@@ -27,7 +27,7 @@ func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User 
 // Has reports whether p has a role.
 func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
 
-// maxName is the largest length of a principal's name, in bytes.
+// maxName is the maximum length of a principal's name, in bytes.
 const maxName = 512
 
 // Check returns an error if a name, role or attribute of the principal could be misread as another, or

@@ -33,7 +33,7 @@ const (
 	StatementNotRun    = "not_run"   // it reached no database: its call was invalid or was never made
 )
 
-// maxStatements is the largest number of recorded statements of one call.
+// maxStatements is the maximum number of recorded statements of one call.
 const maxStatements = 500
 
 // Statements collects the statements of a call. Its methods may be called from several goroutines.

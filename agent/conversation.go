@@ -83,7 +83,7 @@ func (e *Engine) lock(ctx context.Context, id string) (unlock func(), err error)
 	return func() { leave(); release() }, nil
 }
 
-// maxQueued is the largest number of messages that may wait for one conversation.
+// maxQueued is the maximum number of messages that may wait for one conversation.
 const maxQueued = 16
 
 // queue waits until a message is at the head of the queue of a conversation. Calling leave admits the next one. The

@@ -121,7 +121,7 @@ func (l *live) end() {
 // rename gives the calls of a complete message the ids they were shown with.
 func (l *live) rename(blocks []json.RawMessage) {
 	for i, raw := range blocks {
-		if !mayBe(raw, model.ToolUseBlock) {
+		if !mayHaveType(raw, model.ToolUseBlock) {
 			continue
 		}
 		var head struct {

@@ -33,9 +33,9 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 	if err != nil {
 		return "", footnote.Spent{}, err
 	}
-	if n, most := utf8.RuneCountInString(prompt), sideCallSize*a.Limits.InputSize; n > most {
+	if n, limit := utf8.RuneCountInString(prompt), sideCallSize*a.Limits.InputSize; n > limit {
 		return "", footnote.Spent{},
-			footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
+			footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, limit)
 	}
 	leave, err := e.enter()
 	if err != nil {

@@ -74,7 +74,7 @@ type openCall struct {
 	read    int    // how many events came before its message
 }
 
-// apply adds the next event. It is a flat switch over the kinds of events.
+// apply adds the next event.
 //
 //gocyclo:ignore
 func (s *state) apply(ev footnote.Event) {
@@ -383,7 +383,7 @@ func (s *state) unusedID(id string) string {
 func Text(blocks []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range blocks {
-		if !mayBe(raw, model.TextBlock) {
+		if !mayHaveType(raw, model.TextBlock) {
 			continue
 		}
 		if text, ok := plainText(raw); ok {
@@ -404,7 +404,7 @@ func Text(blocks []json.RawMessage) string {
 // plainText returns the text of a block in the usual form {"type":"text","text":"…"}. It avoids encoding/json, because
 // the text of a long answer is read several times.
 func plainText(raw json.RawMessage) (text string, ok bool) {
-	inner, escaped, ok := plain(raw)
+	inner, escaped, ok := plainInner(raw)
 	switch {
 	case !ok || !utf8.Valid(inner):
 		return "", false
@@ -416,12 +416,13 @@ func plainText(raw json.RawMessage) (text string, ok bool) {
 
 // isPlain reports whether a block has the usual form of a text block. Such a block is valid JSON.
 func isPlain(raw json.RawMessage) bool {
-	_, _, ok := plain(raw)
+	_, _, ok := plainInner(raw)
 	return ok
 }
 
-// plain returns the inside of the JSON string in such a block, which may be invalid UTF-8, and whether it has escapes.
-func plain(raw json.RawMessage) (inner []byte, escaped, ok bool) {
+// plainInner returns the contents of the JSON string in a plain text block, which may be invalid UTF-8, and whether it
+// has escapes.
+func plainInner(raw json.RawMessage) (inner []byte, escaped, ok bool) {
 	const head, tail = `{"type":"text","text":"`, `"}`
 	if len(raw) < len(head)+len(tail) || string(raw[:len(head)]) != head || string(raw[len(raw)-len(tail):]) != tail {
 		return nil, false, false
@@ -438,7 +439,7 @@ func plain(raw json.RawMessage) (inner []byte, escaped, ok bool) {
 			return nil, false, false
 		}
 		if i++; i == len(inner) || !isShortEscape(inner[i]) {
-			return nil, false, false // also for \u: encoding/json decodes surrogate pairs
+			return nil, false, false // \u is left to encoding/json, which handles surrogate pairs
 		}
 		escaped = true
 	}
@@ -453,9 +454,9 @@ func isShortEscape(c byte) bool {
 	return false
 }
 
-// mayBe reports whether a block may be of a kind. It compares only the usual beginning, so that a long text need not be
-// decoded to see that it is no tool call. It returns true for a block that begins in another way.
-func mayBe(raw json.RawMessage, kind string) bool {
+// mayHaveType reports whether a block may have the given type. It compares only the usual prefix, to avoid decoding
+// long text; any other prefix yields true.
+func mayHaveType(raw json.RawMessage, kind string) bool {
 	rest, usual := bytes.CutPrefix(raw, []byte(`{"type":"`))
 	return !usual || bytes.HasPrefix(rest, []byte(kind+`"`))
 }
@@ -464,7 +465,7 @@ func mayBe(raw json.RawMessage, kind string) bool {
 func toolCalls(blocks []json.RawMessage) []openCall {
 	var calls []openCall
 	for _, raw := range blocks {
-		if !mayBe(raw, model.ToolUseBlock) {
+		if !mayHaveType(raw, model.ToolUseBlock) {
 			continue
 		}
 		var head struct {

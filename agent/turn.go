@@ -11,13 +11,13 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// What a run does when its reader leaves.
+// Actions of a run when its reader leaves.
 const (
 	Cancel   = "cancel"
 	Continue = "continue"
 )
 
-// What happens to a message that comes while its conversation is still answering.
+// Actions for a message that arrives while its conversation is still answering.
 const (
 	Reject    = "reject"    // refuse the message
 	Enqueue   = "enqueue"   // answer waiting messages in order of arrival
@@ -32,7 +32,7 @@ type Turn struct {
 	Principal    footnote.Principal
 	Key          string // the id of the stored API key of the request; empty: none
 	Protocol     string // "openai", "aisdk", "analyze", …
-	OnDisconnect string // Cancel or Continue: whether the run stops or goes on when its client leaves
+	OnDisconnect string // Cancel or Continue: whether the run stops or continues when its client leaves
 	RequestID    string
 	Trace        string // traceparent of the request, if it has one
 

@@ -271,7 +271,7 @@ func gather(ctx context.Context, d time.Duration) {
 // underway holds the events, by run, of runs that have not ended at a sink's cursor.
 type underway map[string][]footnote.Event
 
-// maxUnderway is the largest number of runs in memory. The audit reads the others again when they end.
+// maxUnderway is the maximum number of runs in memory. The audit reads the others again when they end.
 const maxUnderway = 2_000
 
 // empty writes the inbox entries that a sink does not have yet. It logs when the first entry is dropped, and the number

@@ -132,7 +132,7 @@ type column struct {
 	distinct int
 }
 
-// maxNumbered is the largest number of rows whose row numbers a text can refer to, as in "line 4".
+// maxNumbered is the maximum number of rows whose row numbers a text can refer to, as in "line 4".
 const maxNumbered = 500
 
 // integerID reports whether the numbers of a column are ids, not years or months.
@@ -459,7 +459,7 @@ func (r *resolver) totalOf(t, c int) *total {
 // cellHit is a cell whose value matches a numeral.
 type cellHit struct{ table, row, col int }
 
-// maxHits is the largest number of matching cells kept for one numeral.
+// maxHits is the maximum number of matching cells kept for one numeral.
 const maxHits = 200
 
 // findValues finds the cells that match each number, in one pass over all numeric cells. It sorts the intervals of the

@@ -387,7 +387,7 @@ func (r *resolver) isBoundToOneColumn(k int, row dim) bool {
 	return false
 }
 
-// isDistinctive reports whether the number has at least three digits as written, so that it hardly matches by chance.
+// isDistinctive reports whether the number has at least three digits as written, so that a chance match is unlikely.
 func (n *numeral) isDistinctive() bool {
 	return n.sig >= 3 ||
 		n.hedge == exactly && !n.scaled && !n.word && !n.percent && n.readings[0].val.Cmp(ratHundred) >= 0

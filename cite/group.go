@@ -28,7 +28,7 @@ var (
 	restCues    = set("remaining rest other others remainder everyone everything else")
 )
 
-// maxGroup is the largest number of rows that a formula lists.
+// maxGroup is the maximum number of rows that a formula lists.
 const maxGroup = 60
 
 // groupSum tries formulas over groups of rows: a sum ("A, B and C together have 785", "the top two sold 810", "barley

@@ -268,7 +268,7 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 	}
 }
 
-// maxShortNames is the largest number of rows of a result whose labels may be shortened.
+// maxShortNames is the maximum number of rows of a result whose labels may be shortened.
 const maxShortNames = 200
 
 // shortNames finds rows by one word of their label that no other label contains: "Ben" for Ben Carter.
@@ -428,7 +428,7 @@ func (r *resolver) arrangeMentions(found map[wordKey]*mention) {
 	}
 }
 
-// maxNear is the largest number of mentions considered on either side of a numeral.
+// maxNear is the maximum number of mentions considered on either side of a numeral.
 const maxNear = 24
 
 // labelsNear returns the labels around a numeral in its sentence, in text order.

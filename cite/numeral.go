@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNumerals is the largest number of numerals analysed in one answer. The rest are listed as unresolved.
+// maxNumerals is the maximum number of numerals analysed in one answer. The rest are listed as unresolved.
 const maxNumerals = 2000
 
 type numeralKind uint8

@@ -79,7 +79,7 @@ func (r *resolver) divideTotals(k int, op operation, t, x, y int) *candidate {
 	return &candidate{table: t, formula: fmt.Sprintf(op.text, name(x), name(y)), value: ratText(v), conf: 0.75 * q}
 }
 
-// isPrecise reports whether a figure has enough digits that it hardly matches by chance.
+// isPrecise reports whether a figure has enough digits that a chance match is unlikely.
 func (n *numeral) isPrecise() bool {
 	return n.sig >= 3 || n.percent && n.readings[0].unit.Cmp(ratOne) < 0 && n.readings[0].unit.Sign() > 0
 }

@@ -125,19 +125,19 @@ func among(name, got string, words ...string) bound {
 	return bound{name, slices.Contains(words, got), got, want}
 }
 
-// between requires a value from least to most.
-func between[T cmp.Ordered](name string, got, least, most T) bound {
-	return bound{name, got >= least && got <= most, got, strings.ReplaceAll(
-		fmt.Sprintf("%v to %v", least, most), "h0m0s", "h")}
+// between requires a value from minimum to maximum.
+func between[T cmp.Ordered](name string, got, minimum, maximum T) bound {
+	return bound{name, got >= minimum && got <= maximum, got, strings.ReplaceAll(
+		fmt.Sprintf("%v to %v", minimum, maximum), "h0m0s", "h")}
 }
 
-func atLeast(name string, got, least int64) bound {
-	return bound{name, got >= least, got, fmt.Sprintf("%d or more", least)}
+func atLeast(name string, got, minimum int64) bound {
+	return bound{name, got >= minimum, got, fmt.Sprintf("%d or more", minimum)}
 }
 
 // upTo requires a positive duration up to a limit, which limit names.
-func upTo(name string, got, most time.Duration, limit string) bound {
-	return bound{name, got > 0 && got <= most, got, "more than 0 and at most " + limit}
+func upTo(name string, got, maximum time.Duration, limit string) bound {
+	return bound{name, got > 0 && got <= maximum, got, "more than 0 and at most " + limit}
 }
 
 // words returns the settings that take one of a few words.

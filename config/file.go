@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// maxFile is the largest size of a configuration file, in bytes.
+// maxFile is the maximum size of a configuration file, in bytes.
 const maxFile = 1 << 20
 
 func (c *Config) readFile(path string) error {

@@ -71,12 +71,12 @@ func messages(value string) (string, error) {
 	return value, nil
 }
 
-// inUnits converts a number of units, from least up to one day.
-func inUnits(name string, unit time.Duration, least int64) func(string) (string, error) {
+// inUnits converts a number of units, from minimum up to one day.
+func inUnits(name string, unit time.Duration, minimum int64) func(string) (string, error) {
 	return func(value string) (string, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
-		if most := int64(24 * time.Hour / unit); err != nil || n < least || n > most {
-			return "", fmt.Errorf("it must be a number of %s from %d to %d", name, least, most)
+		if maximum := int64(24 * time.Hour / unit); err != nil || n < minimum || n > maximum {
+			return "", fmt.Errorf("it must be a number of %s from %d to %d", name, minimum, maximum)
 		}
 		return (time.Duration(n) * unit).String(), nil
 	}

@@ -154,7 +154,7 @@ func (s *shop) addOrders() {
 	}
 }
 
-// times returns n ordered times within a month: fewer on Sundays, hardly any at night, more towards the end of
+// times returns n ordered times within a month: fewer on Sundays, few at night, more towards the end of
 // November.
 func (s *shop) times(month time.Time, n int) []time.Time {
 	days := month.AddDate(0, 1, -1).Day()

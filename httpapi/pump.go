@@ -375,7 +375,7 @@ func (p *pump) end(err error) error {
 		sc.outcome, sc.aborted = "client too slow", true
 		return nil
 	default:
-		if footnote.CodeOf(err) == footnote.AgentTimeout { // the time is up
+		if footnote.CodeOf(err) == footnote.AgentTimeout { // the request timed out
 			p.leave(p.Ticket.OnDisconnect)
 		}
 		err = p.fail(explained(err))
@@ -394,8 +394,7 @@ func (p *pump) end(err error) error {
 	return nil
 }
 
-// fail returns err if the response has not begun. Otherwise it sends err to the client, and returns the error of the
-// answer.
+// fail returns err if the response has not begun. Otherwise it sends err to the client and returns the encoder's error.
 func (p *pump) fail(err error) error {
 	if p.out == nil {
 		return err
@@ -406,7 +405,7 @@ func (p *pump) fail(err error) error {
 	return p.Encoder.Err()
 }
 
-// leave stops a run when its client leaves, if onDisconnect says so.
+// leave stops the run if onDisconnect is Cancel.
 func (p *pump) leave(onDisconnect string) {
 	if onDisconnect == agent.Cancel && p.Ticket.Run != "" {
 		p.stop("disconnect")

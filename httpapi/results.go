@@ -20,7 +20,7 @@ func (s *Server) resultRoutes() {
 	s.Handle("/api/results/{id}", protocol.Native, get(s.getResult))
 }
 
-// maxPageRows is the largest number of rows on one page.
+// maxPageRows is the maximum number of rows on one page.
 const maxPageRows = 10_000
 
 // getResult handles GET /api/results/{id}: it returns a page of the rows, or all of them as a file if a

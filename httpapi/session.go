@@ -43,8 +43,8 @@ func (s *Server) sessionRoutes() {
 	})
 }
 
-// cookieName is the name of the session cookie. Users sign in with a key, and the cookie contains no secret
-// of theirs.
+// cookieName is the name of the session cookie. Users sign in with a key, and the cookie contains no user
+// secret.
 const cookieName = "footnote_session"
 
 // signedIn identifies the caller by the session cookie. Requests that change something must then come from

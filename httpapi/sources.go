@@ -25,7 +25,7 @@ type Data interface {
 	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)
 
-	// Uploads reports whether files can be added, and the largest size.
+	// Uploads reports whether files can be added, and the maximum size.
 	Uploads() (maxBytes int64, ok bool)
 	// Add stores a data file as a source of the principal.
 	Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (SourceInfo, error)

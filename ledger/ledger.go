@@ -144,14 +144,14 @@ func (l *Ledger) enter(ctx context.Context, p footnote.Principal, a Allowance) (
 	for _, limit := range []struct {
 		name string
 		who  person
-		most int64
+		max  int64
 	}{{"runs", entered[0], a.Runs}, {"org_runs", entered[1], a.OrgRuns}} {
-		if limit.most <= 0 {
+		if limit.max <= 0 {
 			continue
 		}
 		n, err := l.running(ctx, limit.who)
-		if err == nil && n > limit.most {
-			err = refuse(&footnote.OverLimit{Name: limit.name, Unit: "runs", Limit: float64(limit.most)})
+		if err == nil && n > limit.max {
+			err = refuse(&footnote.OverLimit{Name: limit.name, Unit: "runs", Limit: float64(limit.max)})
 		}
 		if err != nil {
 			done()

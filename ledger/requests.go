@@ -12,9 +12,9 @@ import (
 
 // Counter counts requests. Its methods may be called from several goroutines.
 type Counter interface {
-	// Take counts one request under a key that allows up to most requests per minute. It returns how many more are
+	// Take counts one request under a key that allows up to perMinute requests per minute. It returns how many more are
 	// allowed now, or, if it refuses this one, how long to wait before the next.
-	Take(ctx context.Context, key string, most int64) (left int64, wait time.Duration, err error)
+	Take(ctx context.Context, key string, perMinute int64) (left int64, wait time.Duration, err error)
 }
 
 // Request counts a request of a user. It returns RateLimited if there were too many.
@@ -22,24 +22,24 @@ func (l *Ledger) Request(ctx context.Context, p footnote.Principal) error {
 	a := l.opts.Allow(p)
 	for _, limit := range []struct {
 		name, key, words string
-		most             int64
+		max              int64
 	}{
 		{"requests_per_minute", "user\x00" + p.Org + "\x00" + p.User, "requests in a minute", a.Requests},
 		{"org_requests_per_minute", "org\x00" + p.Org, "requests of your organisation in a minute", a.OrgRequests},
 	} {
-		if limit.most <= 0 {
+		if limit.max <= 0 {
 			continue
 		}
-		_, wait, err := l.opts.Counter.Take(ctx, limit.key, limit.most)
+		_, wait, err := l.opts.Counter.Take(ctx, limit.key, limit.max)
 		if err != nil {
 			return err
 		}
 		if wait > 0 {
 			return &footnote.Error{
 				Code: footnote.RateLimited, RetryAfter: wait,
-				Message: fmt.Sprintf("At most %d %s are allowed.", limit.most, limit.words),
+				Message: fmt.Sprintf("At most %d %s are allowed.", limit.max, limit.words),
 				Limit: &footnote.OverLimit{
-					Name: limit.name, Unit: "requests", Limit: float64(limit.most), Resets: time.Now().Add(wait),
+					Name: limit.name, Unit: "requests", Limit: float64(limit.max), Resets: time.Now().Add(wait),
 				},
 			}
 		}
@@ -65,14 +65,14 @@ func NewShare(servers int) *memory {
 	return &memory{now: time.Now, share: int64(max(1, servers)), next: map[string]time.Time{}}
 }
 
-// sweepAt is the smallest number of keys at which expired ones are removed.
+// sweepAt is the minimum number of keys at which expired ones are removed.
 const sweepAt = 10_000
 
 // Take implements Counter with the generic cell rate algorithm: a minute's requests may come at once, and then at an
 // even rate.
-func (m *memory) Take(_ context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
-	most = max(1, int64(math.Ceil(float64(most)/float64(m.share))))
-	each := time.Minute / time.Duration(most)
+func (m *memory) Take(_ context.Context, key string, perMinute int64) (left int64, wait time.Duration, err error) {
+	perMinute = max(1, int64(math.Ceil(float64(perMinute)/float64(m.share))))
+	each := time.Minute / time.Duration(perMinute)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()

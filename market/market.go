@@ -106,7 +106,7 @@ type CandleQuery struct {
 	Limit     int
 }
 
-// MaxCandles is the largest number of candles per query.
+// MaxCandles is the maximum number of candles per query.
 const MaxCandles = 100_000
 
 // Check returns an error if the query is invalid.
@@ -262,7 +262,7 @@ type TradeQuery struct {
 	Open      bool // include open trades
 }
 
-// MaxTrades is the largest number of trades per query.
+// MaxTrades is the maximum number of trades per query.
 const MaxTrades = 100_000
 
 // Check rejects a query that could return another user's trades.
@@ -303,12 +303,12 @@ func (q COTQuery) Check() (limit int, err error) {
 	return bounded(q.Limit, 26, 1000, time.Time{}, q.To)
 }
 
-func bounded(limit, normal, most int, from, to time.Time) (int, error) {
+func bounded(limit, normal, maximum int, from, to time.Time) (int, error) {
 	if limit == 0 {
 		limit = normal
 	}
-	if limit < 1 || limit > most {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", most)
+	if limit < 1 || limit > maximum {
+		return 0, footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", maximum)
 	}
 	return limit, checkRange(from, to)
 }

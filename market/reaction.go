@@ -38,7 +38,7 @@ func (r Reaction) Move() float64 { return r.After - r.Before }
 // common; hours mean that the market is closed.
 const gap = 10 * time.Minute
 
-// maxReactions is the largest number of releases per query.
+// maxReactions is the maximum number of releases per query.
 const maxReactions = 100
 
 // Check returns an error if the query is invalid.

@@ -208,23 +208,23 @@ func WantsStream(r *http.Request) bool {
 // rows of a query or a whole chat.
 const LargerBody = 8
 
-// Number reads an integer parameter from least to most. It returns def when the parameter is missing.
-func Number(q url.Values, name string, def, least, most int64) (int64, error) {
+// Number reads an integer parameter from minimum to maximum. It returns def when the parameter is missing.
+func Number(q url.Values, name string, def, minimum, maximum int64) (int64, error) {
 	text := q.Get(name)
 	if text == "" {
 		return def, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, least, most)
+	if err != nil || n < minimum || n > maximum {
+		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, minimum, maximum)
 	}
 	return n, nil
 }
 
 // Paging reads which page of a list a request asks for: its size, and the cursor that the previous page returned as
 // next.
-func Paging(q url.Values, def, most int64) (limit int, before string, err error) {
-	n, err := Number(q, "limit", def, 1, most)
+func Paging(q url.Values, def, maximum int64) (limit int, before string, err error) {
+	n, err := Number(q, "limit", def, 1, maximum)
 	return int(n), q.Get("before"), err
 }
 

@@ -145,7 +145,7 @@ func (d *Damage) Left(stream, what string, cause error) {
 		what, cause))
 }
 
-// maxMissing is the largest number of placeholders for one gap.
+// maxMissing is the maximum number of placeholders for one gap.
 const maxMissing = 1_000
 
 // Gap appends placeholders for the missing events between the last one read and the next. In a very long gap only the

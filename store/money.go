@@ -108,8 +108,8 @@ func lostOf(lost, of footnote.Amount) footnote.Amount {
 }
 
 // atLeast returns the larger of two amounts, in each unit.
-func atLeast(least, a footnote.Amount) footnote.Amount {
-	return footnote.Amount{MicroUSD: max(least.MicroUSD, a.MicroUSD), Tokens: max(least.Tokens, a.Tokens)}
+func atLeast(minimum, a footnote.Amount) footnote.Amount {
+	return footnote.Amount{MicroUSD: max(minimum.MicroUSD, a.MicroUSD), Tokens: max(minimum.Tokens, a.Tokens)}
 }
 
 // Grant returns the reservation that the limits allow now, or an error if they leave too little. held is the existing
@@ -156,17 +156,17 @@ type unit struct {
 	name                   string
 	scale                  float64
 	limit, spent, reserved int64 // reserved by others
-	most, enough, held     int64
+	max, enough, held      int64
 	granted                *int64 // so far
 }
 
 // grant lowers the granted amount to what is left, or returns an error if less than enough is left.
 func (u unit) grant() *footnote.OverLimit {
 	left := max(0, u.limit-u.spent-u.reserved)
-	if u.limit <= 0 || u.most <= 0 || left >= *u.granted {
+	if u.limit <= 0 || u.max <= 0 || left >= *u.granted {
 		return nil
 	}
-	enough := max(1, min(u.enough, u.most))
+	enough := max(1, min(u.enough, u.max))
 	if got := max(left, u.held); got >= enough {
 		*u.granted = min(*u.granted, got)
 		return nil
@@ -206,7 +206,7 @@ func CheckReserve(r footnote.Reserve) error {
 
 func negative(a footnote.Amount) bool { return a.MicroUSD < 0 || a.Tokens < 0 }
 
-// maxSettled is the largest number of calls that one append settles.
+// maxSettled is the maximum number of calls that one append settles.
 const maxSettled = 1_000
 
 func checkSettle(settled []footnote.Settle) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// MaxBytes is the largest length of a prompt in bytes, and thus in characters.
+// MaxBytes is the maximum length of a prompt in bytes, and thus in characters.
 const MaxBytes = 12_000
 
 // maxExtraBytes is the largest part of Options.Extra that is used.

@@ -224,7 +224,7 @@ func writeSamples(b *strings.Builder, t source.Table, r footnote.Result) {
 	}
 }
 
-// maxNameBytes is the largest number of bytes shown of a name. Engines allow a few hundred, but SQLite and DuckDB have
+// maxNameBytes is the maximum number of bytes shown of a name. Engines allow a few hundred, but SQLite and DuckDB have
 // no limit.
 const maxNameBytes = 128
 

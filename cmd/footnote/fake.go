@@ -60,7 +60,7 @@ func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
 	return errors.Join(server.Close(), printJSON(std.err, fake.Metrics()))
 }
 
-// maxScenario is the largest size of a scenario file, in bytes.
+// maxScenario is the maximum size of a scenario file, in bytes.
 const maxScenario = 16 << 20
 
 func (cmd *fakeCmd) options() (modeltest.Options, error) {

@@ -189,7 +189,7 @@ type batchOut struct {
 	Millis  int64           `json:"ms"`
 }
 
-// maxLine is the largest length of a batch line, in bytes.
+// maxLine is the maximum length of a batch line, in bytes.
 const maxLine = 16 << 20
 
 // batch runs one statement per line over one pool of connections. It returns an error only for a line it cannot read.

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// shownRows is the largest number of table rows that the terminal shows.
+// shownRows is the maximum number of table rows that the terminal shows.
 const shownRows = 20
 
 // terminal reports whether a stream is a terminal.
@@ -50,7 +50,7 @@ func loading(w io.Writer) func(source, table string, rows int64) {
 }
 
 // printTable prints rows as a table for people: numbers right-aligned, long cells truncated, at most shownRows rows.
-func printTable(w io.Writer, res footnote.Result, most int) {
+func printTable(w io.Writer, res footnote.Result, maxWidth int) {
 	if len(res.Columns) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func printTable(w io.Writer, res footnote.Result, most int) {
 		}
 		cells = append(cells, line)
 	}
-	widths := columnWidths(cells, most)
+	widths := columnWidths(cells, maxWidth)
 	for n, line := range cells {
 		var b strings.Builder
 		for i, cell := range line {
@@ -149,14 +149,14 @@ func safeText(s string) string {
 	}, s)
 }
 
-func columnWidths(cells [][]string, most int) []int {
+func columnWidths(cells [][]string, maxWidth int) []int {
 	widths := make([]int, len(cells[0]))
 	for _, line := range cells {
 		for i, c := range line {
 			widths[i] = max(widths[i], cellWidth(c))
 		}
 	}
-	limit := max(12, most/max(1, len(widths))*2)
+	limit := max(12, maxWidth/max(1, len(widths))*2)
 	for i := range widths {
 		widths[i] = min(widths[i], limit)
 	}

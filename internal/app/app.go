@@ -347,7 +347,7 @@ func (a *App) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// maxPrices is the largest size of a price file, in bytes.
+// maxPrices is the maximum size of a price file, in bytes.
 const maxPrices = 16 << 20
 
 // connect creates the configured model.
@@ -469,14 +469,14 @@ func unavailable(err error) error {
 	return err
 }
 
-// opened is the newest opening and the schema versions it describes.
+// opened caches the system prompt built for the current schema versions.
 type opened struct {
 	version string
 	names   []string
 	system  json.RawMessage
 }
 
-// resolve finds the footnotes of an answer. It checks the planner's own footnotes like all others.
+// resolve finds the footnotes of an answer. hints are footnotes proposed by the model, which it checks like all others.
 func resolve(text, question string, tables []agent.Table,
 	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
@@ -493,7 +493,7 @@ func resolve(text, question string, tables []agent.Table,
 	return merge(text, results, found, open, hints)
 }
 
-// merge prefers the model's own footnotes where they are correct.
+// merge adds hints, the footnotes proposed by the model, and prefers them where they are correct.
 func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved,
 	hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	wrong := map[[2]int]bool{}
@@ -535,8 +535,8 @@ func (a *App) openModules(ctx context.Context, list []module.Module) error {
 	return nil
 }
 
-// Engine returns the engine that drives the runs; it is nil after Open.
+// Engine returns the engine that drives runs, or nil if the app was created with Open instead of New.
 func (a *App) Engine() *agent.Engine { return a.engine }
 
-// Store returns the conversations.
+// Store returns the store.
 func (a *App) Store() store.Store { return a.store }

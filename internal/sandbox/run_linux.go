@@ -48,7 +48,7 @@ type report struct {
 	Ended string `json:"ended,omitempty"`
 }
 
-// lateTime is how long a command may go on after its time limit; drainTime is how long the pipes of a dead
+// lateTime is how long a command may continue after its time limit; drainTime is how long the pipes of a dead
 // one may take to drain.
 const (
 	lateTime  = 2 * time.Second
@@ -219,7 +219,7 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 		return nil, err
 	}
 	defer reportOut.Close()
-	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), most: l.Flood, stop: stop}}
+	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), limit: l.Flood, stop: stop}}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = []string{"footnote-sandbox"}
 	p.cmd.Env = confine.Environment(marker + "=" + stageWorld)
@@ -308,21 +308,21 @@ func errorText(s string) error {
 
 // flood keeps the start and the end of the output, and stops a command that never stops printing.
 type flood struct {
-	ring *ring
-	most int64
-	over bool
-	stop context.CancelFunc
+	ring  *ring
+	limit int64
+	over  bool
+	stop  context.CancelFunc
 }
 
 func (f *flood) Write(b []byte) (int, error) {
-	if f.ring.total > f.most && !f.over {
+	if f.ring.total > f.limit && !f.over {
 		f.over = true
 		f.stop()
 	}
 	return f.ring.Write(b)
 }
 
-// bounded drops what is written after the first room bytes.
+// bounded is a writer that discards everything after its first room bytes.
 type bounded struct {
 	w    io.Writer
 	room int
@@ -366,8 +366,8 @@ func readFrame(r io.Reader, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// Probe verifies that commands can be confined: it runs one that tries to access what it must not. Temp is a
-// folder for its files; hidden are files and folders that no command may see. The error says what is missing.
+// Probe runs a command that attempts forbidden accesses and returns an error that names those that succeeded. Temp is a
+// folder for its files; hidden are files and folders that no command may see.
 func Probe(ctx context.Context, temp string, hidden ...string) error {
 	if err := Exposed(hidden...); err != nil {
 		return err
@@ -380,7 +380,7 @@ func Probe(ctx context.Context, temp string, hidden ...string) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	secret := dir + "-beside"
+	secret := dir + "-outside"
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		return err
 	}

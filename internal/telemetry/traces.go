@@ -110,7 +110,7 @@ func (ids) NewSpanID(context.Context, trace.TraceID) (span trace.SpanID) {
 	return span
 }
 
-// start begins a span. Without a span of ours around it, the span joins the trace of the caller, if any.
+// start begins a span. Without an enclosing span, it joins the trace of the caller, if any.
 func (t *Traces) start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
 	from := footnote.OriginOf(ctx)
 	if !trace.SpanContextFromContext(ctx).IsValid() {

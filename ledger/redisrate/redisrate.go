@@ -57,14 +57,14 @@ func Open(url string, own ledger.Counter, log *slog.Logger) (*Counter, error) {
 func (c *Counter) Close() error { return c.client.Close() }
 
 // Take implements ledger.Counter.
-func (c *Counter) Take(ctx context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
+func (c *Counter) Take(ctx context.Context, key string, perMinute int64) (left int64, wait time.Duration, err error) {
 	now := time.Now().UnixNano()
 	if now < c.rest.Load() {
-		return c.own.Take(ctx, key, most)
+		return c.own.Take(ctx, key, perMinute)
 	}
 	asked, cancel := context.WithTimeout(ctx, c.reply)
 	defer cancel()
-	got, err := script.Run(asked, c.client, []string{prefix + key}, most).Int64Slice()
+	got, err := script.Run(asked, c.client, []string{prefix + key}, perMinute).Int64Slice()
 	if err == nil && len(got) == 2 {
 		return got[0], time.Duration(got[1]) * time.Microsecond, nil
 	}
@@ -74,5 +74,5 @@ func (c *Counter) Take(ctx context.Context, key string, most int64) (left int64,
 	if c.rest.Swap(now+int64(restTime)) < now-int64(time.Minute) {
 		c.log.WarnContext(ctx, "Redis is unreachable; each server counts requests by itself", "err", err)
 	}
-	return c.own.Take(ctx, key, most)
+	return c.own.Take(ctx, key, perMinute)
 }

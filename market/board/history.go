@@ -33,7 +33,7 @@ func (b *Boards) History(ctx context.Context, p footnote.Principal, symbol strin
 	return list, more, err
 }
 
-// maxSince is the largest number of changes that Since returns at once.
+// maxSince is the maximum number of changes that Since returns at once.
 const maxSince = 500
 
 // Since returns changes after a version, oldest first, without their differences: a part of them if there are many,

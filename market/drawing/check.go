@@ -93,10 +93,10 @@ func (d *Drawing) Check() error {
 func (d *Drawing) words() error {
 	for _, f := range []struct {
 		name, text string
-		most       int
+		max        int
 	}{{"text", d.Text, maxText}, {"label", d.Label, maxLabel}, {"notes", d.Notes, maxNotes}} {
-		if n := utf8.RuneCountInString(f.text); n > f.most || !utf8.ValidString(f.text) {
-			return invalid("%s has %d characters; at most %d are allowed.", f.name, n, f.most)
+		if n := utf8.RuneCountInString(f.text); n > f.max || !utf8.ValidString(f.text) {
+			return invalid("%s has %d characters; at most %d are allowed.", f.name, n, f.max)
 		}
 	}
 	if len(d.Tags) > maxTags {
@@ -142,7 +142,7 @@ func (d *Drawing) style() error {
 	return nil
 }
 
-func within(v, least, most float64) bool { return v >= least && v <= most } // false for NaN
+func within(v, lowest, highest float64) bool { return v >= lowest && v <= highest } // false for NaN
 
 // anchorsOf returns the number of anchors of a type.
 func anchorsOf(kind string) int {
@@ -356,9 +356,9 @@ func (d *Drawing) Within(data Data) error {
 	if data.High <= 0 {
 		return nil
 	}
-	least, most := data.Low/2, data.High*2
+	lowest, highest := data.Low/2, data.High*2
 	for _, p := range d.prices() {
-		if p < least || p > most {
+		if p < lowest || p > highest {
 			return invalid("The price %s is far from every price of %s: they are from %s to %s.", num(p), d.Symbol,
 				num(data.Low), num(data.High))
 		}

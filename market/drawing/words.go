@@ -139,8 +139,8 @@ func Ordered(all []Drawing) []Drawing {
 	return list
 }
 
-// Describe returns the number of drawings, and describes up to most of them in that order.
-func Describe(all []Drawing, most int) string {
+// Describe returns the number of drawings, and describes up to maxShown of them in that order.
+func Describe(all []Drawing, maxShown int) string {
 	if len(all) == 0 {
 		return "There are no drawings."
 	}
@@ -148,9 +148,9 @@ func Describe(all []Drawing, most int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "There are %d drawings:", len(list))
 	for i := range list {
-		if i == most {
+		if i == maxShown {
 			fmt.Fprintf(&b, "\n- and %d others, which are not listed here: get_drawings lists them, and a call that "+
-				"would draw one of them again says so", len(list)-most)
+				"would draw one of them again says so", len(list)-maxShown)
 			break
 		}
 		b.WriteString("\n- " + list[i].Sentence())

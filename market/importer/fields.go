@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// maxRecord is the largest length of a row, in bytes. Otherwise an unclosed quote would turn the rest of the file
+// maxRecord is the maximum length of a row, in bytes. Otherwise an unclosed quote would turn the rest of the file
 // into one field.
 const maxRecord = 128 << 10
 
@@ -100,15 +100,15 @@ func (f fields) text(name string) string {
 }
 
 // words returns a text field of at most the given length in characters.
-func (f fields) words(name string, most int, required bool) (string, error) {
+func (f fields) words(name string, maxRunes int, required bool) (string, error) {
 	s := f.text(name)
 	switch {
 	case s == "" && required:
 		return "", refuse("%s is empty", name)
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return "", refuse("%s is not text in UTF-8", name)
-	case utf8.RuneCountInString(s) > most:
-		return "", refuse("%s has more than %d characters", name, most)
+	case utf8.RuneCountInString(s) > maxRunes:
+		return "", refuse("%s has more than %d characters", name, maxRunes)
 	}
 	return s, nil
 }

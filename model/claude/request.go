@@ -89,7 +89,7 @@ func (m *Model) effort(effort string, model price.Model) string {
 	}
 }
 
-// limit returns the largest number of tokens that model may produce in this call.
+// limit returns the maximum number of tokens that model may produce in this call.
 func (m *Model) limit(model string, req *model.Request) (int64, *failure) {
 	out := int64(m.opts.MaxTokens)
 	if req.MaxTokens > 0 {

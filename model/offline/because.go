@@ -310,7 +310,7 @@ func (w *Writer) writeWhy(pl *plan, res Result) {
 	w.Text(" This shows where the figure changed, not why: it is not a cause.")
 	rows := splitRows(res)
 	if best := mostUneven(rows, res, delta); best != "" {
-		top := withTotal(rows[best], res, delta)
+		top := movedWithTotal(rows[best], res, delta)
 		w.Text(" By ")
 		w.label(best)
 		switch {
@@ -373,8 +373,9 @@ func splitRows(res Result) map[string][]int {
 	return out
 }
 
-// withTotal returns the row that moved most in the direction of the total, or the first row if the total did not move.
-func withTotal(rows []int, res Result, delta float64) int {
+// movedWithTotal returns the row that changed most in the direction of the total, or the first row if the total did not
+// change.
+func movedWithTotal(rows []int, res Result, delta float64) int {
 	for _, r := range rows { // the largest changes first
 		if d, ok := Number(res.Rows[r][4]); ok && d*delta > 0 {
 			return r
@@ -392,11 +393,11 @@ func mostUneven(splits map[string][]int, res Result, delta float64) string {
 		for _, r := range rows {
 			was, _ := Number(res.Rows[r][2])
 			d, _ := Number(res.Rows[r][4])
-			alike := 0.0
+			expected := 0.0
 			if total != 0 {
-				alike = delta * was / total
+				expected = delta * was / total
 			}
-			uneven += math.Abs(d - alike)
+			uneven += math.Abs(d - expected)
 		}
 		if uneven > most || uneven == most && by < best {
 			best, most = by, uneven

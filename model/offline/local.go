@@ -118,7 +118,7 @@ type neededCall struct {
 	input map[string]any
 }
 
-// maxLookups is the largest number of columns looked up for one question.
+// maxLookups is the maximum number of columns looked up for one question.
 const maxLookups = 4
 
 var relativeDate = regexp.MustCompile(

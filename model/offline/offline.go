@@ -179,7 +179,7 @@ func (h History) askedBack(req model.Request, options []string) (Answer, string)
 	return ToolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
 }
 
-// maxOptions is the largest number of options that ask_user accepts.
+// maxOptions is the maximum number of options that ask_user accepts.
 const maxOptions = 6
 
 // nextCall returns the next tool call: the query, then a chart of its rows.

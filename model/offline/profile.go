@@ -120,7 +120,7 @@ type profileEntry struct {
 	known []*profile // the last one used comes first
 }
 
-// maxProfiles is the largest number of profiles kept for a source. If users see different rows, each of them needs a
+// maxProfiles is the maximum number of profiles kept for a source. If users see different rows, each of them needs a
 // profile.
 const maxProfiles = 8
 

@@ -636,7 +636,7 @@ func equalRows(res Result, col, row int) []int {
 	return same
 }
 
-// namedEquals is the largest number of groups with the same figure that the text names. The table shows more.
+// namedEquals is the maximum number of groups with the same figure that the text names. The table shows more.
 const namedEquals = 3
 
 // writeNames writes the names of groups, at most namedEquals.

@@ -140,7 +140,7 @@ func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error)
 	return res.Rows[0], nil
 }
 
-// minHints is the smallest number of suggestions for a source that has rows.
+// minHints is the minimum number of suggestions for a source that has rows.
 const minHints = 3
 
 // statements returns questions in SQL, for a source about which nothing can be asked in words.

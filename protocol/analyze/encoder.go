@@ -15,14 +15,14 @@ import (
 type Options struct {
 	Run   string           // show this run only; empty: the first that begins
 	Tools []agent.ToolInfo // the assistant's tools
-	// Rows reads up to MostRows stored rows of a result as a JSON array of arrays. If it is nil or returns an
+	// Rows reads up to MaxRows stored rows of a result as a JSON array of arrays. If it is nil or returns an
 	// error, the answer has no rows.
 	Rows func(footnote.StoredResult) (json.RawMessage, error)
 	From Position // the reader's position
 }
 
-// MostRows is the largest number of rows in an answer frame.
-const MostRows = 1_000
+// MaxRows is the maximum number of rows in an answer frame.
+const MaxRows = 1_000
 
 // Encoder writes the frames of one stream. It takes the events of a conversation in order, at least from the
 // first one of the run. Events that the reader already has are not shown again, but later frames depend on

@@ -221,7 +221,7 @@ func (p *handler) options(r *http.Request, conversation, assistant, run string) 
 	return Options{
 		Run: run, Tools: a.Tools,
 		Rows: func(res footnote.StoredResult) (json.RawMessage, error) {
-			rows, err := p.server.Rows(r, conversation, res, MostRows)
+			rows, err := p.server.Rows(r, conversation, res, MaxRows)
 			if err != nil {
 				return nil, err
 			}
@@ -335,21 +335,21 @@ func (k *schemas) sweepIdle() {
 	k.sweep.Reset(schemaIdle / 5)
 }
 
-// full drops the oldest schema of an owner, or of all owners, when there are more than most of them or they
+// full drops the oldest schema of an owner, or of all owners, when there are more than count of them or they
 // take more than bytes. k.mu must be held.
-func (k *schemas) full(owner string, most, bytes int) bool {
+func (k *schemas) full(owner string, count, bytes int) bool {
 	oldest := ""
 	for name, s := range k.m {
 		if !strings.HasPrefix(name, owner) {
 			continue
 		}
-		most--
+		count--
 		bytes -= s.size
 		if oldest == "" || s.used.Before(k.m[oldest].used) {
 			oldest = name
 		}
 	}
-	if oldest == "" || most >= 0 && bytes >= 0 {
+	if oldest == "" || count >= 0 && bytes >= 0 {
 		return false
 	}
 	delete(k.m, oldest)

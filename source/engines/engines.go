@@ -237,11 +237,11 @@ func (l List) Children() map[string]child.OpenFunc {
 
 // ChildMemory returns the largest ChildMemory of the engines.
 func (l List) ChildMemory() int64 {
-	var most int64
+	var largest int64
 	for _, e := range l {
-		most = max(most, e.ChildMemory)
+		largest = max(largest, e.ChildMemory)
 	}
-	return most
+	return largest
 }
 
 // Close closes what the sources of each engine share. Close the sources first.

@@ -341,19 +341,19 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 		named(from["alias"], func(r *rows, _ bool) { r.Other = true })
 	}
 	if from, ok := n["RangeFunction"].(object); ok {
-		is := func(r *rows, _ bool) { r.Other, r.Function = true, true }
-		if !named(from["alias"], is) {
-			w.unnamed(from["functions"], func(s string) { named(object{"aliasname": s}, is) })
+		markFunction := func(r *rows, _ bool) { r.Other, r.Function = true, true }
+		if !named(from["alias"], markFunction) {
+			w.unnamed(from["functions"], func(s string) { named(object{"aliasname": s}, markFunction) })
 		}
 	}
 }
 
-// unnamed reports the names of functions in FROM that have no alias: each gives its name to its row. What takes its
-// name from a keyword (coalesce) or a type needs an alias.
+// unnamed reports functions in FROM without an alias, whose name becomes the row's name. Expressions named by a keyword
+// (coalesce) or a type need an alias.
 func (w *walker) unnamed(functions any, row func(name string)) {
 	list, _ := functions.([]any)
 	for _, f := range list {
-		pair, _ := f.(object) // a function and the columns it is said to have
+		pair, _ := f.(object) // a function and its column definitions
 		items, _ := pair["List"].(object)["items"].([]any)
 		if len(items) == 0 {
 			continue
@@ -369,7 +369,7 @@ func (w *walker) unnamed(functions any, row func(name string)) {
 	}
 }
 
-// noteNames records what is called by name.
+// noteNames records the functions, types, collations and fields that a node names.
 func (w *walker) noteNames(n object) {
 	if call, ok := n["FuncCall"].(object); ok {
 		name := parts(call["funcname"])

@@ -35,7 +35,7 @@ func (a account) compare(b account) int {
 
 // use is the usage according to the log. The log does not record the weight of a token: it is between one and today's
 // multiplier.
-type use struct{ least, most footnote.Amount }
+type use struct{ low, high footnote.Amount }
 
 // books holds the balances of a log, and the usage its events record.
 type books struct {
@@ -85,17 +85,17 @@ func tallies(ctx context.Context, log Log) (map[account]footnote.Balance, error)
 // write adds the usage that an event records.
 func (b *books) write(tier string, ev footnote.Positioned) {
 	u, cost := footnote.UsedBy(ev.Body)
-	least := footnote.Amount{MicroUSD: max(0, cost.MicroUSD), Tokens: max(0, u.Prompt()+u.Output)}
-	if least == (footnote.Amount{}) {
+	low := footnote.Amount{MicroUSD: max(0, cost.MicroUSD), Tokens: max(0, u.Prompt()+u.Output)}
+	if low == (footnote.Amount{}) {
 		return
 	}
-	most := least
-	most.Tokens *= max(1, b.multipliers[tier])
+	high := low
+	high.Tokens *= max(1, b.multipliers[tier])
 	day := ev.Time.UTC().Format(time.DateOnly)
 	stream := ev.Stream
 	if s, ok := ev.Body.(footnote.Spent); ok {
 		stream = s.Conversation
-		most.Tokens = least.Tokens * max(1, slices.Max(append(slices.Collect(maps.Values(b.multipliers)), 1)))
+		high.Tokens = low.Tokens * max(1, slices.Max(append(slices.Collect(maps.Values(b.multipliers)), 1)))
 	}
 	in := []account{
 		{
@@ -107,7 +107,7 @@ func (b *books) write(tier string, ev footnote.Positioned) {
 		in = append(in, account{org: ev.Org, user: ev.User, stream: stream})
 	}
 	for _, a := range in {
-		b.used[a] = use{b.used[a].least.Add(least), b.used[a].most.Add(most)}
+		b.used[a] = use{b.used[a].low.Add(low), b.used[a].high.Add(high)}
 	}
 }
 
@@ -126,12 +126,12 @@ func (in *inspector) balance(after map[account]footnote.Balance) {
 			continue
 		}
 		in.report.Balances++
-		least, most := in.books.deletedUsage(a, in.books.before, after)
+		low, high := in.books.deletedUsage(a, in.books.before, after)
 		used := in.books.used[a]
-		least, most = least.Add(used.least), most.Add(used.most)
-		in.compare(a, "millionths of a USD", in.books.before[a].Spent.MicroUSD, after[a].Spent.MicroUSD, least.MicroUSD,
-			most.MicroUSD)
-		in.compare(a, "tokens", in.books.before[a].Spent.Tokens, after[a].Spent.Tokens, least.Tokens, most.Tokens)
+		low, high = low.Add(used.low), high.Add(used.high)
+		in.compare(a, "millionths of a USD", in.books.before[a].Spent.MicroUSD, after[a].Spent.MicroUSD, low.MicroUSD,
+			high.MicroUSD)
+		in.compare(a, "tokens", in.books.before[a].Spent.Tokens, after[a].Spent.Tokens, low.Tokens, high.Tokens)
 		if r := after[a].Reserved; r.MicroUSD < 0 || r.Tokens < 0 {
 			in.problem(a.stream, 0, "%s: less than nothing is reserved: %+v", a, r)
 		}
@@ -140,30 +140,30 @@ func (in *inspector) balance(after map[account]footnote.Balance) {
 
 // compare reports a balance that contradicts the log. The balance may have reached or passed the log's sum during the
 // inspection.
-func (in *inspector) compare(a account, unit string, before, after, least, most int64) {
-	says := fmt.Sprint(least)
-	if most > least {
-		says = fmt.Sprintf("%d to %d", least, most)
+func (in *inspector) compare(a account, unit string, before, after, low, high int64) {
+	says := fmt.Sprint(low)
+	if high > low {
+		says = fmt.Sprintf("%d to %d", low, high)
 	}
-	if after < least || before > most && !in.books.doubtful(a) {
+	if after < low || before > high && !in.books.doubtful(a) {
 		in.problem(a.stream, 0, "%s: %d %s are counted, and the log says %s", a, after, unit, says)
 	}
 }
 
 // deletedUsage returns the bounds on the usage of deleted conversations in an account. The days are
 // unknown.
-func (b *books) deletedUsage(a account, before, after map[account]footnote.Balance) (least, most footnote.Amount) {
+func (b *books) deletedUsage(a account, before, after map[account]footnote.Balance) (low, high footnote.Amount) {
 	if a.stream != "" {
-		return least, most
+		return low, high
 	}
 	for d, balance := range after {
 		if d.day != footnote.DayDeleted || a.org != "" && d.org != a.org || a.user != "" && d.user != a.user {
 			continue
 		}
-		most = most.Add(balance.Spent)
+		high = high.Add(balance.Spent)
 		if a.day == "" {
-			least = least.Add(before[d].Spent)
+			low = low.Add(before[d].Spent)
 		}
 	}
-	return least, most
+	return low, high
 }

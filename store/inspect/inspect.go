@@ -49,7 +49,7 @@ type Report struct {
 	More                         int // problems not listed
 }
 
-// maxProblems is the largest number of problems in a report.
+// maxProblems is the maximum number of problems in a report.
 const maxProblems = 100
 
 // page is the number of events to read at a time.
@@ -190,7 +190,7 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 			in.doubted(s, ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
 		}
 		if s.run != "" {
-			in.doubted(s, ev.Stream, ev.Seq, "a run begins while %s goes on", s.run)
+			in.doubted(s, ev.Stream, ev.Seq, "a run begins while %s is active", s.run)
 		}
 		s.run, s.runs[ev.Run] = ev.Run, false
 		s.usage, s.cost = footnote.Usage{}, footnote.Cost{}
@@ -338,8 +338,8 @@ func (in *inspector) end(ctx context.Context) error {
 			in.problem(id, s.last, "the stream belongs to %s/%s, and its events to %s/%s", head.Org, head.User, s.org,
 				s.user)
 		case (head.RunState == "") != (s.run == ""):
-			in.doubted(s, id, s.last, "the stream says of its run %q, and the events that %q goes on", head.RunState,
-				s.run)
+			in.doubted(s, id, s.last, "the stream head says run %q, but the events say run %q is active",
+				head.RunState, s.run)
 		}
 		if s.run != "" {
 			in.report.Unfinished++

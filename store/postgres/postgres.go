@@ -36,7 +36,7 @@ import (
 type Options struct {
 	// Logger receives warnings about the database. Default: discard them.
 	Logger *slog.Logger
-	// Conns is the largest number of connections, besides the one for appends. Default 8, or pool_max_conns of the URL.
+	// Conns is the maximum number of connections, besides the one for appends. Default 8, or pool_max_conns of the URL.
 	Conns int
 	// Patience is how long the store tries to find out the outcome of a commit after the connection broke. Default 9 s.
 	Patience time.Duration

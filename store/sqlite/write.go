@@ -39,7 +39,7 @@ func (q *statements) close() {
 	*q = statements{}
 }
 
-// maxInsert is the largest number of events that one statement inserts. Most appends have no more.
+// maxInsert is the maximum number of events that one statement inserts. Most appends have no more.
 const maxInsert = 4
 
 // nextStream computes the number of a new stream. It avoids the numbers of rows that could not be deleted with their
@@ -189,7 +189,7 @@ type head struct {
 	org, user string
 }
 
-// maxHeads is the largest number of heads that the writer caches.
+// maxHeads is the maximum number of heads that the writer caches.
 const maxHeads = 4096
 
 // cacheHead keeps the head of a committed stream for its next append.

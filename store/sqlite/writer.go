@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/store/internal/group"
 )
 
-// maxBatch is the largest number of requests in one transaction.
+// maxBatch is the maximum number of requests in one transaction.
 const maxBatch = 256
 
 // request is one write for the writer.

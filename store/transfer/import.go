@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// maxLine is the largest length of a line: one blob or one event.
+// maxLine is the maximum length of a line: one blob or one event.
 const maxLine = 128 << 20
 
 // errLine returns the error for an invalid line.

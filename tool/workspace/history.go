@@ -37,7 +37,7 @@ func (s *space) limitHistory(ctx context.Context, added map[footnote.Digest][]by
 	if h.sizes == nil {
 		sizes, err := s.w.opts.Log.Blobs(ctx, s.stream())
 		if err != nil {
-			return fmt.Errorf("bound the history of the workspace: %w", err)
+			return fmt.Errorf("limit the history of the workspace: %w", err)
 		}
 		h.sizes = sizes
 		for _, n := range sizes {
@@ -61,7 +61,7 @@ func (s *space) limitHistory(ctx context.Context, added map[footnote.Digest][]by
 	return s.w.limitOrgHistory(ctx, s, size)
 }
 
-// drop drops contents until at most the given number of bytes is kept.
+// drop deletes the oldest blobs until at most maxBytes remain.
 func (s *space) drop(ctx context.Context, maxBytes int64) error {
 	h := &s.kept
 	current := map[footnote.Digest]bool{}
@@ -97,14 +97,13 @@ func (s *space) drop(ctx context.Context, maxBytes int64) error {
 	return nil
 }
 
-// maxDropped limits how many contents are dropped in one step, so that other writers to the log do not wait for
-// long.
+// maxDropped limits how many blobs are dropped per transaction, so that other writers wait only briefly.
 const maxDropped = 16
 
 func dropBlobs(ctx context.Context, log Log, stream string, gone []footnote.Digest) error {
 	for part := range slices.Chunk(gone, maxDropped) {
 		if err := log.DropBlobs(ctx, stream, part); err != nil && footnote.CodeOf(err) != footnote.NotFound {
-			return fmt.Errorf("bound the history of %s: %w", stream, err)
+			return fmt.Errorf("limit the history of %s: %w", stream, err)
 		}
 	}
 	return nil
@@ -158,7 +157,7 @@ func (w *Workspaces) limitOrgHistory(ctx context.Context, s *space, size int64) 
 			continue // it has been deleted meanwhile
 		}
 		if err != nil {
-			return fmt.Errorf("bound the history of %s: %w", o.Stream, err)
+			return fmt.Errorf("limit the history of %s: %w", o.Stream, err)
 		}
 		if err := dropBlobs(ctx, w.opts.Log, o.Stream, slices.Collect(maps.Keys(sizes))); err != nil {
 			return err

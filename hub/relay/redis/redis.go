@@ -24,7 +24,7 @@ const (
 	replyTime = time.Second
 )
 
-// maxFollowed is the largest number of runs of other servers that can be followed at a time. Readers of
+// maxFollowed is the maximum number of runs of other servers that can be followed at a time. Readers of
 // further runs see complete blocks only.
 const maxFollowed = 256
 

@@ -23,7 +23,7 @@ type held struct {
 	expires time.Time
 }
 
-// sweepAt is the smallest size at which expired leases are removed.
+// sweepAt is the minimum size at which expired leases are removed.
 const sweepAt = 1024
 
 // Allows reports whether the lease of its stream allows an append; see the function Allows.
