@@ -198,7 +198,7 @@ func TestProblems(t *testing.T) {
 			}, "c: o/u: 21 tokens are counted, and the log says 4 to 20",
 		},
 		"head":  {func(l *fakeLog) { l.head.Last = 7 }, "its last event is 7"},
-		"state": {func(l *fakeLog) { l.head.RunState = "running" }, `of its run "running"`},
+		"state": {func(l *fakeLog) { l.head.RunState = "running" }, `the stream head says run "running"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sound()
