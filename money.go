@@ -32,7 +32,7 @@ type Balance struct {
 	Spent, Reserved Amount
 }
 
-// SpendingLimit is the spending limit of a scope. Zero fields are no limit.
+// SpendingLimit is the spending limit of a scope. A zero field means unlimited.
 type SpendingLimit struct {
 	Scope Scope
 	Max   Amount

@@ -8,8 +8,8 @@ import (
 
 // This file handles parallel figures: the numbers in one column of a table, or at the same place in the items of a
 // list, usually have the same formula. If one formula over two columns gives most of them, each from its own row, the
-// match is no coincidence and needs no word that suggests the operation: "€/km", "Change (pp)", "Phone: €131 · Store:
-// €89.90".
+// match is not a coincidence and needs no word that suggests the operation: "€/km", "Change (pp)", "Phone: €131 ·
+// Store: €89.90".
 
 const (
 	minParallel = 3  // figures that a formula must fit

@@ -92,7 +92,7 @@ func (r *resolver) shareOfSum(k int) (c *candidate, final bool) {
 }
 
 // amountBefore returns the nearest amount in the few words before a numeral, or -1. Percentages, points, multiples and
-// years are no amounts.
+// years are not amounts.
 func (r *resolver) amountBefore(k int) int {
 	n := &r.numerals[k]
 	for j := k - 1; j >= 0 && j >= k-2; j-- {

@@ -57,7 +57,7 @@ const maxText = 128 << 10
 
 // parse splits a text into blocks, sentences, clauses and tokens.
 func parse(text string) *prose {
-	text = visible.Blank(text) // the 200 in the code of a hidden character is no number
+	text = visible.Blank(text) // the 200 in the code of a hidden character is not a number
 	p := &prose{text: text, tokens: make([]token, 0, len(text)/5+8)}
 	fence := ""
 	var last block

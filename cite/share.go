@@ -41,7 +41,7 @@ func (r *resolver) shareOfTotal(k int) *candidate {
 }
 
 // othersAreNoShares reports whether the other percentages of the sentence are cells or ratios of two columns. In "25 %
-// for A, 15 % for B", the second percentage then is no share of a total either.
+// for A, 15 % for B", the second percentage then is not a share of a total either.
 func (r *resolver) othersAreNoShares(k int) bool {
 	s := r.prose.tokens[r.numerals[k].from].sentence
 	direct, shares := 0, 0

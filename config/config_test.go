@@ -223,20 +223,23 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"unknown variable":       {env: []string{"FOOTNOTE_MAX_TRUNS=7"}, want: []string{"FOOTNOTE_MAX_TRUNS", `"7"`}},
 		"unknown empty variable": {env: []string{"FOOTNOTE_MAX_TRUNS="}, want: []string{"FOOTNOTE_MAX_TRUNS"}},
 		"unknown flag":           {flag: map[string]string{"max_truns": "7"}, want: []string{`"max_truns"`, `"7"`}},
-		"seed's history": {
+		"invalid MAX_HISTORY_LENGTH": {
 			env:  []string{"MAX_HISTORY_LENGTH=many"},
 			want: []string{"MAX_HISTORY_LENGTH", `"many"`},
 		},
-		"seed's short history": {env: []string{"MAX_HISTORY_LENGTH=1"}, want: []string{"MAX_HISTORY_LENGTH", `"1"`}},
-		"seed's tool timeout": {
+		"MAX_HISTORY_LENGTH below its minimum": {
+			env:  []string{"MAX_HISTORY_LENGTH=1"},
+			want: []string{"MAX_HISTORY_LENGTH", `"1"`},
+		},
+		"TOOL_EXECUTION_TIMEOUT with a unit": {
 			env:  []string{"TOOL_EXECUTION_TIMEOUT=30s"},
 			want: []string{"TOOL_EXECUTION_TIMEOUT", `"30s"`, "milliseconds"},
 		},
-		"seed's no tool timeout": {
+		"TOOL_EXECUTION_TIMEOUT of zero": {
 			env:  []string{"TOOL_EXECUTION_TIMEOUT=0"},
 			want: []string{"TOOL_EXECUTION_TIMEOUT", `"0"`},
 		},
-		"seed's results": {
+		"CACHE_TTL_TOOL_RESULTS with a unit": {
 			env:  []string{"CACHE_TTL_TOOL_RESULTS=5m"},
 			want: []string{"CACHE_TTL_TOOL_RESULTS", `"5m"`, "seconds"},
 		},
@@ -252,16 +255,16 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		},
 		"own tool from outside": {env: []string{"FOOTNOTE_TOOLS_OWN=x"}, want: []string{"FOOTNOTE_TOOLS_OWN", "file"}},
 		"own tool, unknown key": {yaml: "tools: {own: [{name: a, query: b}]}", want: []string{`"tools.own.query"`}},
-		"seed's conversations": {
+		"negative CACHE_TTL_CONVERSATION": {
 			env:  []string{"CACHE_TTL_CONVERSATION=-1"},
 			want: []string{"CACHE_TTL_CONVERSATION", `"-1"`, "seconds"},
 		},
-		"seed's level": {env: []string{"LOG_LEVEL=loud"}, want: []string{"LOG_LEVEL", `"loud"`, "debug"}},
-		"seed's debug": {
+		"unknown LOG_LEVEL": {env: []string{"LOG_LEVEL=loud"}, want: []string{"LOG_LEVEL", `"loud"`, "debug"}},
+		"invalid ENABLE_DEBUG_LOGS": {
 			env:  []string{"ENABLE_DEBUG_LOGS=perhaps"},
 			want: []string{"ENABLE_DEBUG_LOGS", `"perhaps"`},
 		},
-		"retention of nobody": {
+		"retention without org": {
 			env:  []string{"FOOTNOTE_RETENTION=90d"},
 			want: []string{"retention", `"90d"`, "acme=90d"},
 		},
@@ -376,82 +379,85 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 			env:  []string{"FOOTNOTE_API_KEY=hush", "ANTHROPIC_API_KEY=hush"},
 			want: []string{"FOOTNOTE_API_KEY", "model_key"},
 		},
-		"one key for both": {
+		"same key in api_keys and model_key": {
 			env:  []string{"FOOTNOTE_API_KEYS=hush-hush-hush=a/b", "ANTHROPIC_API_KEY=hush-hush-hush"},
 			want: []string{"api_keys entry 1", "model_key"},
 		},
-		"a vendor's key of ours": {
+		"provider key in api_keys": {
 			env:  []string{"FOOTNOTE_API_KEYS=0123456789,sk-ant-hush-hush"},
 			want: []string{"api_keys entry 2", "sk-ant-", "model_key"},
 		},
-		"our key at the vendor": {
+		"Footnote key as model_key": {
 			env:  []string{"ANTHROPIC_API_KEY=" + ourKey},
 			want: []string{"model_key", "footnote keys"},
 		},
-		"a cut key of ours": {
+		"truncated Footnote key": {
 			env:  []string{"ANTHROPIC_API_KEY=" + ourKey[:20]},
 			want: []string{"model_key", "footnote keys"},
 		},
-		"our key in quotes": {
+		"Footnote key in quotes": {
 			env:  []string{`ANTHROPIC_API_KEY="` + ourKey + `"`},
 			want: []string{"model_key", "footnote keys"},
 		},
-		"our key as a bearer": {
+		"Footnote key with Bearer prefix": {
 			env:  []string{"FOOTNOTE_MODEL_KEY=Bearer " + ourKey},
 			want: []string{"model_key", "footnote keys"},
 		},
-		"our key as a header": {
+		"Footnote key with lower-case Bearer prefix": {
 			yaml: "model_key: 'bearer " + ourKey + " '",
 			want: []string{"model_key", "footnote keys"},
 		},
-		"a key in quotes": {
+		"key in quotes": {
 			env:  []string{`ANTHROPIC_API_KEY="sk-hush"`},
 			want: []string{"model_key", "quotes", "remove"},
 		},
-		"a key in single quotes": {yaml: `model_key: "'sk-hush'"`, want: []string{"model_key", "quotes", "remove"}},
-		"half a quote": {
+		"key in single quotes": {yaml: `model_key: "'sk-hush'"`, want: []string{"model_key", "quotes", "remove"}},
+		"unclosed quote": {
 			env:  []string{`ANTHROPIC_API_KEY='sk-hush`},
 			want: []string{"model_key", "quotes", "remove"},
 		},
-		"a bearer": {
+		"key with Bearer prefix": {
 			env:  []string{"ANTHROPIC_API_KEY=Bearer sk-hush"},
 			want: []string{"model_key", "Bearer", "remove"},
 		},
-		"a key with a blank": {
+		"key with a space": {
 			env:  []string{"ANTHROPIC_API_KEY=sk-hush hush"},
 			want: []string{"model_key", "space", "remove"},
 		},
-		"a key with a line": {
+		"key with a line break": {
 			env:  []string{"ANTHROPIC_API_KEY=sk-hush\n"},
 			want: []string{"model_key", "line", "remove"},
 		},
-		"a vendor's key, quoted": {
+		"quoted provider key in api_keys": {
 			env:  []string{`FOOTNOTE_API_KEYS='sk-ant-hush-hush'`},
 			want: []string{"api_keys entry 1", "sk-ant-", "model_key"},
 		},
-		"elsewhere without key": {
+		"remote base_url without key": {
 			env:  []string{"ANTHROPIC_BASE_URL=https://models.example"},
 			want: []string{"base_url", "models.example", "upstream", "compatible"},
 		},
-		"ours, without key": {
+		"FOOTNOTE_BASE_URL without key": {
 			env:  []string{"FOOTNOTE_BASE_URL=http://10.0.0.7:11434"},
 			want: []string{"base_url", "10.0.0.7", "upstream"},
 		},
-		"all, without keys": {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},
-		"any address":       {env: []string{"FOOTNOTE_LISTEN=0.0.0.0:8787"}, want: []string{"api_keys"}},
-		"tokens for anybody": {
+		"listen on all interfaces without keys": {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},
+		"listen on 0.0.0.0 without keys": {
+			env:  []string{"FOOTNOTE_LISTEN=0.0.0.0:8787"},
+			want: []string{"api_keys"},
+		},
+		"issuer without audience": {
 			env:  []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example"},
 			want: []string{"auth.jwt.audience"},
 		},
-		"tokens of nobody": {env: []string{"FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer"}},
-		"plain keys": {
+		"audience without issuer": {env: []string{"FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer"}},
+		"key set over http": {
 			env: []string{
 				"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a",
 				"FOOTNOTE_AUTH_JWT_KEYS=http://a.example/keys",
 			},
 			want: []string{"auth.jwt.keys", "https"},
 		},
-		"a plain issuer": {
+		"issuer over http": {
 			env:  []string{"FOOTNOTE_AUTH_JWT_ISSUER=http://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a"},
 			want: []string{"auth.jwt.issuer", "https"},
 		},
@@ -462,36 +468,42 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 			},
 			want: []string{"auth.jwt.algorithms", "none"},
 		},
-		"a shared secret": {
+		"symmetric algorithm": {
 			env: []string{
 				"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a",
 				"FOOTNOTE_AUTH_JWT_ALGORITHMS=HS256",
 			},
 			want: []string{"auth.jwt.algorithms", "HS256"},
 		},
-		"rules without users": {
+		"rules without required authentication": {
 			env:  []string{`FOOTNOTE_ACCESS=[{"orgs":["a"]}]`},
 			want: []string{"access", "auth.required"},
 		},
-		"a rule about nobody": {
+		"rule without subjects": {
 			env:  []string{`FOOTNOTE_ACCESS=[{"orgs":[]}]`, "FOOTNOTE_AUTH_REQUIRED=true"},
 			want: []string{"access rule 1", "empty"},
 		},
-		"a rule with a slip": {
+		"rule with a typo": {
 			env:  []string{`FOOTNOTE_ACCESS=[{"org":["a"]}]`, "FOOTNOTE_AUTH_REQUIRED=true"},
 			want: []string{"access.org"},
 		},
-		"no rules": {
+		"access is not a list": {
 			env:  []string{`FOOTNOTE_ACCESS=everybody`, "FOOTNOTE_AUTH_REQUIRED=true"},
 			want: []string{"access", "list"},
 		},
-		"IPv6 any": {env: []string{"FOOTNOTE_LISTEN=[::]:8787"}, want: []string{"api_keys"}},
-		"a name":   {env: []string{"FOOTNOTE_LISTEN=example.org:8787"}, want: []string{"api_keys"}},
-		"a short key": {
+		"listen on all IPv6 interfaces without keys": {
+			env:  []string{"FOOTNOTE_LISTEN=[::]:8787"},
+			want: []string{"api_keys"},
+		},
+		"listen on a host name without keys": {
+			env:  []string{"FOOTNOTE_LISTEN=example.org:8787"},
+			want: []string{"api_keys"},
+		},
+		"short key": {
 			env:  []string{"FOOTNOTE_LISTEN=:8787", "FOOTNOTE_API_KEYS=short"},
 			want: []string{"shorter"},
 		},
-		"a key twice": {
+		"duplicate key": {
 			env:  []string{"FOOTNOTE_API_KEYS=the-same=a/b,the-same=c/d"},
 			want: []string{"entry 2", "twice"},
 		},
@@ -562,18 +574,18 @@ func TestListeningWhereItMay(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheSeed checks that the variables of seed 003 are read, and that ours take precedence.
-func TestNamesOfTheSeed(t *testing.T) {
-	seed := []string{
+// TestLegacyVariables checks that legacy variables are read, and that Footnote's own take precedence.
+func TestLegacyVariables(t *testing.T) {
+	legacy := []string{
 		"MAX_HISTORY_LENGTH=50", "TOOL_EXECUTION_TIMEOUT=30500", "CACHE_TTL_CONVERSATION=600",
 		"CACHE_TTL_TOOL_RESULTS=90", "LOG_LEVEL=WARN", "ENABLE_DEBUG_LOGS=false",
 	}
-	c, err := config.Load(file(t, ""), seed, nil)
+	c, err := config.Load(file(t, ""), legacy, nil)
 	if err != nil || c.MaxHistory != 50 || c.ToolTimeout != 30500*time.Millisecond || c.Recall != 10*time.Minute ||
 		c.Cache.TTL != 90*time.Second || c.LogLevel != "warn" {
 		t.Errorf("%v: %d, %v, %v, %q", err, c.MaxHistory, c.ToolTimeout, c.Recall, c.LogLevel)
 	}
-	if c, err = config.Load(file(t, ""), append(seed, "ENABLE_DEBUG_LOGS=true"), nil); err != nil ||
+	if c, err = config.Load(file(t, ""), append(legacy, "ENABLE_DEBUG_LOGS=true"), nil); err != nil ||
 		c.LogLevel != "debug" {
 		t.Errorf("with debug logs: %q, %v", c.LogLevel, err)
 	}
@@ -585,7 +597,7 @@ func TestNamesOfTheSeed(t *testing.T) {
 		"FOOTNOTE_MAX_HISTORY_LENGTH=60", "FOOTNOTE_TOOL_TIMEOUT=70s", "FOOTNOTE_CONVERSATION_CACHE_TTL=1s",
 		"FOOTNOTE_CACHE_TTL=2s", "FOOTNOTE_LOG_LEVEL=error",
 	}
-	if c, err = config.Load(file(t, ""), append(ours, seed...),
+	if c, err = config.Load(file(t, ""), append(ours, legacy...),
 		nil); err != nil || c.MaxHistory != 60 || c.ToolTimeout != 70*time.Second || c.Recall != time.Second ||
 		c.Cache.TTL != 2*time.Second || c.LogLevel != "error" {
 		t.Errorf("ours: %v: %d, %v, %v, %q", err, c.MaxHistory, c.ToolTimeout, c.Recall, c.LogLevel)
@@ -662,7 +674,7 @@ func TestUpstream(t *testing.T) {
 	}{
 		"nothing": {nil, config.Offline, config.Offline, ""},
 		"a key":   {[]string{"ANTHROPIC_API_KEY=k"}, config.Anthropic, "claude-sonnet-5-5", ""},
-		"the vendor's host": {
+		"the provider's host": {
 			[]string{
 				"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=https://API.anthropic.com/v1/",
 			}, config.Anthropic, "claude-sonnet-5-5", "https://API.anthropic.com",
@@ -688,7 +700,7 @@ func TestUpstream(t *testing.T) {
 		"offline is forced otherwise": {
 			[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_UPSTREAM=offline"}, config.Offline, config.Offline, "",
 		},
-		"a proxy of the vendor": {
+		"a proxy for the provider": {
 			[]string{
 				"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://proxy", "FOOTNOTE_UPSTREAM=anthropic",
 			}, config.Anthropic, "claude-sonnet-5-5", "http://proxy",

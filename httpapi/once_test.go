@@ -43,7 +43,7 @@ func TestRepeatedHeadersAreRejected(t *testing.T) {
 	r.Header["X-Forwarded-For"] = []string{"192.0.2.1", "192.0.2.2"}
 	r.Header["Accept"] = []string{"text/html", "application/json"}
 	if w := do(api, r); w.Code != 200 {
-		t.Errorf("lists are no doubles: %d %s", w.Code, w.Body)
+		t.Errorf("repeated list headers were refused as duplicates: %d %s", w.Code, w.Body)
 	}
 }
 

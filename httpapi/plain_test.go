@@ -36,7 +36,7 @@ func (p plain) post(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Content-Type") != "application/json" {
 		turn.Text = string(body)
 	} else if err := json.Unmarshal(body, &turn.Text); err != nil {
-		return footnote.Errorf(footnote.InvalidRequest, "This is no string.")
+		return footnote.Errorf(footnote.InvalidRequest, "This is not a string.")
 	}
 	ticket, err := p.server.Submit(w, r, turn)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestPlainText(t *testing.T) {
 		func(o *httpapi.Options) { o.Protocols, o.BodyLimit = []protocol.Protocol{plain{}}, 100 })
 	for _, c := range []struct{ contentType, body, want string }{
 		{"application/json", `"How many?"`, "There are \"42\".\n"},
-		{"application/json", `42`, "This is no string."},
+		{"application/json", `42`, "This is not a string."},
 		{"text/plain", "And \"now\"?", "As said."},
 		{"Text/Plain; charset=UTF-8", "Grün?", "Yes."},
 		{"text/plain", "gr\xfcn", "The body is not UTF-8."},

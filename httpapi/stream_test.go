@@ -310,7 +310,7 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 		leave()
 		<-viewed
 		if strings.Contains(view.text(), "event: error") {
-			t.Errorf("leaving is no error:\n%s", view.text())
+			t.Errorf("leaving was reported as an error:\n%s", view.text())
 		}
 	})
 }

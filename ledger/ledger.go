@@ -26,7 +26,7 @@ type Store interface {
 	Running(ctx context.Context, org, user string) (int, error)
 }
 
-// Allowance holds the limits of a user. Money is in millionths of a US dollar; days are in UTC. 0 is no limit.
+// Allowance holds the limits of a user. Money is in millionths of a US dollar; days are in UTC. 0 means unlimited.
 type Allowance struct {
 	Requests    int64 // per user and minute
 	OrgRequests int64

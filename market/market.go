@@ -97,7 +97,7 @@ type Candle struct {
 	Partial bool
 }
 
-// CandleQuery selects the newest Limit candles that begin in [From, To). A zero time is no bound, and a Limit of 0
+// CandleQuery selects the newest Limit candles that begin in [From, To). A zero time means unbounded, a Limit of 0
 // means MaxCandles.
 type CandleQuery struct {
 	Symbol    string
@@ -167,7 +167,7 @@ type Event struct {
 	Synthetic bool
 }
 
-// EventQuery selects the events in [From, To). Empty fields are no bound; a Limit of 0 means 1000. If there are more,
+// EventQuery selects the events in [From, To). An empty field means any; a Limit of 0 means 1000. If there are more,
 // the query returns the first ones.
 type EventQuery struct {
 	Currencies []string

@@ -96,7 +96,7 @@ func testImport(t *testing.T, s, other store.Movable) {
 		"blobs that break off":  s.Import(t.Context(), st, each(events, nil), each(blobs[:1], errors.New("torn"))),
 	} {
 		if err == nil {
-			t.Errorf("%s: taken", what)
+			t.Errorf("%s: accepted, want an error", what)
 		}
 	}
 	if _, err := s.Get(t.Context(), st.ID); footnote.CodeOf(err) != footnote.NotFound {

@@ -84,9 +84,9 @@ func TestDoctorOpensTheStore(t *testing.T) {
 	}
 }
 
-// TestDoctorNamesTheVendor checks that doctor reports a key without an address with the vendor's address, which is
+// TestDoctorNamesTheProvider checks that doctor reports a key without an address with the provider's address, which is
 // the default, and does not use the key.
-func TestDoctorNamesTheVendor(t *testing.T) {
+func TestDoctorNamesTheProvider(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := command(t, 0, "doctor", "--set", "model_key=k")
 	if !strings.Contains(text, "https://api.anthropic.com") || !strings.Contains(text, "not asked") {

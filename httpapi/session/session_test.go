@@ -71,7 +71,7 @@ func TestSessionExpires(t *testing.T) {
 		token := begin(t, k, "key-of-ada")
 		time.Sleep(session.Lifetime - time.Second)
 		if _, ok, _ := k.Check(t.Context(), token); !ok {
-			t.Error("over too soon")
+			t.Error("session expired early")
 		}
 		time.Sleep(time.Second)
 		if _, ok, _ := k.Check(t.Context(), token); ok {
@@ -129,6 +129,6 @@ func TestTornSignOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := session.Open(folder); err == nil {
-		t.Error("a file of ended sessions that cannot be read is taken for an empty one")
+		t.Error("an unreadable file of ended sessions was treated as empty")
 	}
 }

@@ -22,7 +22,7 @@ func (l listener) Write(lines []byte) error {
 	return nil
 }
 
-// TestSideCallsAreAudited checks that the audit has a line for each use of the model that is no run, and for a
+// TestSideCallsAreAudited checks that the audit has a line for each use of the model outside a run, and for a
 // question that a limit refused before its run began.
 func TestSideCallsAreAudited(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{

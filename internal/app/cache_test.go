@@ -135,7 +135,7 @@ func TestCacheServerUnavailable(t *testing.T) {
 	server.Kill(t)
 	id := g.ask("How many orders are there?")
 	if g.results(id)[0].CacheHit {
-		t.Fatal("a hit from nowhere")
+		t.Fatal("unexpected cache hit")
 	}
 	if text := g.scraped(); !strings.Contains(text, `footnote_cache_failures_total{what="get"}`) {
 		t.Errorf("no failure among the metrics:\n%s", text)
@@ -191,7 +191,7 @@ func TestInvalidOwnTools(t *testing.T) {
 		tool config.OwnTool
 		want string
 	}{
-		"a name that is taken": {
+		"a duplicate name": {
 			config.OwnTool{Name: "run_query", Description: "d", Source: "shop", SQL: "SELECT 1"}, "already",
 		},
 		"an unknown source": {

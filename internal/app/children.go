@@ -59,7 +59,7 @@ func (c children) uploads() processes {
 func (c children) close() error { return c.databases.Close() }
 
 // childMemory returns the memory limit for all child processes together: the configured limit, or half of the
-// machine's memory, but always enough for one child. 0 is no limit.
+// machine's memory, but always enough for one child. 0 means unlimited.
 func childMemory(c config.Config, machine int64) int64 {
 	if c.Limits.ChildMemory > 0 || machine == 0 {
 		return c.Limits.ChildMemory

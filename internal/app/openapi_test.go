@@ -126,7 +126,7 @@ func (g *rig) exampleBody(name string, op operation, media string, fields map[st
 		return object
 	}
 	if len(fields) > 0 {
-		g.t.Fatalf("%s: the example of its body is no object, so it has no place for an id", name)
+		g.t.Fatalf("%s: the example of its body is not an object, so it cannot have an id", name)
 	}
 	return body
 }

@@ -31,6 +31,6 @@ func TestDo(t *testing.T) {
 		t.Errorf("panicked with %v; an error stays itself", p)
 	}
 	if p := panics(runtime.Goexit); p == nil {
-		t.Error("a goroutine that was ended is taken for one that returned")
+		t.Error("Goexit was reported as a normal return")
 	}
 }

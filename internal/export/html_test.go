@@ -91,7 +91,7 @@ func TestHTMLShowsSources(t *testing.T) {
 		}
 	}
 	if strings.Contains(page, "Taken back") {
-		t.Error("what was taken back is shown")
+		t.Error("a rewound message is exported")
 	}
 	for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(page, `id="`+link[1]+`"`) {

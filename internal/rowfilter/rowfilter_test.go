@@ -58,7 +58,7 @@ func TestFor(t *testing.T) {
 	one, other := rules.For(footnote.WithPrincipal(t.Context(), whole)), rules.For(t.Context())
 	if one.Digest() == other.Digest() ||
 		one.Digest() != rules.For(footnote.WithPrincipal(t.Context(), whole)).Digest() {
-		t.Error("digests do not tell conditions apart")
+		t.Error("want equal digests for equal conditions and different ones otherwise")
 	}
 	if !rules.Asks("user") || rules.Asks("attributes.none") || (*Rules)(nil).Asks("user") {
 		t.Error("it does not know what its filters ask for")

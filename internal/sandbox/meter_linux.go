@@ -177,7 +177,7 @@ func (m *meter) descriptor(t *tally, dir int, name string) {
 	}
 }
 
-// readAt reads a file relative to a folder. The error of a file that is gone is no text.
+// readAt reads a file relative to a folder. It returns nil if the file is gone.
 func readAt(dir int, name string) []byte {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -94,7 +94,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("n = %d, %v", n, ok)
 	}
 	if _, ok := v.Get("f").Int(); ok {
-		t.Error("1.5e3 was taken for an integer")
+		t.Error("1.5e3 was accepted as an integer")
 	}
 	if b, ok := v.Get("t").Bool(); !ok || !b {
 		t.Errorf("t = %v, %v", b, ok)
@@ -112,7 +112,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("%d members, want 8", len(v.Members()))
 	}
 	if _, ok := v.Get("n").Text(); ok {
-		t.Error("a number was taken for a string")
+		t.Error("a number was accepted as a string")
 	}
 }
 

@@ -46,6 +46,6 @@ func TestServersShare(t *testing.T) {
 		t.Errorf("without Redis %d of 10 were let through", n)
 	}
 	if _, err := Open("http://x", nil, nil); err == nil {
-		t.Error("an address that is none was taken")
+		t.Error("accepted an invalid address")
 	}
 }

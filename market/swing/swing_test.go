@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	whole := bars("5-4 9-1 5-4")
 	whole[1].High = math.NaN()
 	if got := format(swing.Find(whole, 1)); got != "L1:1" {
-		t.Errorf("a bar without a high is no swing high: %q", got)
+		t.Errorf("a bar without a high is listed as a swing high: %q", got)
 	}
 }
 

@@ -258,7 +258,7 @@ func TestBlocks(t *testing.T) {
 			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`,
 		},
 		{
-			"input that is no object", sse(startTool, fragment(`[1]`), stopBlock, stopAll),
+			"input that is not an object", sse(startTool, fragment(`[1]`), stopBlock, stopAll),
 			`{"type":"tool_use","id":"t","name":"n","input":{"INVALID_JSON":"[1]"}}`,
 		},
 		{
@@ -331,7 +331,7 @@ func TestBrokenStreams(t *testing.T) {
 		"delta without a block": {sse(textEvent("x"), stopAll), malformed},
 		"delta after the stop":  {sse(startText, stopBlock, textEvent("x"), stopAll), malformed},
 		"block twice":           {sse(startText, startText, stopAll), malformed},
-		"block that is no object": {
+		"block that is not an object": {
 			sse(`{"type":"content_block_start","index":0,"content_block":[]}`, stopAll), malformed,
 		},
 		"not JSON":               {sse(`{"type":"content`), malformed},

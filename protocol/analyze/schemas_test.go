@@ -23,7 +23,7 @@ func TestSchemasAreBounded(t *testing.T) {
 		t.Errorf("%d are kept", len(k.m))
 	}
 	if _, ok := k.get("bob\x00s", now); !ok {
-		t.Error("bob's was driven out")
+		t.Error("bob's schema was evicted")
 	}
 	if _, ok := k.get("ada\x00"+fmt.Sprint(3*maxSchemasPerUser-1), now); !ok {
 		t.Error("the newest was not kept")

@@ -263,7 +263,7 @@ func TestDeadline(t *testing.T) {
 	_, _, err := ask(t, patient, "sleep")
 	wantKind(t, err, source.Limited)
 	if patient.PID() == 0 {
-		t.Fatal("a query that obeyed its deadline cost the child")
+		t.Fatal("the child was killed although the query met its deadline")
 	}
 	c := newFake(t, Options{Limits: limits, Grace: 200 * time.Millisecond})
 	if _, err := c.Status(t.Context()); err != nil {

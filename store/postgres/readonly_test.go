@@ -143,7 +143,7 @@ func refuses(t *testing.T, s *Store) {
 		}
 	}
 	if led {
-		t.Error("somebody leads while the store is read-only")
+		t.Error("a leader was elected while the store is read-only")
 	}
 }
 

@@ -237,8 +237,8 @@ func TestKeys(t *testing.T) {
 			as(footnote.Principal{Org: "acme", Attributes: map[string]string{"regione": "u"}})),
 		with("attribute that looks like a role", `{"sql":"x"}`,
 			as(footnote.Principal{Org: "acme", Attributes: map[string]string{"admin": ""}})),
-		with("bytes that are no text", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xff"})),
-		with("other bytes", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xfe"})),
+		with("invalid UTF-8", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xff"})),
+		with("other invalid UTF-8", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xfe"})),
 		with("another source", `{"sql":"x"}`, func(c *tool.Call) { c.Sources = []string{"other"} }),
 		with("two sources", `{"sql":"x"}`, func(c *tool.Call) { c.Sources = []string{"shop", "other"} }),
 		with("two sources, the other first", `{"sql":"x"}`, func(c *tool.Call) {
@@ -306,10 +306,10 @@ func TestWholePrincipal(t *testing.T) {
 	bob := ask(`{}`)
 	bob.Principal.User = "bob"
 	if mustCall(t, tool, bob).CacheHit {
-		t.Fatal("bob reads what ann asked for")
+		t.Fatal("bob was served from ann's cache entry")
 	}
 	if !mustCall(t, tool, ask(`{}`)).CacheHit {
-		t.Fatal("ann does not")
+		t.Fatal("ann's call missed the cache")
 	}
 }
 
@@ -466,7 +466,7 @@ func TestForget(t *testing.T) {
 			t.Fatal("the rows of a deleted conversation are there")
 		}
 		if !mustCall(t, tool, other).CacheHit {
-			t.Fatal("those of another are not")
+			t.Fatal("another conversation's entry was deleted too")
 		}
 	})
 }

@@ -43,8 +43,8 @@ func (at place) statsSQL() string {
 	}
 }
 
-// numericSQL leaves out and counts what is no number in a column that holds values of any type: it would count as 0 in
-// a mean and as the maximum. Where the engine has no median, it is the mean of the one or two middle values, by row
+// numericSQL leaves out and counts what is not a number in a column that holds values of any type: it would count as 0
+// in a mean and as the maximum. Where the engine has no median, it is the mean of the one or two middle values, by row
 // number.
 func (at place) numericSQL(v string) string {
 	only, odd := at.numbers(), ""

@@ -65,6 +65,6 @@ func TestFoldersOfSeveralServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := workspace.Open(workspace.Options{Folder: other.folder, Log: one.log, Shared: true}); err == nil {
-		t.Error("a damaged home is taken")
+		t.Error("a damaged home was accepted")
 	}
 }

@@ -76,7 +76,7 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := b.Receive(ctx, "text:0", "", time.Millisecond); err == nil {
-		t.Error("a key that is no stream is read without an error")
+		t.Error("reading a key that is not a stream returned no error")
 	}
 	server.Kill(t)
 	if err := a.Send(ctx, "run:0", nil); err == nil {

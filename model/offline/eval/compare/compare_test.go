@@ -183,7 +183,7 @@ func TestNewReadsDecimals(t *testing.T) {
 		t.Errorf("a decimal is not its number: %s", why)
 	}
 	if _, err := New([]footnote.Column{{Name: "a"}}, rows{{struct{}{}}}); err == nil {
-		t.Error("a value of an unknown type was taken")
+		t.Error("accepted a value of an unknown type")
 	}
 }
 
