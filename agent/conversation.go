@@ -29,7 +29,7 @@ type gaveUp struct {
 	err   error // why the store refused the events; nil: it was away
 }
 
-// conversation returns the conversation with an id, and creates it if it is not in use yet. e.mu must be held.
+// conversation returns the conversation with the given id, and creates it if it is not in use yet. e.mu must be held.
 func (e *Engine) conversation(id string) *conversation {
 	c := e.conversations[id]
 	if c == nil {

@@ -563,7 +563,7 @@ func outsideRuns(ev footnote.Event) (Entry, bool) {
 	return Entry{}, false
 }
 
-// NewEntry returns an entry of a type whose outcome is "finished".
+// NewEntry returns an entry of the given type whose outcome is "finished".
 func NewEntry(kind string, at time.Time) Entry {
 	return Entry{
 		Type: kind, Timestamp: at.UTC().Format(time.RFC3339Nano), Outcome: "finished",

@@ -95,7 +95,7 @@ func (v *verifier) parseAlone(s string) *numeral {
 	return &found[0]
 }
 
-// column returns the index of the column with a name, or -1.
+// column returns the index of the column with the given name, or -1.
 func (t *table) column(name string) int {
 	for i, c := range t.cols {
 		if c.name == name {

@@ -417,7 +417,7 @@ func known(name string) bool {
 	return ok
 }
 
-// Set parses a value and stores it in the setting with a name. Lists are separated by commas; sources are
+// Set parses a value and stores it in the setting with the given name. Lists are separated by commas; sources are
 // name=url-or-path, api_keys are key[=org/user].
 func (c *Config) Set(name, value string) (err error) {
 	switch name {

@@ -168,7 +168,7 @@ func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 	if p, ok := s.keys.byHash[s.keys.digest(text)]; ok {
 		return grant{principal: p, signIn: s.opts.Sessions.DigestOf(text)}, nil
 	}
-	if s.opts.StoredKeys != nil && s.opts.StoredKeys.Mine(text) {
+	if s.opts.StoredKeys != nil && s.opts.StoredKeys.HasFormat(text) {
 		id, p, err := s.opts.StoredKeys.Check(ctx, text)
 		if err != nil {
 			return grant{}, err
@@ -179,7 +179,7 @@ func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 		}
 		return g, nil
 	}
-	if s.opts.Tokens != nil && s.opts.Tokens.Mine(text) {
+	if s.opts.Tokens != nil && s.opts.Tokens.HasFormat(text) {
 		p, err := s.opts.Tokens.Check(ctx, text)
 		return grant{principal: p, once: true}, err
 	}
@@ -194,7 +194,7 @@ func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error
 	if s.opts.StoredKeys == nil {
 		return grant{}, footnote.Errorf(footnote.Unauthorized, "The key of this session was removed.")
 	}
-	p, err := s.opts.StoredKeys.Named(ctx, string(d[:]))
+	p, err := s.opts.StoredKeys.PrincipalOf(ctx, string(d[:]))
 	return grant{principal: p, keyID: string(d[:])}, err
 }
 

@@ -12,19 +12,19 @@ import (
 // StoredKeys checks API keys that can be revoked while the server runs. Errors about a key have the code
 // Unauthorized, and the caller sees their message.
 type StoredKeys interface {
-	// Mine reports whether text has the format of these keys, whether or not such a key exists.
-	Mine(text string) bool
+	// HasFormat reports whether text has the format of these keys, whether or not such a key exists.
+	HasFormat(text string) bool
 	// Check returns the 16-byte id of a key and its principal.
 	Check(ctx context.Context, key string) (id string, p footnote.Principal, err error)
-	// Named returns the current principal of the key with this id.
-	Named(ctx context.Context, id string) (footnote.Principal, error)
+	// PrincipalOf returns the current principal of the key with this id.
+	PrincipalOf(ctx context.Context, id string) (footnote.Principal, error)
 }
 
 // Tokens checks credentials that state their own principal and expiry. Errors about a token have the code
 // Unauthorized, and the caller sees their message.
 type Tokens interface {
-	// Mine reports whether text has the format of a token, whoever signed it.
-	Mine(text string) bool
+	// HasFormat reports whether text has the format of a token, whoever signed it.
+	HasFormat(text string) bool
 	Check(ctx context.Context, text string) (footnote.Principal, error)
 }
 
@@ -56,7 +56,7 @@ func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, id
 		case <-tick.C:
 		}
 		limited, done := context.WithTimeout(ctx, recheckTime)
-		_, err := s.opts.StoredKeys.Named(limited, id)
+		_, err := s.opts.StoredKeys.PrincipalOf(limited, id)
 		done()
 		if footnote.CodeOf(err) == footnote.Unauthorized {
 			cancel(err)
@@ -68,8 +68,8 @@ func (s *Server) recheck(ctx context.Context, cancel context.CancelCauseFunc, id
 // recheckTime is how long the store may take to check a key.
 const recheckTime = 5 * time.Second
 
-// withdrawn returns the error if the request was ended because its key was revoked, and nil otherwise.
-func withdrawn(ctx context.Context) error {
+// revocation returns the error if the request was ended because its key was revoked, and nil otherwise.
+func revocation(ctx context.Context) error {
 	e, ok := errors.AsType[*footnote.Error](context.Cause(ctx))
 	if ok && e.Code == footnote.Unauthorized {
 		return e

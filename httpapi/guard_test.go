@@ -23,17 +23,17 @@ type oneKey struct {
 
 const storedID = "abcdefghijklmnop"
 
-func (k *oneKey) Mine(text string) bool { return strings.HasPrefix(text, "stored-") }
+func (k *oneKey) HasFormat(text string) bool { return strings.HasPrefix(text, "stored-") }
 
 func (k *oneKey) Check(ctx context.Context, key string) (string, footnote.Principal, error) {
 	if key != storedKey {
 		return "", footnote.Principal{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
 	}
-	p, err := k.Named(ctx, storedID)
+	p, err := k.PrincipalOf(ctx, storedID)
 	return storedID, p, err
 }
 
-func (k *oneKey) Named(_ context.Context, id string) (footnote.Principal, error) {
+func (k *oneKey) PrincipalOf(_ context.Context, id string) (footnote.Principal, error) {
 	k.asked.Add(1)
 	p := footnote.Principal{Org: "acme", User: "cem", Roles: []string{"admin"}}
 	switch {

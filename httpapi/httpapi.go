@@ -273,7 +273,7 @@ func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 			r, release := s.guarded(r)
 			defer release()
 			err := h(w, r)
-			if gone := withdrawn(r.Context()); err != nil && gone != nil {
+			if gone := revocation(r.Context()); err != nil && gone != nil {
 				return gone
 			}
 			return err

@@ -354,7 +354,7 @@ func (p *pump) beat() (err error) {
 // end finishes the response. err is the reason why nothing more can be delivered, or nil if the encoder is done.
 func (p *pump) end(err error) error {
 	sc := scopeOf(p.r.Context())
-	gone := withdrawn(p.r.Context())
+	gone := revocation(p.r.Context())
 	switch {
 	case err == nil:
 		err = p.Encoder.Err()
@@ -378,7 +378,7 @@ func (p *pump) end(err error) error {
 		if footnote.CodeOf(err) == footnote.AgentTimeout { // the request timed out
 			p.leave(p.Ticket.OnDisconnect)
 		}
-		err = p.fail(explained(err))
+		err = p.fail(shutdownError(err))
 	}
 	switch {
 	case err != nil && p.out != nil:
@@ -421,8 +421,8 @@ func (p *pump) stop(by string) {
 	}
 }
 
-// explained returns the error that tells a client why waiting for events ended.
-func explained(err error) error {
+// shutdownError returns the error that tells a client why waiting for events ended.
+func shutdownError(err error) error {
 	if errors.Is(err, hub.ErrClosed) {
 		return &footnote.Error{
 			Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.",

@@ -38,7 +38,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request, t agent.Turn) er
 	defer rd.Close()
 	if !ticket.Duplicate {
 		if _, err := rd.Next(r.Context()); err != nil {
-			return explained(err)
+			return shutdownError(err)
 		}
 	}
 	return protocol.WriteValue(w, http.StatusAccepted, accepted{

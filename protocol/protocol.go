@@ -346,7 +346,7 @@ func NoConversation() error {
 	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 }
 
-// AssistantOf returns the assistant with a name or alias. The empty name means the default assistant.
+// AssistantOf returns the assistant with the given name or alias. The empty name means the default assistant.
 func AssistantOf(assistants []agent.AssistantInfo, name string) (a agent.AssistantInfo, ok bool) {
 	for i, a := range assistants {
 		if a.Name == name || name == "" && i == 0 || slices.Contains(a.Aliases, name) {

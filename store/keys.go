@@ -25,7 +25,7 @@ type Key struct {
 type Keys interface {
 	// AddKey stores a key. It returns a Conflict if another key has the ID.
 	AddKey(ctx context.Context, k Key) error
-	// Key returns the key with an id, or an error with the code NotFound.
+	// Key returns the key with the given id, or an error with the code NotFound.
 	Key(ctx context.Context, id string) (Key, error)
 	// ListKeys returns up to limit keys of an organisation, or of all if org is empty, with ids after a given one, in
 	// the order of ids.

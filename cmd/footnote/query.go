@@ -221,7 +221,7 @@ func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) 
 		if line.ID == nil {
 			line.ID = json.RawMessage("null")
 		}
-		if err := printJSON(out, one(ctx, src, line)); err != nil {
+		if err := printJSON(out, runLine(ctx, src, line)); err != nil {
 			return fmt.Errorf("write the outcome of line %d: %w", n, err)
 		}
 		if ctx.Err() != nil {
@@ -265,7 +265,7 @@ func scanLines(ctx context.Context, in io.Reader) <-chan scanned {
 	return out
 }
 
-func one(ctx context.Context, src source.Source, line batchIn) batchOut {
+func runLine(ctx context.Context, src source.Source, line batchIn) batchOut {
 	begun := time.Now()
 	sum, err := src.Query(ctx, source.Query{SQL: *line.SQL}, func([]any) error { return nil })
 	err = orStopped(ctx, err)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Shelf stores the sessions of several servers, each under a digest of its token, until it expires. What it
+// SessionStore stores the sessions of several servers, each under a digest of its token, until it expires. What it
 // stores cannot be used without the token.
-type Shelf interface {
+type SessionStore interface {
 	// AddSession stores a session. Adding the same one again has no effect.
 	AddSession(ctx context.Context, id, sealed []byte, lifetime time.Duration) error
 	// Session returns a session, or nil if it does not exist or has expired.
@@ -24,12 +24,12 @@ type Shelf interface {
 // tokenBytes is the size of a shared session's token, large enough that it cannot be guessed.
 const tokenBytes = 32
 
-// Shared creates and checks sessions that all servers with the same shelf accept. Read access to the shelf is
+// Shared creates and checks sessions that all servers with the same store accept. Read access to the store is
 // not enough to use a session, or to find out whose it is.
-type Shared struct{ shelf Shelf }
+type Shared struct{ store SessionStore }
 
-// Share returns a Shared that stores sessions on a shelf.
-func Share(shelf Shelf) *Shared { return &Shared{shelf} }
+// Share returns a Shared that stores sessions in a store.
+func Share(store SessionStore) *Shared { return &Shared{store} }
 
 // DigestOf returns the digest that represents an API key. It is not part of any token, and is only stored
 // encrypted.
@@ -49,14 +49,14 @@ func (s *Shared) New(ctx context.Context, key Digest) (token string, err error) 
 	raw := make([]byte, tokenBytes)
 	_, _ = rand.Read(raw) // never fails
 	id := sha256.Sum256(raw)
-	if err := s.shelf.AddSession(ctx, id[:], cover(raw, key[:]), Lifetime); err != nil {
+	if err := s.store.AddSession(ctx, id[:], mask(raw, key[:]), Lifetime); err != nil {
 		return "", err
 	}
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// cover encrypts or decrypts a digest with the token. Each token covers only one digest.
-func cover(raw, digest []byte) []byte {
+// mask encrypts or decrypts a digest with the token. Each token covers only one digest.
+func mask(raw, digest []byte) []byte {
 	out := make([]byte, len(Digest{}))
 	subtle.XORBytes(out, digest, seal(raw, "cover"))
 	return out
@@ -70,11 +70,11 @@ func (s *Shared) Check(ctx context.Context, token string) (key Digest, ok bool, 
 		return Digest{}, false, nil
 	}
 	id := sha256.Sum256(raw)
-	sealed, err := s.shelf.Session(ctx, id[:])
+	sealed, err := s.store.Session(ctx, id[:])
 	if err != nil || len(sealed) != len(Digest{}) {
 		return Digest{}, false, err
 	}
-	return Digest(cover(raw, sealed)), true, nil
+	return Digest(mask(raw, sealed)), true, nil
 }
 
 // End ends the session of a token for good, at all servers.
@@ -84,7 +84,7 @@ func (s *Shared) End(ctx context.Context, token string) error {
 		return nil
 	}
 	id := sha256.Sum256(raw)
-	return s.shelf.EndSession(ctx, id[:])
+	return s.store.EndSession(ctx, id[:])
 }
 
 // decode returns the bytes of a token, and reports whether it has exactly size of them.

@@ -56,34 +56,34 @@ func idOf(text string) (id string, ok bool) {
 	return text[len(Prefix) : len(Prefix)+idSize], true
 }
 
-// Log is the part of a store that a Ring needs.
-type Log interface {
+// KeyStore is the part of a store that a Ring needs.
+type KeyStore interface {
 	// Key returns a key by its id, or NotFound.
 	Key(ctx context.Context, id string) (store.Key, error)
 }
 
 // Ring looks up the principals of keys. It is safe for concurrent use.
 type Ring struct {
-	log Log
+	log KeyStore
 	now func() time.Time
 
 	mu    sync.Mutex // guards below
-	known map[string]known
+	cache map[string]cachedKey
 }
 
-// known is a cached key with the time of its lookup.
-type known struct {
+// cachedKey is a key with the time of its lookup.
+type cachedKey struct {
 	key store.Key
 	at  time.Time
 }
 
 // NewRing returns a ring over the keys in a store.
-func NewRing(log Log) *Ring {
-	return &Ring{log: log, now: time.Now, known: map[string]known{}}
+func NewRing(log KeyStore) *Ring {
+	return &Ring{log: log, now: time.Now, cache: map[string]cachedKey{}}
 }
 
-// Mine reports whether a text has the format of a key, whether or not the key exists.
-func (r *Ring) Mine(text string) bool {
+// HasFormat reports whether a text has the format of a key, whether or not the key exists.
+func (r *Ring) HasFormat(text string) bool {
 	_, ok := idOf(text)
 	return ok
 }
@@ -105,12 +105,12 @@ func (r *Ring) Check(ctx context.Context, key string) (id string, p footnote.Pri
 	if subtle.ConstantTimeCompare(sum[:], k.Hash[:]) != 1 || err != nil {
 		return "", p, errUnknown
 	}
-	return id, k.Principal, r.stands(k)
+	return id, k.Principal, r.checkValid(k)
 }
 
-// Named returns the current principal of the key with an id. It returns the same errors as Check. Its answer
-// must only go to callers who were admitted by that key.
-func (r *Ring) Named(ctx context.Context, id string) (footnote.Principal, error) {
+// PrincipalOf returns the current principal of the key with the given id. It returns the same errors as Check. Its
+// answer must only go to callers who were admitted by that key.
+func (r *Ring) PrincipalOf(ctx context.Context, id string) (footnote.Principal, error) {
 	if len(id) != idSize {
 		return footnote.Principal{}, errUnknown
 	}
@@ -118,10 +118,10 @@ func (r *Ring) Named(ctx context.Context, id string) (footnote.Principal, error)
 	if err != nil {
 		return footnote.Principal{}, err
 	}
-	return k.Principal, r.stands(k)
+	return k.Principal, r.checkValid(k)
 }
 
-func (r *Ring) stands(k store.Key) error {
+func (r *Ring) checkValid(k store.Key) error {
 	switch {
 	case !k.Revoked.IsZero():
 		return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
@@ -143,7 +143,7 @@ func (r *Ring) stands(k store.Key) error {
 func (r *Ring) find(ctx context.Context, id string) (store.Key, error) {
 	now := r.now()
 	r.mu.Lock()
-	k, ok := r.known[id]
+	k, ok := r.cache[id]
 	r.mu.Unlock()
 	if ok && now.Sub(k.at) < cacheTime {
 		return k.key, nil
@@ -157,21 +157,21 @@ func (r *Ring) find(ctx context.Context, id string) (store.Key, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known) >= maxCached {
+	if len(r.cache) >= maxCached {
 		r.forget(now)
 	}
-	r.known[id] = known{key, now}
+	r.cache[id] = cachedKey{key, now}
 	return key, nil
 }
 
 // forget makes room in the cache. r.mu must be held.
 func (r *Ring) forget(now time.Time) {
-	for id, k := range r.known {
+	for id, k := range r.cache {
 		if now.Sub(k.at) >= cacheTime {
-			delete(r.known, id)
+			delete(r.cache, id)
 		}
 	}
-	if len(r.known) >= maxCached {
-		clear(r.known) // all were in use: look them up again
+	if len(r.cache) >= maxCached {
+		clear(r.cache) // all were in use: look them up again
 	}
 }

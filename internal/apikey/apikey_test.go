@@ -61,7 +61,7 @@ func TestRevocationIsSeenWithinASecond(t *testing.T) {
 		time.Sleep(cacheTime)
 		for what, err := range map[string]error{
 			"key": second(ring.Check(t.Context(), key)),
-			"id":  last(ring.Named(t.Context(), kept.ID)),
+			"id":  last(ring.PrincipalOf(t.Context(), kept.ID)),
 		} {
 			if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), "revoked") {
 				t.Errorf("by its %s: %v", what, err)
@@ -125,7 +125,7 @@ func TestForgedKeys(t *testing.T) {
 			t.Errorf("%s: the store was asked %d times, want %d", name, log.calls, c.calls)
 		}
 	}
-	if err := last(NewRing(log).Named(t.Context(), "nobody")); !errors.Is(err, errUnknown) {
+	if err := last(NewRing(log).PrincipalOf(t.Context(), "nobody")); !errors.Is(err, errUnknown) {
 		t.Error(err)
 	}
 }
@@ -152,11 +152,11 @@ func TestCacheIsBounded(t *testing.T) {
 	log := &counted{Store: sqlitetest.New(t)}
 	ring := NewRing(log)
 	for i := range maxCached + 10 {
-		ring.known[fmt.Sprintf("%016d", i)] = known{at: time.Now().Add(time.Hour)}
+		ring.cache[fmt.Sprintf("%016d", i)] = cachedKey{at: time.Now().Add(time.Hour)}
 	}
 	key, _ := add(t, log, time.Time{})
-	if err := second(ring.Check(t.Context(), key)); err != nil || len(ring.known) > maxCached {
-		t.Error(len(ring.known), err)
+	if err := second(ring.Check(t.Context(), key)); err != nil || len(ring.cache) > maxCached {
+		t.Error(len(ring.cache), err)
 	}
 }
 

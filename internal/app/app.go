@@ -194,7 +194,7 @@ func (a *App) drive(ctx context.Context) (err error) {
 	}
 	a.ring = apikey.NewRing(a.store)
 	a.engine, err = agent.New(agent.Options{
-		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
+		Standing: func(ctx context.Context, key string) error { _, err := a.ring.PrincipalOf(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
 		Access:  a.allowed(),
 		Metrics: watched{a.metrics, a.audit}, Tracer: tracer, Logger: a.log, Shared: shared(a.store),

@@ -100,7 +100,7 @@ func serverName(address string) string {
 // sources holds the open databases by name.
 type sources map[string]source.Source
 
-// Source returns the source with a name.
+// Source returns the source with the given name.
 func (s sources) Source(name string) (source.Source, error) {
 	if src, ok := s[name]; ok {
 		return src, nil

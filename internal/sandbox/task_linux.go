@@ -104,7 +104,7 @@ func (i *initial) isLate() bool {
 const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile |
 	ll.AccessFSRemoveDir
 
-// restrict removes the remaining rights, for this process and all that it starts.
+// restrict removes the remaining privileges, for this process and all that it starts.
 func restrict(l Limits, full bool) error {
 	// No process in the sandbox may inspect this one.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

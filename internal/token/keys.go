@@ -66,7 +66,7 @@ func (k *keys) close() {
 	k.client.CloseIdleConnections()
 }
 
-// find returns the key with an id for an algorithm. It fetches the keys again for an unknown id, for example
+// find returns the key with the given id for an algorithm. It fetches the keys again for an unknown id, for example
 // after the issuer has rotated its keys, but at most every fetchPause, however many ids are made up.
 func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, error) {
 	key := k.known(id, alg)
@@ -103,7 +103,7 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 	return nil, refused("it is signed with a key that the issuer does not publish.", nil)
 }
 
-// known returns the cached key with an id, unless the cache is too old. Without an id it succeeds only if
+// known returns the cached key with the given id, unless the cache is too old. Without an id it succeeds only if
 // there is exactly one key.
 func (k *keys) known(id, alg string) *jose.JSONWebKey {
 	k.mu.Lock()

@@ -94,8 +94,8 @@ func (v *Verifier) Close() { v.keys.close() }
 // Ready fetches the public keys, and returns an error if there are none.
 func (v *Verifier) Ready(ctx context.Context) error { return v.keys.ready(ctx) }
 
-// Mine reports whether a text has the format of a token, whoever signed it.
-func (v *Verifier) Mine(text string) bool {
+// HasFormat reports whether a text has the format of a token, whoever signed it.
+func (v *Verifier) HasFormat(text string) bool {
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }
 

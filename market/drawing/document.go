@@ -356,7 +356,7 @@ func (d *Document) Drawings() []Drawing {
 	return all
 }
 
-// Drawing returns the drawing with an id.
+// Drawing returns the drawing with the given id.
 func (d *Document) Drawing(id string) (Drawing, bool) {
 	if now := d.drawings[id]; now != nil {
 		return *now, true

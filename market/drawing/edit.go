@@ -101,7 +101,7 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 	if len(Differences(old, &now)) == 0 {
 		return b, false, nil
 	}
-	if c.By == Agent && !same(old, &now) { // the agent moved it
+	if c.By == Agent && !marksSame(old, &now) { // the agent moved it
 		if id, found := Duplicate(d.Drawings(), now); found {
 			return b, false, footnote.Errorf(footnote.Conflict,
 				"There is one already where this would be: %s. Keep that one, with its id %s, and remove this one if "+

@@ -218,14 +218,14 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Max(math.Abs(a)
 // Duplicate finds an existing drawing that marks the same as d.
 func Duplicate(all []Drawing, d Drawing) (id string, found bool) {
 	for i := range all {
-		if o := &all[i]; o.ID != d.ID && same(o, &d) {
+		if o := &all[i]; o.ID != d.ID && marksSame(o, &d) {
 			return o.ID, true
 		}
 	}
 	return "", false
 }
 
-func same(a, b *Drawing) bool {
+func marksSame(a, b *Drawing) bool {
 	if a.IsLevel() && b.IsLevel() {
 		return near(a.level(), b.level())
 	}

@@ -221,7 +221,7 @@ func (r *reader) reportUnread(head []string, unread func([]string)) {
 	}
 }
 
-// sink receives the rows of a kind.
+// sink receives the rows of the given kind.
 type sink interface {
 	row(f fields) error // returns why the row is invalid
 	flush(ctx context.Context) error

@@ -28,7 +28,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// newSink returns the sink of a kind.
+// newSink returns the sink of the given kind.
 func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
 	o.Symbol, o.Currency = strings.ToUpper(o.Symbol), strings.ToUpper(o.Currency)
 	switch o.Kind {

@@ -210,7 +210,7 @@ func (t *turn) visibilityNote(id string) string {
 	return ""
 }
 
-// drawingBetween returns the id of a drawing of a type between two swings.
+// drawingBetween returns the id of a drawing of the given type between two swings.
 func (t *turn) drawingBetween(kind string, b *bars, from, to swing.Swing) string {
 	at := func(s swing.Swing) drawing.Anchor {
 		return drawing.Anchor{Time: b.list[s.Bar].Time.Unix(), Price: s.Price}

@@ -1,5 +1,5 @@
 // Package child runs an embedded database engine in a child process: the same binary, executed again. The child
-// gives up its rights before it opens the database, so an engine that is exploited, runs away or crashes takes only
+// gives up its privileges before it opens the database, so an engine that is exploited, runs away or crashes takes only
 // its own process down. The server kills the child at its deadline or memory limit, and the next query starts
 // another.
 //
@@ -32,7 +32,7 @@ import (
 // methods at once.
 //
 // Its errors are of three types. A *source.Error is for the model to read: Refused if the statement is not allowed, by
-// the gate, by the read-only mode or by the rights of the database's user; Limited if it needs more time, memory or
+// the gate, by the read-only mode or by the privileges of the database's user; Limited if it needs more time, memory or
 // space than it may use, or waits for a lock too long; Failed if it is wrong, or its connection was lost. A
 // *footnote.Error with the code DatabaseUnavailable means that the database cannot be reached or is broken. Any other
 // error is a fault of Footnote, and nobody but the operator sees its text.
@@ -79,7 +79,7 @@ type Informer interface {
 	Info() any // encoded as JSON
 }
 
-// OpenFunc opens an engine inside a child that has already given up its rights. Config is the JSON of the config
+// OpenFunc opens an engine inside a child that has already given up its privileges. Config is the JSON of the config
 // passed to New, or of the one that Options.Prepare returned. The working directory, which is also $TMPDIR, is a
 // private directory that is removed with the child; only it and Options.Write are writable.
 type OpenFunc func(ctx context.Context, config json.RawMessage) (Engine, error)

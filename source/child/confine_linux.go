@@ -15,9 +15,9 @@ import (
 
 const maxOpenFiles = 256
 
-// dropRights drops the rights the engine does not need. What the kernel cannot restrict is reported but not fatal: the
-// gate and the engine's own read-only mode still apply.
-func dropRights(l launch) (Confinement, error) {
+// dropPrivileges drops the privileges the engine does not need. What the kernel cannot restrict is reported but not
+// fatal: the gate and the engine's own read-only mode still apply.
+func dropPrivileges(l launch) (Confinement, error) {
 	var c Confinement
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)

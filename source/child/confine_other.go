@@ -4,8 +4,9 @@ package child
 
 import "os"
 
-// dropRights does what this system allows: an empty environment, a private directory, and a process that can be killed.
-func dropRights(l launch) (Confinement, error) {
+// dropPrivileges does what this system allows: an empty environment, a private directory, and a process that can be
+// killed.
+func dropPrivileges(l launch) (Confinement, error) {
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)
 		if err := os.Chdir(l.Temp); err != nil {

@@ -220,7 +220,7 @@ func takeQuery(b []byte) (q source.Query, attached []byte, err error) {
 	return source.Query{SQL: sql, Args: args, Limits: limits}, []byte(extra), nil
 }
 
-// launch is the configuration a child receives before it gives up its rights.
+// launch is the configuration a child receives before it gives up its privileges.
 type launch struct {
 	Kind    string          `json:"kind"`
 	Config  json.RawMessage `json:"config"`

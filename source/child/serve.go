@@ -127,7 +127,7 @@ func (s *server) open(l launch, engines map[string]OpenFunc) (h hello) {
 	if !ok {
 		return hello{Error: &wireError{Text: fmt.Sprintf("this program has no engine %q", l.Kind)}}
 	}
-	c, err := dropRights(l)
+	c, err := dropPrivileges(l)
 	if err != nil {
 		return hello{Error: &wireError{Text: "confining the engine: " + err.Error()}}
 	}

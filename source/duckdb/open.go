@@ -239,7 +239,7 @@ func inputFolder(folder string) ([]inputFile, error) {
 		if formats[strings.ToLower(filepath.Ext(path))] == "" {
 			continue
 		}
-		if e.Type()&fs.ModeSymlink != 0 && !below(folder, path) {
+		if e.Type()&fs.ModeSymlink != 0 && !isInside(folder, path) {
 			outside++
 			continue
 		}
@@ -265,9 +265,9 @@ func inputFolder(folder string) ([]inputFile, error) {
 	return list, nil
 }
 
-// below reports whether a link in a folder leads to something inside that folder. Whoever can put files into a
+// isInside reports whether a link in a folder leads to something inside that folder. Whoever can put files into a
 // folder must not be able to choose which other files of the machine are read.
-func below(folder, path string) bool {
+func isInside(folder, path string) bool {
 	root, err1 := filepath.EvalSymlinks(folder)
 	real, err2 := filepath.EvalSymlinks(path)
 	if err1 != nil || err2 != nil {

@@ -22,18 +22,18 @@ const (
 
 // catalog holds what the gate and the row reader need to know about a database.
 type catalog struct {
-	read      time.Time
-	version   int // the server's server_version_num
-	encoding  string
-	role      string
-	super     []string // reasons why READ ONLY does not bind the role; normally none
-	remarks   []string
-	path      []string        // schemas searched for unqualified names
-	relations []relation      // readable ones
-	readable  map[string]bool // their names, as schema.name
-	system    map[string]bool // names in pg_catalog
-	types     map[uint32]pgType
-	personal  bool // users see different rows
+	read        time.Time
+	version     int // the server's server_version_num
+	encoding    string
+	role        string
+	super       []string // reasons why READ ONLY does not bind the role; normally none
+	remarks     []string
+	path        []string        // schemas searched for unqualified names
+	relations   []relation      // readable ones
+	readable    map[string]bool // their names, as schema.name
+	system      map[string]bool // names in pg_catalog
+	types       map[uint32]pgType
+	rowsPerUser bool // users see different rows
 }
 
 type relation struct {
@@ -173,7 +173,7 @@ func (c *catalog) takeRelation(r []string) {
 	c.relations = append(c.relations, rel)
 	c.readable[rel.schema+"."+rel.name] = true
 	if rel.guarded {
-		c.personal = true
+		c.rowsPerUser = true
 	}
 	if rel.guarded && !rel.active {
 		c.super = append(c.super,
@@ -193,7 +193,7 @@ func (c *catalog) takeType(r []string) {
 		array:  r[5] == "A"}
 }
 
-func (c *catalog) takePersonal(r []string) { c.personal = c.personal || r[0] == "t" }
+func (c *catalog) takePersonal(r []string) { c.rowsPerUser = c.rowsPerUser || r[0] == "t" }
 
 // Schema implements child.Engine.
 func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
@@ -267,7 +267,8 @@ func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table
 		return
 	}
 	for i, r := range cat.relations {
-		if cat.personal || r.uncounted || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
+		if cat.rowsPerUser || r.uncounted || r.kind != "r" && r.kind != "p" || r.pages > countPages ||
+			ctx.Err() != nil {
 			continue
 		}
 		rows, err := s.rows(ctx, "SELECT count(*) FROM "+quote(r.schema)+"."+quote(r.name))

@@ -325,7 +325,7 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 		return "", e.broken(ctx, s, err)
 	}
 	v := rows[0][0]
-	if !cat.personal {
+	if !cat.rowsPerUser {
 		return v, nil
 	}
 	set, err := claims(ctx)

@@ -113,7 +113,7 @@ func (c *catalog) check(f facts) error {
 			return source.Refusef("SHOW %.40s is not allowed.", f.Show)
 		}
 		return nil
-	case f.Root == "ExplainStmt" && c.personal:
+	case f.Root == "ExplainStmt" && c.rowsPerUser:
 		return source.Refusef(
 			"EXPLAIN is not allowed here: users see different rows, and a plan reveals other users' rows.")
 	}
@@ -127,11 +127,11 @@ func (c *catalog) check(f facts) error {
 		}
 	}
 	for _, r := range f.Relations {
-		if err := c.relation(r); err != nil {
+		if err := c.checkRelation(r); err != nil {
 			return err
 		}
 	}
-	if err := c.private(f); err != nil {
+	if err := c.checkPrivacy(f); err != nil {
 		return err
 	}
 	return checkNames(f)
@@ -152,12 +152,12 @@ func checkNames(f facts) error {
 	return nil
 }
 
-// private refuses what would reveal the user's name, or how many rows there are that the user may not see.
-func (c *catalog) private(f facts) error {
+// checkPrivacy refuses what would reveal the user's name, or how many rows there are that the user may not see.
+func (c *catalog) checkPrivacy(f facts) error {
 	if f.User {
 		return source.Refusef("A statement may not read the name of the user or of the database.")
 	}
-	if !c.personal {
+	if !c.rowsPerUser {
 		return nil
 	}
 	const why = "is not allowed here: users see different rows, and it reveals other users' rows."
@@ -182,7 +182,8 @@ func (c *catalog) private(f facts) error {
 	return nil
 }
 
-func (c *catalog) relation(n name) error {
+// checkRelation returns an error if a statement may not read the named relation.
+func (c *catalog) checkRelation(n name) error {
 	unknown := source.Refusef("There is no table %s, or it may not be read.", n)
 	if len(n) == 2 {
 		if allowed, ok := described[n[0]]; ok {
@@ -201,7 +202,7 @@ func (c *catalog) relation(n name) error {
 	case c.system[n[0]] && own:
 		return source.Refusef("%s is the name of a table and of a system table: write its schema before it.", n)
 	case c.system[n[0]]:
-		return c.relation(name{"pg_catalog", n[0]})
+		return c.checkRelation(name{"pg_catalog", n[0]})
 	case !own:
 		return unknown
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // Indexes, partitions, extended statistics and CHECK constraints contain expressions. A query of their table does
 // not compute them, but Postgres simplifies them to plan the query: it runs each immutable function whose arguments
-// are constants, with the rights of the current user. Such functions are therefore judged as if the statement
+// are constants, with the privileges of the current user. Such functions are therefore judged as if the statement
 // called them. A function of a column, as in an index on lower(name), does not run, unless Postgres replaces it by
 // its body, which may call others with constants.
 

@@ -39,7 +39,7 @@ const (
 	Several Set = "sources"
 )
 
-// ParseSet returns the set with a name: "frozen", "heldout", "blind", "fresh",
+// ParseSet returns the set with the given name: "frozen", "heldout", "blind", "fresh",
 // or "" for frozen.
 func ParseSet(name string) (Set, error) {
 	switch name {

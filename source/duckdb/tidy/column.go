@@ -308,15 +308,15 @@ func (c *cells) clock(cell []byte) bool {
 	return ok
 }
 
-// leaning is the reading that a file's unambiguous columns suggest for its ambiguous ones.
-type leaning struct {
+// preference is the reading that a file's unambiguous columns suggest for its ambiguous ones.
+type preference struct {
 	mode, order         uint8
 	modeSure, orderSure bool // some column is unambiguous, and no other contradicts it
 }
 
 // lean collects the votes of the unambiguous columns.
-func lean(columns []*cells, delim byte) leaning {
-	var l leaning
+func lean(columns []*cells, delim byte) preference {
+	var l preference
 	var modes, orders [3]int
 	for _, c := range columns {
 		if c.family == numbers && c.modes != point|comma {
@@ -344,7 +344,7 @@ func lean(columns []*cells, delim byte) leaning {
 }
 
 // decide sets the column's type.
-func (c *Column) decide(l leaning) {
+func (c *Column) decide(l preference) {
 	k := c.cells
 	c.Type, c.Comment = Text, ""
 	c.nullNA = !(k.family == texts && k.codes && k.count > 0)
@@ -367,7 +367,7 @@ func (c *Column) decide(l leaning) {
 	}
 }
 
-func (c *Column) decideNumber(l leaning) {
+func (c *Column) decideNumber(l preference) {
 	k := c.cells
 	c.mode = k.modes
 	if k.modes == point|comma {
@@ -440,7 +440,7 @@ func dateName(name string) bool {
 		func(word string) bool { return strings.Contains(strings.ToLower(name), word) })
 }
 
-func (c *Column) decideMoment(l leaning) {
+func (c *Column) decideMoment(l preference) {
 	k := c.cells
 	c.order = k.orders
 	if k.orders == dayFirst|monthFirst {

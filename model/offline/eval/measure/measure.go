@@ -36,7 +36,7 @@ type Options struct {
 // Sources are the open sources by name.
 type Sources map[string]source.Source
 
-// Source returns the source with a name.
+// Source returns the source with the given name.
 func (s Sources) Source(name string) (source.Source, error) {
 	if src, ok := s[name]; ok {
 		return src, nil
