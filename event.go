@@ -63,8 +63,8 @@ type TextTurn struct {
 // blocks and is stored nowhere else.
 type AssistantMessage struct {
 	Step       int               `json:"step"`               // from 1 within the run
-	Upstream   string            `json:"upstream,omitempty"` // the vendor's message id
-	Request    string            `json:"request,omitempty"`  // the vendor's request id
+	Upstream   string            `json:"upstream,omitempty"` // the provider's message id
+	Request    string            `json:"request,omitempty"`  // the provider's request id
 	Model      string            `json:"model"`              // the model that served the call
 	Blocks     []json.RawMessage `json:"blocks"`
 	StopReason string            `json:"stop_reason"`

@@ -180,7 +180,7 @@ func TestOnePackageImportsProvider(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, " "+sdk) && !strings.HasPrefix(line, module+"/model/claude ") {
-			t.Errorf("imports the vendor's SDK: %s", line)
+			t.Errorf("imports Anthropic's SDK: %s", line)
 		}
 	}
 }

@@ -8,7 +8,7 @@ type Usage struct {
 	CacheRead    int64 `json:"cache_read,omitempty"`
 	Output       int64 `json:"output"`             // thinking included
 	Thinking     int64 `json:"thinking,omitempty"` // part of Output
-	Searches     int64 `json:"searches,omitempty"` // vendor-run web searches, billed per use
+	Searches     int64 `json:"searches,omitempty"` // web searches that the provider runs, billed per use
 	Estimated    bool  `json:"estimated,omitempty"`
 }
 

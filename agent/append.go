@@ -83,7 +83,7 @@ func (e *Engine) appendTo(ctx context.Context, p footnote.Principal, conversatio
 // appendBeside appends an event between the events of a run under way. done is false when the run is about to end.
 func (r *run) appendBeside(ctx context.Context, p footnote.Principal,
 	n addition) (seq int64, body footnote.Body, done bool, err error) {
-	if err := r.w.trouble(); err != nil {
+	if err := r.w.outageErr(); err != nil {
 		return 0, nil, false, err
 	}
 	r.mu.Lock()
@@ -166,7 +166,7 @@ func (s *state) completed(p footnote.Principal, n addition) (footnote.Body, map[
 	case footnote.Titled:
 		b.Title = strings.Join(strings.Fields(strings.ToValidUTF8(b.Title, "\uFFFD")), " ")
 		if c := utf8.RuneCountInString(b.Title); c == 0 || c > maxTitle {
-			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title has 1 to %d characters.", maxTitle)
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title must have 1 to %d characters.", maxTitle)
 		}
 		if b.Auto && s.titled.Title != "" && !s.titled.Auto {
 			return nil, nil, errStale

@@ -9,16 +9,16 @@ import (
 
 // availability measures for how long a shared log has been available. A run without a lease is taken over once the log
 // has been available long enough for a live engine to renew the lease: its engine must then have died. Time during
-// which the log was away does not count, so that no engine loses its runs because of an outage. Time between two checks
-// that a slow log answered does count, so that a slow log delays a recovery but cannot prevent it.
+// which the log was unavailable does not count, so that no engine loses its runs because of an outage. Time between two
+// checks that a slow log answered does count, so that a slow log delays a recovery but cannot prevent it.
 type availability struct {
-	slow   time.Duration // the log may have been away during a check that took longer
+	slow   time.Duration // the log may have been unavailable during a check that took longer
 	enough time.Duration // a living engine renews its leases within this time
 
 	mu        sync.Mutex               // guards below
 	available time.Duration            // total
-	gap       time.Duration            // the value of available when the log was last away
-	checked   time.Time                // when the newest check ended; zero: the log was away
+	gap       time.Duration            // the value of available when the log was last unavailable
+	checked   time.Time                // when the newest check ended; zero: the log was unavailable
 	since     map[string]time.Duration // by run without a lease: the value of available from which time counts
 }
 

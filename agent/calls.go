@@ -88,9 +88,9 @@ func (r *run) checkCalls() error {
 	return nil
 }
 
-// checkCall calls Check, and retries while the store is away.
+// checkCall calls Check, and retries while the store is unavailable.
 func (r *run) checkCall(tool tool.Checked, call tool.Call, before []tool.Call) (words string, err error) {
-	err = r.retryWhileAway(r.ctx, func() (err error) {
+	err = r.retryDuringOutage(r.ctx, func() (err error) {
 		words, err = r.checkCallOnce(tool, call, before)
 		return err
 	})
@@ -286,7 +286,7 @@ func (r *run) runGroup(plans []plan) error {
 			return err
 		}
 		// After a pause, another engine may have taken the run over.
-		if err := r.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
+		if err := r.retryDuringOutage(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
 	}

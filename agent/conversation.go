@@ -22,11 +22,12 @@ type conversation struct {
 	gaveUp *gaveUp // the run that gave up, or nil
 }
 
-// gaveUp describes a run of this engine that gave up, because the store was away for too long or refused its events.
+// gaveUp describes a run of this engine that gave up, because the store was unavailable for too long or refused its
+// events.
 type gaveUp struct {
 	run   string
 	lease int64
-	err   error // why the store refused the events; nil: it was away
+	err   error // why the store refused the events; nil: it was unavailable
 }
 
 // conversation returns the conversation with the given id, and creates it if it is not in use yet. e.mu must be held.
@@ -211,7 +212,7 @@ func (e *Engine) over(r *run, err error) {
 // refused reports whether the log would refuse the events of the run again after the error err. A log that needs repair
 // gets one more chance.
 func (r *run) refused(err error) bool {
-	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
+	return !isOutage(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
 }
 
 // quiet returns the head of a stream in which nothing is running. The stream must

@@ -60,8 +60,8 @@ func (r *run) stoppedBy() string {
 	return s.by
 }
 
-// failed returns the terminal event of a run that an error ended. It returns nil if the store was away for too long:
-// the run then continues from the log once the store is back.
+// failed returns the terminal event of a run that an error ended. It returns nil if the store was unavailable for too
+// long: the run then continues from the log once the store is back.
 func (r *run) failed(err error) footnote.Body {
 	if by := r.stoppedBy(); by != "" {
 		return footnote.RunStopped{By: by}
@@ -76,7 +76,7 @@ func (r *run) failed(err error) footnote.Body {
 	case cause != nil:
 		err = cause
 	}
-	if away(err) {
+	if isOutage(err) {
 		r.giveUp(err)
 		return nil
 	}

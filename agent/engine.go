@@ -75,7 +75,7 @@ type Options struct {
 	Owner    string        // of leases; default random
 	Recall   time.Duration // how long to cache the events of an active conversation; 0: not at all
 	LeaseTTL time.Duration // default 30 s; 6 s when the log is shared
-	Outage   time.Duration // how long a run retries while the log is away; default 2 min
+	Outage   time.Duration // how long a run retries while the log is unavailable; default 2 min
 	Now      func() time.Time
 }
 

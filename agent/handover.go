@@ -52,7 +52,7 @@ func (r *run) handOver() {
 	r.closed = true
 	r.mu.Unlock()
 	if r.w.flush() != nil {
-		return // the lease is lost, or the store is away
+		return // the lease is lost, or the store is unavailable
 	}
 	if r.budget.calling {
 		r.budget.reservation.Drop() // keep it otherwise, for the next engine of the run

@@ -668,13 +668,13 @@ func TestLostLeaseEndsRun(t *testing.T) {
 
 func TestRevokedKeyEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var gone, away atomic.Bool
+		var gone, unreachable atomic.Bool
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}, agenttest.Reply{Hang: true}), nil,
 			func(_ *agent.Assistant, o *agent.Options) {
 				o.Standing = func(_ context.Context, key string) error {
 					switch {
-					case away.Load():
-						return footnote.Errorf(footnote.StorageUnavailable, "The store is away.")
+					case unreachable.Load():
+						return footnote.Errorf(footnote.StorageUnavailable, "The store is unavailable.")
 					case key == "key1" && gone.Load():
 						return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
 					}
@@ -683,9 +683,9 @@ func TestRevokedKeyEndsRun(t *testing.T) {
 			})
 		mine := r.submit(agent.Turn{Text: "go", Key: "key1", OnDisconnect: agent.Continue})
 		other := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
-		away.Store(true)
+		unreachable.Store(true)
 		time.Sleep(time.Minute)
-		away.Store(false)
+		unreachable.Store(false)
 		gone.Store(true)
 		time.Sleep(3 * time.Second)
 		if _, last := r.read(mine); !stoppedBy(last, "revoked") {

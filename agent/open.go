@@ -266,13 +266,13 @@ func (r *run) reopen() error {
 	return nil
 }
 
-// blob reads a blob of the conversation, and retries while the store is away.
+// blob reads a blob of the conversation, and retries while the store is unavailable.
 func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
-	err = r.retryWhileAway(ctx, func() error {
+	err = r.retryDuringOutage(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
 		data, err = r.e.opts.Log.Blob(ctx, r.stream, d)
-		return timeoutAsAway(ctx, err)
+		return timeoutAsOutage(ctx, err)
 	})
 	return data, err
 }

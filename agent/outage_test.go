@@ -22,8 +22,9 @@ import (
 	"github.com/footnotehq/footnote/tool"
 )
 
-// errAway is the error of a store that is temporarily unavailable.
-var errAway = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store is away.", RetryAfter: time.Second}
+// errUnavailable is the error of a store that is temporarily unavailable.
+var errUnavailable = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store is unavailable.",
+	RetryAfter: time.Second}
 
 // failingLog is a log with one outage, which begins at a given append. That append may be stored although its response
 // is lost.
@@ -38,9 +39,9 @@ type failingLog struct {
 	lost   []footnote.Event
 }
 
-func (l *failingLog) away() error {
+func (l *failingLog) unreachable() error {
 	if back := l.back.Load(); back != nil && time.Now().Before(*back) {
-		return errAway
+		return errUnavailable
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (l *failingLog) away() error {
 func (l *failingLog) startOutage() { l.back.Store(new(time.Now().Add(l.lasts))) }
 
 func (l *failingLog) Append(ctx context.Context, a footnote.Append) (events []footnote.Event, err error) {
-	if err := l.away(); err != nil {
+	if err := l.unreachable(); err != nil {
 		return nil, err
 	}
 	if l.lostID != 0 && a.ID == l.lostID {
@@ -63,20 +64,20 @@ func (l *failingLog) Append(ctx context.Context, a footnote.Append) (events []fo
 				return nil, err
 			}
 		}
-		return nil, errAway
+		return nil, errUnavailable
 	}
 	return l.Store.Append(ctx, a)
 }
 
 func (l *failingLog) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
-	if err := l.away(); err != nil {
+	if err := l.unreachable(); err != nil {
 		return err
 	}
 	return l.Store.Renew(ctx, stream, token, ttl)
 }
 
 func (l *failingLog) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
-	if err := l.away(); err != nil {
+	if err := l.unreachable(); err != nil {
 		return nil, err
 	}
 	return l.Store.Unfinished(ctx, now, limit)
@@ -302,24 +303,24 @@ func TestAppendDuringOutageFailsFast(t *testing.T) {
 	})
 }
 
-// cut is a common log as one server sees it. away, shared by several servers, cuts all of them off from the log.
+// cut is a common log as one server sees it. unreachable, shared by several servers, cuts all of them off from the log.
 type cut struct {
 	*mortal
-	away     *atomic.Bool
-	readable bool // also while it is away
-	frozen   bool // while it is away it does not answer at all
+	unreachable *atomic.Bool
+	readable    bool // also while it is unavailable
+	frozen      bool // while it is unavailable it does not answer at all
 }
 
 func (c *cut) gone(ctx context.Context) error {
-	for c.frozen && c.away.Load() {
+	for c.frozen && c.unreachable.Load() {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	if c.away.Load() {
-		return errAway
+	if c.unreachable.Load() {
+		return errUnavailable
 	}
 	return nil
 }
@@ -363,7 +364,7 @@ func TestOutageCausesNoTakeover(t *testing.T) {
 		died, readable, frozen := c.died, c.readable, c.frozen
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var away atomic.Bool
+				var unreachable atomic.Bool
 				var asked atomic.Int64
 				c := &common{Store: sqlitetest.New(t)}
 				model := modelFunc(func(ctx context.Context, _ model.Request, _ model.Live) (model.Reply, error) {
@@ -376,14 +377,14 @@ func TestOutageCausesNoTakeover(t *testing.T) {
 					}
 				})
 				owner := &mortal{common: c}
-				id := begun(t, engineOver(t, &cut{owner, &away, readable, frozen}, nil, model), agent.Continue)
+				id := begun(t, engineOver(t, &cut{owner, &unreachable, readable, frozen}, nil, model), agent.Continue)
 				other, said := errorLogger()
-				engineOver(t, &cut{&mortal{common: c}, &away, readable, frozen}, other, model)
+				engineOver(t, &cut{&mortal{common: c}, &unreachable, readable, frozen}, other, model)
 				time.Sleep(10 * time.Second)
-				away.Store(true)
+				unreachable.Store(true)
 				time.Sleep(15 * time.Second)
 				owner.dead.Store(died)
-				away.Store(false)
+				unreachable.Store(false)
 				c.until(t, id, "run_finished")
 				_, kinds := c.bodies(t, id)
 				taken := strings.Contains(kinds, "run_resumed")
@@ -626,14 +627,14 @@ type outageAt struct {
 }
 
 func (h *outageAt) use(where string) error {
-	if err := h.log.away(); err != nil {
+	if err := h.log.unreachable(); err != nil {
 		return err
 	}
 	if where == h.where {
 		if h.n++; h.n == h.at {
 			time.Sleep(h.waits)
 			h.log.startOutage()
-			return errAway
+			return errUnavailable
 		}
 	}
 	return nil
@@ -681,7 +682,7 @@ type answerless struct {
 func (b *answerless) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Reservation, error) {
 	b.asked = append(b.asked, c.ID)
 	if n := len(b.asked); n > 1 && n < 5 {
-		return nil, errAway
+		return nil, errUnavailable
 	}
 	return held{&budget{}, c.Max}, nil
 }
@@ -776,7 +777,7 @@ func (f *failsOnce) Check(ctx context.Context, c tool.Call, before []tool.Call) 
 		f.left = true
 		f.log.startOutage()
 	}
-	if err := f.log.away(); err != nil {
+	if err := f.log.unreachable(); err != nil {
 		return "", err
 	}
 	return f.pen.Check(ctx, c, before)
@@ -801,7 +802,7 @@ func TestOutageDuringCheck(t *testing.T) {
 				last = ev.Body
 			}
 			if _, ok := last.(footnote.RunFinished); !ok {
-				t.Errorf("away for %v: the run ends with %T %+v", lasts, last, last)
+				t.Errorf("unavailable for %v: the run ends with %T %+v", lasts, last, last)
 			}
 		})
 	}
@@ -852,7 +853,7 @@ func (b *blind) Blob(ctx context.Context, stream string, d footnote.Digest) ([]b
 		time.Sleep(time.Second) // the question is stored meanwhile
 		b.startOutage()
 	}
-	if err := b.away(); err != nil {
+	if err := b.unreachable(); err != nil {
 		return nil, err
 	}
 	return b.failingLog.Blob(ctx, stream, d)

@@ -269,8 +269,9 @@ func (e *Engine) givenUp(stream string) *gaveUp {
 	return nil
 }
 
-// settle continues a run that gave up because the store was away. If the store refused the events for another reason,
-// settle ends the run instead, because its steps would be paid for and refused again. The conversation must be locked.
+// settle continues a run that gave up because the store was unavailable. If the store refused the events for another
+// reason, settle ends the run instead, because its steps would be paid for and refused again. The conversation must be
+// locked.
 func (e *Engine) settle(ctx context.Context, stream string) error {
 	g := e.givenUp(stream)
 	if g == nil {

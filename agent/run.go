@@ -41,7 +41,7 @@ type run struct {
 	endTrace  func(RunEnd)
 	budget    budget
 	outage    *outage
-	gaveUp    error // why the loop ended without a terminal event: the store was away for too long
+	gaveUp    error // why the loop ended without a terminal event: the store was unavailable for too long
 
 	mu           sync.Mutex                 // guards below; the loop reads what only it changes in s without the lock
 	rows         map[string]footnote.Result // rows of this run's results, by id
@@ -112,7 +112,7 @@ func (r *run) first(ctx context.Context, a footnote.Append) error {
 		events, err = r.e.opts.Log.Append(ctx, a)
 	}
 	if err != nil {
-		return timeoutAsAway(ctx, err)
+		return timeoutAsOutage(ctx, err)
 	}
 	r.w.took(begun, len(events), a.Release)
 	r.topic.Publish(events...)

@@ -205,7 +205,7 @@ func checkClientID(id string) error {
 		ok = ok && unicode.IsPrint(r)
 	}
 	if !ok {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
+		return footnote.Errorf(footnote.InvalidRequest, "A conversation id must be 1 to 128 bytes of printable UTF-8.")
 	}
 	return nil
 }
@@ -269,7 +269,8 @@ func (t *Turn) duplicate(head footnote.Stream, asked footnote.Event) (Ticket, er
 	}, nil
 }
 
-// refused calls Options.Refused if a limit refused a question, and not for other errors, such as a store that is away.
+// refused calls Options.Refused if a limit refused a question, and not for other errors, such as a store that is
+// unavailable.
 func (e *Engine) refused(t Turn, conversation string, err error) {
 	code := footnote.CodeOf(err)
 	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {

@@ -107,7 +107,7 @@ func (r *run) summarise(messages []history.Message,
 	}
 	var m footnote.AssistantMessage
 	var hold Reservation
-	err = r.retryWhileAway(r.ctx, func() error {
+	err = r.retryDuringOutage(r.ctx, func() error {
 		m, hold, err = r.e.sideCall(r.ctx, r.a, footnote.ForSummary, c, req)
 		return err
 	})

@@ -78,7 +78,7 @@ func (r *run) call(p plan) (o outcome) {
 	}()
 	var ctx context.Context
 	ctx, c.ran = footnote.WithStatements(r.ctx)
-	out, err := r.callWhileAway(ctx, c)
+	out, err := r.callDuringOutage(ctx, c)
 	took := r.e.opts.Now().Sub(begun)
 	if err != nil {
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "broken", took)
@@ -164,18 +164,18 @@ func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 	return outcome{result: res}
 }
 
-// callWhileAway calls hooked, and handles a store that goes away meanwhile. It retries a read-only call. For any other
-// call, the model reads that the call may have run.
-func (r *run) callWhileAway(ctx context.Context, m *execution) (out tool.Output, err error) {
+// callDuringOutage calls hooked, and handles a store that becomes unavailable meanwhile. It retries a read-only call.
+// For any other call, the model reads that the call may have run.
+func (r *run) callDuringOutage(ctx context.Context, m *execution) (out tool.Output, err error) {
 	if !m.spec.ReadOnly {
-		if out, err = r.hooked(ctx, m); away(err) {
+		if out, err = r.hooked(ctx, m); isOutage(err) {
 			r.e.opts.Logger.Warn("the store became unavailable during a call",
 				"tool", m.spec.Name, "conversation", r.stream, "err", err)
 			return tool.Fail(mayHaveRun), nil
 		}
 		return out, err
 	}
-	err = r.retryWhileAway(r.ctx, func() error {
+	err = r.retryDuringOutage(r.ctx, func() error {
 		out, err = r.hooked(ctx, m)
 		return err
 	})

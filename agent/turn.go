@@ -142,11 +142,11 @@ func (a *Assistant) checkMessage(t *Turn) error {
 // checkMessage returns an error if the message of a turn is invalid.
 func (l *Limits) checkMessage(t *Turn) error {
 	if len(t.Where) > maxWhere {
-		return footnote.Errorf(footnote.TooLarge, "The place of a message has at most %d bytes.",
+		return footnote.Errorf(footnote.TooLarge, "The chart context of a message can have at most %d bytes.",
 			maxWhere)
 	}
 	if len(t.MessageID) > maxMessageID {
-		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", maxMessageID)
+		return footnote.Errorf(footnote.InvalidRequest, "The id of a message can have at most %d bytes.", maxMessageID)
 	}
 	if t.Regenerate {
 		if t.Text != "" || t.Context != "" || len(t.History) > 0 {
@@ -194,14 +194,14 @@ const (
 // checkSize checks the size of a turn's answers and decisions. It does not read the conversation.
 func (t Turn) checkSize() error {
 	if len(t.Answers)+len(t.Approvals) > maxAnswers {
-		return footnote.Errorf(footnote.TooLarge, "A request has at most %d answers.", maxAnswers)
+		return footnote.Errorf(footnote.TooLarge, "A request can have at most %d answers.", maxAnswers)
 	}
 	if t.Edit != 0 || t.Regenerate || t.Text != "" {
 		return footnote.Errorf(footnote.InvalidRequest, "A request has answers or a message, not both.")
 	}
 	for _, a := range t.Approvals {
 		if len(a.CallID) > maxCallID || len(a.Reason) > maxReason {
-			return footnote.Errorf(footnote.TooLarge, "A reason has at most %d bytes.", maxReason)
+			return footnote.Errorf(footnote.TooLarge, "A reason can have at most %d bytes.", maxReason)
 		}
 	}
 	for _, a := range t.Answers {
@@ -215,7 +215,7 @@ func (t Turn) checkSize() error {
 func answerBounds(a tool.Answer) error {
 	switch {
 	case len(a.CallID) > maxCallID:
-		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", maxCallID)
+		return footnote.Errorf(footnote.TooLarge, "A call's id can have at most %d bytes.", maxCallID)
 	case len(a.Content) > maxContent:
 		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are allowed.",
 			a.CallID, len(a.Content), maxContent)

@@ -12,7 +12,7 @@ import (
 )
 
 // writer appends the events of one run, in order, while the run continues. Readers see an event once it is committed.
-// While the log is away, the writer retries. After any other failure it writes nothing more, and the run ends.
+// While the log is unavailable, the writer retries. After any other failure it writes nothing more, and the run ends.
 type writer struct {
 	log    Log
 	topic  *hub.Topic
@@ -24,17 +24,17 @@ type writer struct {
 	outage *outage // of the run
 	failed func(error)
 
-	mu    sync.Mutex // guards below
-	fresh bool       // the stream does not exist yet
-	last  int64      // sequence of the last event committed
-	next  int64      // sequence of the next event put
-	lease int64
-	sure  time.Time // the newest time at which we certainly had the lease; see secure
-	queue []write
-	busy  bool
-	idle  chan struct{} // closed when the writer has nothing to do
-	away  error         // the error while the log is away; nil: the log is available
-	err   error
+	mu      sync.Mutex // guards below
+	fresh   bool       // the stream does not exist yet
+	last    int64      // sequence of the last event committed
+	next    int64      // sequence of the next event put
+	lease   int64
+	sure    time.Time // the newest time at which we certainly had the lease; see secure
+	queue   []write
+	busy    bool
+	idle    chan struct{} // closed when the writer has nothing to do
+	lastErr error         // the error while the log is unavailable; nil: the log is available
+	err     error
 }
 
 // write is one group of events that must be committed together.
@@ -139,35 +139,36 @@ func (w *writer) drain() {
 	}
 }
 
-// append makes one append, and retries while the log is away. It does not retry the first events of a new run, because
-// a person waits for them and can ask again. It returns a time at which we certainly had the lease.
+// append makes one append, and retries while the log is unavailable. It does not retry the first events of a new run,
+// because a person waits for them and can ask again. It returns a time at which we certainly had the lease.
 func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event, begun time.Time, err error) {
 	a.ID = rand.Int64()
 	begun = time.Now()
 	tries := w.outage.attempts()
 	for first := true; ; first = false {
 		tried := time.Now()
-		if events, err = w.attempt(a, fresh, first); !away(err) {
+		if events, err = w.attempt(a, fresh, first); !isOutage(err) {
 			w.outage.over()
 		}
-		if !away(err) || a.Take != nil {
+		if !isOutage(err) || a.Take != nil {
 			return events, begun, err
 		}
-		w.noteAway(err)
+		w.noteOutage(err)
 		if !tries.wait(context.Background(), tried) {
 			return events, begun, err
 		}
 	}
 }
 
-// noteAway records and logs that the log is away.
-func (w *writer) noteAway(err error) {
+// noteOutage records and logs that the log is unavailable.
+func (w *writer) noteOutage(err error) {
 	w.mu.Lock()
-	known := w.away != nil
-	w.away = err
+	known := w.lastErr != nil
+	w.lastErr = err
 	w.mu.Unlock()
 	if !known {
-		w.logger.Warn("the log is away; the run waits for it", "conversation", w.stream.ID, "run", w.run, "err", err)
+		w.logger.Warn("the log is unavailable; the run is waiting", "conversation", w.stream.ID, "run", w.run, "err",
+			err)
 	}
 }
 
@@ -178,11 +179,11 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 	defer cancel()
 	// A lease that seems lost may have been released by an earlier attempt whose response was lost.
 	if err := w.secure(ctx); err != nil && (first || footnote.CodeOf(err) != footnote.Conflict) {
-		return nil, timeoutAsAway(ctx, err)
+		return nil, timeoutAsOutage(ctx, err)
 	}
 	if fresh {
 		events, err = w.log.CreateAppend(ctx, w.stream, a)
-		return events, timeoutAsAway(ctx, err)
+		return events, timeoutAsOutage(ctx, err)
 	}
 	events, err = w.log.Append(ctx, a)
 	if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
@@ -195,7 +196,7 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 			err = renewal
 		}
 	}
-	return events, timeoutAsAway(ctx, err)
+	return events, timeoutAsOutage(ctx, err)
 }
 
 // writeTime is how long a write may take.
@@ -239,7 +240,7 @@ func (w *writer) request(batch []write) footnote.Append {
 
 func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events []footnote.Event, err error) {
 	w.mu.Lock()
-	w.away = nil
+	w.lastErr = nil
 	if err != nil {
 		if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
 			err = &footnote.Error{Code: footnote.Conflict, Message: msgTakenOver, Err: err}
@@ -282,12 +283,13 @@ func (w *writer) flush() error {
 	}
 }
 
-// stored is flush for callers that do not wait while the log is away. Their events are still written once it is back.
+// stored is flush for callers that do not wait while the log is unavailable. Their events are still written once it is
+// back.
 func (w *writer) stored(ctx context.Context) error {
 	look := time.NewTicker(pollElsewhere)
 	defer look.Stop()
 	for {
-		if err := w.trouble(); err != nil {
+		if err := w.outageErr(); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -316,11 +318,11 @@ func (w *writer) reached(ctx context.Context, seq int64) error {
 	return w.stored(ctx)
 }
 
-// trouble returns the error while the log is away, or nil.
-func (w *writer) trouble() error {
+// outageErr returns the error while the log is unavailable, or nil.
+func (w *writer) outageErr() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.away
+	return w.lastErr
 }
 
 // start starts drain. w.mu must be held.
@@ -363,7 +365,7 @@ func (w *writer) renew(ctx context.Context, token int64) error {
 		w.sure = begun
 		w.mu.Unlock()
 	}
-	return timeoutAsAway(ctx, err)
+	return timeoutAsOutage(ctx, err)
 }
 
 // secure renews a lease that may have expired unnoticed, because the process or the store stood still. If another

@@ -69,8 +69,8 @@ func (c Config) checkElsewhere(named bool) error {
 		withoutUser(c.BaseURL))
 }
 
-// vendorKey is the prefix of keys of the vendor's Messages API.
-const vendorKey = "sk-ant-"
+// providerKey is the prefix of keys of Anthropic's Messages API.
+const providerKey = "sk-ant-"
 
 // checkKeys rejects a model's key that cannot be one, and a key that is both the model's and a caller's.
 func (c Config) checkKeys() error {
@@ -89,11 +89,11 @@ func (c Config) checkKeys() error {
 	for i, k := range c.APIKeys {
 		switch {
 		case bareKey(k.Key) == bareKey(c.APIKey):
-			return fmt.Errorf("api_keys entry %d is the model_key, too: give callers a key of their own, "+
+			return fmt.Errorf("api_keys entry %d equals model_key: give callers a key of their own, "+
 				"or they hold the key of the model's server", i+1)
-		case strings.HasPrefix(bareKey(k.Key), vendorKey):
-			return fmt.Errorf("api_keys entry %d begins with %s, as a key of the model's vendor does: "+
-				"set that as model_key, and give callers a key of their own", i+1, vendorKey)
+		case strings.HasPrefix(bareKey(k.Key), providerKey):
+			return fmt.Errorf("api_keys entry %d begins with %s, like a provider key: "+
+				"set that as model_key, and give callers a key of their own", i+1, providerKey)
 		}
 	}
 	return nil
@@ -352,7 +352,7 @@ func (c Config) RedactPatterns() ([]*regexp.Regexp, error) {
 	for _, item := range c.LogRedact {
 		p, err := regexp.Compile(item)
 		if err == nil && p.MatchString("") {
-			err = errors.New("it matches nothing at all, too")
+			err = errors.New("it also matches the empty string")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("log_redact has %q; it must be a regular expression (RE2): %w", item, err)
@@ -439,7 +439,8 @@ func (c Config) checkListen() error {
 	}
 	local := loopback(host)
 	if !local && !c.NeedsKey() {
-		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, "+
+		return fmt.Errorf("listen is %q, which is reachable from other machines, but api_keys is empty: set "+
+			"FOOTNOTE_API_KEYS, "+
 			"auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
 	}
 	seen := map[Secret]bool{}
@@ -453,7 +454,7 @@ func (c Config) checkListen() error {
 				"blanks", i+1)
 		}
 		if seen[k.Key] {
-			return fmt.Errorf("api_keys entry %d is there twice", i+1)
+			return fmt.Errorf("api_keys entry %d is listed twice", i+1)
 		}
 		if err := k.principal().Check(); err != nil {
 			return fmt.Errorf("api_keys entry %d: %w", i+1, err)

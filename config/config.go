@@ -627,7 +627,7 @@ func (c *Config) settle() {
 	}
 }
 
-// settleTiers sets the missing models of tiers: the vendor's three strengths, or the only model there is.
+// settleTiers sets the missing models of tiers: the provider's three strengths, or the only model there is.
 func (c *Config) settleTiers() {
 	t := &c.Tiers
 	for i, model := range []*string{&t.ProModel, &t.HighModel, &t.LowModel} {

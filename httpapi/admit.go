@@ -183,7 +183,7 @@ func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 		p, err := s.opts.Tokens.Check(ctx, text)
 		return grant{principal: p, once: true}, err
 	}
-	return grant{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+	return grant{}, footnote.Errorf(footnote.Unauthorized, "Unknown API key.")
 }
 
 // signedInBy returns the grant for a session digest.

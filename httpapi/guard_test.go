@@ -27,7 +27,7 @@ func (k *oneKey) HasFormat(text string) bool { return strings.HasPrefix(text, "s
 
 func (k *oneKey) Check(ctx context.Context, key string) (string, footnote.Principal, error) {
 	if key != storedKey {
-		return "", footnote.Principal{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+		return "", footnote.Principal{}, footnote.Errorf(footnote.Unauthorized, "Unknown API key.")
 	}
 	p, err := k.PrincipalOf(ctx, storedID)
 	return storedID, p, err
@@ -38,7 +38,7 @@ func (k *oneKey) PrincipalOf(_ context.Context, id string) (footnote.Principal, 
 	p := footnote.Principal{Org: "acme", User: "cem", Roles: []string{"admin"}}
 	switch {
 	case k.away.Load():
-		return footnote.Principal{}, footnote.Errorf(footnote.StorageUnavailable, "The store is away.")
+		return footnote.Principal{}, footnote.Errorf(footnote.StorageUnavailable, "The store is unavailable.")
 	case id != storedID || k.gone.Load():
 		return p, footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // errTick ends the wait for the next batch when a heartbeat is due.
-var errTick = errors.New("it is time for a heartbeat")
+var errTick = errors.New("heartbeat due")
 
 // bufferKept is the largest buffer to reuse for the next batch, and the size at which catchUp sends its frames.
 const bufferKept = 64 << 10

@@ -28,7 +28,7 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 	case in.RowCount < 0 || in.Millis < 0:
 		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms must not be negative.")
 	case len(in.Columns) > maxColumns:
-		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", maxColumns)
+		return footnote.Errorf(footnote.TooLarge, "A query can have at most %d columns.", maxColumns)
 	}
 	q := OwnQuery{Statement: footnote.Statement{
 		SQL: in.SQL, Source: "client", Outcome: footnote.StatementExecuted, RowCount: in.RowCount, InBrowser: true,

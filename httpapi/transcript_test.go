@@ -22,7 +22,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 )
 
-var update = flag.Bool("update", false, "write the transcripts anew")
+var update = flag.Bool("update", false, "regenerate the transcripts")
 
 // TestTranscripts sends the requests of each file in order and compares the responses. $conversation in a
 // request stands for the id in the previous response.

@@ -60,7 +60,7 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	if len(in.Sources) > maxSources {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", maxSources)
+		return footnote.Errorf(footnote.InvalidRequest, "A conversation can have at most %d sources.", maxSources)
 	}
 	return s.submit(w, r, agent.Turn{
 		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text,
@@ -181,7 +181,7 @@ func (g givenTurn) turn() (agent.Turn, error) {
 // answered converts answers or approvals to a turn.
 func (g givenTurn) answered() (t agent.Turn, err error) {
 	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > maxAnswers {
-		return t, footnote.Errorf(footnote.InvalidRequest, "A turn has 1 to %d answers or approvals.", maxAnswers)
+		return t, footnote.Errorf(footnote.InvalidRequest, "A turn must have 1 to %d answers or approvals.", maxAnswers)
 	}
 	for _, a := range g.Answers {
 		answer, err := a.answer()
@@ -242,7 +242,7 @@ func (g givenAnswer) statements() []footnote.Statement {
 // rows decodes the cells, which must be scalar values.
 func (g givenAnswer) rows() ([][]any, error) {
 	if len(g.Rows) > maxRows || len(g.Columns) > maxColumns {
-		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", maxRows,
+		return nil, footnote.Errorf(footnote.TooLarge, "An answer can have at most %d rows and %d columns.", maxRows,
 			maxColumns)
 	}
 	array := []byte{'['}

@@ -49,7 +49,7 @@ func (q ReactionQuery) Check() error {
 	case q.Limit < 0 || q.Limit > maxReactions:
 		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", maxReactions)
 	case strings.TrimSpace(q.Title) == "":
-		return footnote.Errorf(footnote.InvalidRequest, "Say which event is meant.")
+		return footnote.Errorf(footnote.InvalidRequest, "Name the event.")
 	}
 	return nil
 }

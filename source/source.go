@@ -132,7 +132,7 @@ func Named(name string, err error) error {
 		named.Message = "database " + name + ": " + e.Message
 		return &named
 	}
-	return fmt.Errorf("database %s: %w", name, err)
+	return fmt.Errorf("source %s: %w", name, err)
 }
 
 // Schema describes the readable part of a source.

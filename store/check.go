@@ -306,7 +306,7 @@ func ErrMoved(id string, after, last int64) error {
 
 // ErrHeld returns the error for a writer without the current lease of the stream.
 func ErrHeld(id string) error {
-	return footnote.Errorf(footnote.Conflict, "Another writer works on %.80q.", id)
+	return footnote.Errorf(footnote.Conflict, "Another writer is using %.80q.", id)
 }
 
 // ErrClosed returns the error for a store after Close.

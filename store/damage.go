@@ -233,7 +233,7 @@ func (d *Damage) LostBlob(stream string, digest footnote.Digest, reason string) 
 func errDamaged(d footnote.Digest) error {
 	return &footnote.Error{
 		Code:    footnote.StorageDamaged,
-		Message: "A part of this conversation cannot be read: what is stored of it is damaged.",
+		Message: "Part of this conversation cannot be read because its stored data is damaged.",
 		Err:     fmt.Errorf("the blob %.80q cannot be read", d),
 	}
 }

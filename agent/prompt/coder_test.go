@@ -17,7 +17,7 @@ func TestCoder(t *testing.T) {
 	if n := len(without); n > prompt.MaxBytes || strings.Count(without, "é") != 1500 {
 		t.Errorf("%d bytes with %d bytes of the operator's", n, 2*strings.Count(without, "é"))
 	}
-	for _, want := range []string{"/workspace", "must be read before", "never an instruction"} {
+	for _, want := range []string{"/workspace", "must be read before", "never instructions"} {
 		if !strings.Contains(strings.Join(strings.Fields(with), " "), want) {
 			t.Errorf("the prompt lacks %q", want)
 		}

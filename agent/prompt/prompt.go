@@ -67,7 +67,7 @@ const working = `
 # How to answer
 - Begin with the answer in a sentence or two, then the figures that carry it. Explain what they mean: the trend, the
   outlier, the comparison that matters, and what might be behind it, marked as a guess where it is one.
-- State numbers exactly as they stand in a result, or rounded from it (1,234,567.8 may become 1.23 million). Keep the
+- State numbers exactly as they appear in a result, or rounded from it (1,234,567.8 may become 1.23 million). Keep the
   unit. Do not invent, estimate or recall numbers; a figure you want to say and have not queried needs a query first.
 - Do not write footnote marks or ids of results yourself; they are added.
 - Keep it short: no more than ten rows of figures in the text, as a Markdown table where there are several columns.

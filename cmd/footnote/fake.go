@@ -18,7 +18,7 @@ type fakeCmd struct {
 	SQL        string        `name:"sql" help:"Statement that the analyst scenario runs."`
 	Deltas     int           `help:"Number of text pieces, for the text and timed scenarios."`
 	Gap        time.Duration `help:"Time between pieces."`
-	Compatible bool          `help:"Imitate another vendor's server, with its quirks."`
+	Compatible bool          `help:"Imitate another provider's server, with its quirks."`
 	Lax        bool          `help:"Accept everything without reading it, for measuring."`
 	Key        string        `help:"The only key that is accepted."`
 }

@@ -277,7 +277,7 @@ func (s *screen) footnotes(a *answerJSON) {
 			where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
 		}
 		if where == "question" {
-			where = "the question, as it was read"
+			where = "from the question"
 		}
 		if c.Row != nil && inTableLine(a.Answer, c.Start) {
 			inTable[c.Result]++

@@ -72,7 +72,7 @@ func TestSharedSessions(t *testing.T) {
 	}
 	shelf.away = errors.New("away")
 	if _, ok, err := a.Check(ctx, other); ok || !errors.Is(err, shelf.away) {
-		t.Errorf("while the shelf is away: %v, %v", ok, err)
+		t.Errorf("while the shelf is unavailable: %v, %v", ok, err)
 	}
 	if token, err := a.New(ctx, key); token != "" || err == nil {
 		t.Errorf("a session that is not kept: %q, %v", token, err)

@@ -88,7 +88,7 @@ func (r *Ring) HasFormat(text string) bool {
 	return ok
 }
 
-var errUnknown = footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+var errUnknown = footnote.Errorf(footnote.Unauthorized, "Unknown API key.")
 
 // Check returns the id of a key and its principal. It returns Unauthorized for a key that is unknown, revoked
 // or expired; only a caller with the right secret learns which of the last two it is.

@@ -137,7 +137,7 @@ func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 // draws nothing that cannot be checked.
 func TestChartWithoutMarket(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
-		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is away."),
+		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is unavailable."),
 		modeltest.Say("Away"),
 	}})
 	base := fake.Start(t)

@@ -12,7 +12,7 @@ func (a *App) pages(api *httpapi.Server) error {
 		return err
 	}
 	if !web.Built() {
-		a.log.Warn("built without Node.js, so this program has no web app; its address says so")
+		a.log.Warn("built without Node.js: this program has no web app")
 	}
 	for _, pattern := range web.Patterns() {
 		api.Mount(pattern, h)

@@ -53,7 +53,7 @@ func Start(cmd *exec.Cmd, signal string) (*Process, error) {
 	if err != nil || err2 != nil {
 		p.Close()
 		<-ended
-		return nil, fmt.Errorf("%s says %q where the number of its process should be", cmd.Path, line)
+		return nil, fmt.Errorf("%s printed %q instead of its process id", cmd.Path, line)
 	}
 	return p, nil
 }

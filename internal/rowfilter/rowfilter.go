@@ -51,7 +51,7 @@ func Parse(filters map[string]string) (*Rules, error) {
 		}
 		folded[low] = table
 		if table == "" || !utf8.ValidString(table) || strings.IndexByte(table, 0) >= 0 {
-			return nil, fmt.Errorf("%q is no name of a table", table)
+			return nil, fmt.Errorf("%q is not a valid table name", table)
 		}
 		if strings.EqualFold(strings.TrimSpace(filters[table]), Open) {
 			r.tables[table] = nil

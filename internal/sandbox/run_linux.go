@@ -262,7 +262,7 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 func forbidden(err error) error {
 	for _, no := range []error{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL} {
 		if errors.Is(err, no) {
-			return fmt.Errorf("this system lets nobody make user namespaces (%w); sysctl user.max_user_namespaces, "+
+			return fmt.Errorf("this system does not allow user namespaces (%w); sysctl user.max_user_namespaces, "+
 				"AppArmor or the container's seccomp profile forbids them", no)
 		}
 	}

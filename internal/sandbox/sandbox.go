@@ -125,7 +125,7 @@ func Exposed(paths ...string) error {
 		}
 		for _, dir := range system {
 			if real == dir || strings.HasPrefix(real, dir+"/") {
-				return fmt.Errorf("%w: %s lies in %s, which commands may read; move it", ErrUnavailable, p, dir)
+				return fmt.Errorf("%w: %s is inside %s, which commands can read; move it", ErrUnavailable, p, dir)
 			}
 		}
 	}

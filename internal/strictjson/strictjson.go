@@ -244,7 +244,7 @@ func (p *parser) object(depth int) (Value, error) {
 			return Value{}, err
 		}
 		if !seen.add(v.members, m.Name) {
-			return Value{}, p.fail("the key %.80q stands twice in one object", m.Name)
+			return Value{}, p.fail("the key %.80q is duplicated in an object", m.Name)
 		}
 		v.members = append(v.members, m)
 		p.space()
@@ -319,7 +319,7 @@ func (p *parser) string() (escaped bool, err error) {
 				return false, err
 			}
 		case c < ' ':
-			return false, p.fail("a control character stands in a string without being escaped")
+			return false, p.fail("a string contains an unescaped control character")
 		default:
 			r, size := utf8.DecodeRune(p.data[p.at:])
 			if r == utf8.RuneError && size == 1 {
@@ -362,7 +362,7 @@ func (p *parser) unicode() error {
 			return nil
 		}
 	}
-	return p.fail("half of a surrogate pair stands alone")
+	return p.fail("unpaired surrogate")
 }
 
 // hex4 reads four hexadecimal digits.
@@ -382,7 +382,7 @@ func (p *parser) number() error {
 	if p.next() == '0' {
 		p.at++
 		if c := p.next(); c >= '0' && c <= '9' {
-			return p.fail("a number begins with a needless 0")
+			return p.fail("a number must not start with 0")
 		}
 	} else if !p.digits() {
 		return p.fail("a number needs a digit here")

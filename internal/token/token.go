@@ -174,7 +174,7 @@ func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err e
 		return footnote.Principal{}, refused(fmt.Sprintf("it has more than %d roles.", maxRoles), nil)
 	}
 	if err := p.Check(); err != nil {
-		return footnote.Principal{}, refused("its claims name nobody: "+err.Error()+".", err)
+		return footnote.Principal{}, refused("its claims do not identify a user: "+err.Error()+".", err)
 	}
 	return p, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-var update = flag.Bool("update", false, "write the transcripts anew")
+var update = flag.Bool("update", false, "regenerate the transcripts")
 
 // File is one transcript. Its script part holds the lines to play.
 type File struct {

@@ -141,7 +141,7 @@ func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
 		}
 		err := t.followOnce(ctx, look%settleEvery == 0)
 		if err != nil && !failing && ctx.Err() == nil {
-			log.Warn("the usage does not keep up with the log", "err", err)
+			log.Warn("usage totals are falling behind the log", "err", err)
 		}
 		failing = err != nil
 	}

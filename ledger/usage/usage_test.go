@@ -115,7 +115,7 @@ func TestDamagedFileIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := usage.Open(sqlitetest.New(t), file); err == nil {
-		t.Error("it begins anew")
+		t.Error("it starts over")
 	}
 	if err := os.Truncate(file, 256<<20+1); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ type failingLog struct {
 func (f *failingLog) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	if f.fails {
 		return func(yield func(footnote.Event, error) bool) {
-			yield(footnote.Event{}, footnote.Errorf(footnote.StorageUnavailable, "The store is away."))
+			yield(footnote.Event{}, footnote.Errorf(footnote.StorageUnavailable, "The store is unavailable."))
 		}
 	}
 	return f.Log.Events(ctx, stream, after)
@@ -237,7 +237,7 @@ func TestRunIsListedOnce(t *testing.T) {
 	totals := open(t, log, file)
 	for range 3 {
 		if _, _, err := totals.Runs(t.Context(), "acme"); footnote.CodeOf(err) != footnote.StorageUnavailable {
-			t.Fatalf("while the store is away: %v", err)
+			t.Fatalf("while the store is unavailable: %v", err)
 		}
 	}
 	log.fails = false

@@ -202,7 +202,7 @@ func TestUnavailablePrices(t *testing.T) {
 	if err := b.Symbol(ctx, "NOSUCH"); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("no such symbol: %v", err)
 	}
-	away = footnote.Errorf(footnote.DatabaseUnavailable, "The prices are away.")
+	away = footnote.Errorf(footnote.DatabaseUnavailable, "The prices are unavailable.")
 	if _, err := b.Put(ctx, alice, line(1.1), 0, agent("t", "")); footnote.CodeOf(err) != footnote.DatabaseUnavailable {
 		t.Errorf("an agent without prices: %v", err)
 	}

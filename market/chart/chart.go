@@ -40,7 +40,7 @@ func Decode(body []byte) (Request, error) {
 	case q.Message == "":
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	case q.Symbol == "" || q.Timeframe == "":
-		return q, footnote.Errorf(footnote.InvalidRequest, "symbol and timeframe say which chart is meant.")
+		return q, footnote.Errorf(footnote.InvalidRequest, "symbol and timeframe are required.")
 	case !protocol.PlainID(q.ConversationID, 128) || !protocol.PlainID(q.MessageID, 128):
 		return q, footnote.Errorf(footnote.InvalidRequest, "An id is at most 128 bytes of printable UTF-8.")
 	}
@@ -74,7 +74,7 @@ func DecodeResult(body []byte) (Result, error) {
 	q.ToolCallID = cmp.Or(q.ToolCallID, q.ID)
 	if q.ConversationID == "" || !protocol.PlainID(q.ConversationID, 128) ||
 		q.ToolCallID == "" || len(q.ToolCallID) > 256 {
-		return q, footnote.Errorf(footnote.InvalidRequest, "conversationId and toolCallId say which call is meant.")
+		return q, footnote.Errorf(footnote.InvalidRequest, "conversationId and toolCallId are required.")
 	}
 	if len(q.Result) == 0 {
 		return q, footnote.Errorf(footnote.InvalidRequest, "result is missing.")

@@ -118,9 +118,10 @@ func (p *handler) tier(r *http.Request, model string) (string, error) {
 	}
 	there := cmp.Or(strings.Join(names, ", "), "none to choose from")
 	if len(meant) > 1 {
-		return "", footnote.Errorf(footnote.InvalidRequest, "Several models are a %.40q; there are %s.", model, there)
+		return "", footnote.Errorf(footnote.InvalidRequest, "Several models match %.40q; the models are %s.", model,
+			there)
 	}
-	return "", footnote.Errorf(footnote.InvalidRequest, "There is no model %.40q; there are %s.", model, there)
+	return "", footnote.Errorf(footnote.InvalidRequest, "Unknown model %.40q; the models are %s.", model, there)
 }
 
 // wordOf reports whether word contains a letter and is one of the parts of a model's name.

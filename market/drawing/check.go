@@ -43,7 +43,7 @@ var (
 // CheckSymbol returns an error if the name of a symbol is invalid.
 func CheckSymbol(symbol string) error {
 	if !symbolForm.MatchString(symbol) {
-		return invalid("A symbol is 1 to 32 capital letters, digits, dots, - and _, such as EURUSD.")
+		return invalid("A symbol must be 1 to 32 capital letters, digits, dots, - and _, such as EURUSD.")
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func CheckSymbol(symbol string) error {
 func Parse(data []byte) (Drawing, error) {
 	var d Drawing
 	if len(data) > maxDrawingBytes {
-		return d, invalid("A drawing has at most %d bytes.", maxDrawingBytes)
+		return d, invalid("A drawing can have at most %d bytes.", maxDrawingBytes)
 	}
 	if err := strictjson.Closed(data, &d); err != nil {
 		return d, err
@@ -72,10 +72,10 @@ func (d *Drawing) Check() error {
 		return err
 	}
 	if !slices.Contains(Timeframes, d.Timeframe) {
-		return invalid("The timeframe is one of %s.", strings.Join(Timeframes, ", "))
+		return invalid("The timeframe must be one of %s.", strings.Join(Timeframes, ", "))
 	}
 	if d.ID != "" && !idForm.MatchString(d.ID) {
-		return invalid("The id of a drawing is 1 to 64 letters, digits, - and _.")
+		return invalid("The id of a drawing must be 1 to 64 letters, digits, - and _.")
 	}
 	if err := d.words(); err != nil {
 		return err
@@ -100,11 +100,11 @@ func (d *Drawing) words() error {
 		}
 	}
 	if len(d.Tags) > maxTags {
-		return invalid("A drawing has at most %d tags.", maxTags)
+		return invalid("A drawing can have at most %d tags.", maxTags)
 	}
 	for _, t := range d.Tags {
 		if n := utf8.RuneCountInString(t); n == 0 || n > maxTag || !utf8.ValidString(t) {
-			return invalid("A tag has 1 to %d characters.", maxTag)
+			return invalid("A tag must have 1 to %d characters.", maxTag)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func (d *Drawing) words() error {
 func (d *Drawing) style() error {
 	for _, f := range []struct{ name, value string }{{"color", d.Color}, {"fillColor", d.FillColor}} {
 		if f.value != "" && !colorForm.MatchString(f.value) {
-			return invalid("%s is a color such as #2962ff.", f.name)
+			return invalid("%s must be a color such as #2962ff.", f.name)
 		}
 	}
 	for _, f := range []struct {
@@ -134,10 +134,10 @@ func (d *Drawing) style() error {
 		return invalid("visibility names a timeframe twice.")
 	}
 	if d.LineWidth != 0 && !within(d.LineWidth, 0.5, 20) {
-		return invalid("lineWidth is from 0.5 to 20.")
+		return invalid("lineWidth must be from 0.5 to 20.")
 	}
 	if d.Size != 0 && !within(d.Size, 0.1, 100) {
-		return invalid("size is from 0.1 to 100.")
+		return invalid("size must be from 0.1 to 100.")
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (d *Drawing) checkTypeFields() error {
 	switch d.Type {
 	case Trendline:
 		if d.Extend != "" && !slices.Contains(Extends, d.Extend) {
-			return invalid("extend is one of %s.", strings.Join(Extends, ", "))
+			return invalid("extend must be one of %s.", strings.Join(Extends, ", "))
 		}
 	case Fibonacci:
 		if err := d.fibonacci(); err != nil {
@@ -213,19 +213,19 @@ func (d *Drawing) checkTypeFields() error {
 		}
 	case Text:
 		if strings.TrimSpace(d.Text) == "" {
-			return invalid("A text has words in text.")
+			return invalid("A text drawing needs a non-empty text.")
 		}
 	case Marker:
 		d.MarkerType = cmp.Or(d.MarkerType, "circle")
 		if !slices.Contains(MarkerTypes, d.MarkerType) {
-			return invalid("markerType is one of %s.", strings.Join(MarkerTypes, ", "))
+			return invalid("markerType must be one of %s.", strings.Join(MarkerTypes, ", "))
 		}
 	}
 	if err := d.foreignFields(); err != nil {
 		return err
 	}
 	if d.Type != HorizontalLine && len(d.Anchors) == 2 && d.Anchors[0] == d.Anchors[1] {
-		return invalid("The two anchors are the same place.")
+		return invalid("The two anchors must be different points.")
 	}
 	return d.position()
 }
@@ -245,7 +245,7 @@ func (d *Drawing) fibonacci() error {
 		d.Levels = slices.Clone(FibonacciLevels)
 	}
 	if len(d.Levels) > maxLevels {
-		return invalid("A fibonacci has at most %d levels.", maxLevels)
+		return invalid("A fibonacci can have at most %d levels.", maxLevels)
 	}
 	for _, l := range d.Levels {
 		if !within(l, -10, 10) {
@@ -287,7 +287,7 @@ func (d *Drawing) position() error {
 	}
 	d.Status = cmp.Or(d.Status, Signal)
 	if !slices.Contains(Statuses, d.Status) {
-		return invalid("status is one of %s.", strings.Join(Statuses, ", "))
+		return invalid("status must be one of %s.", strings.Join(Statuses, ", "))
 	}
 	if d.Anchors[1].Time < d.Anchors[0].Time {
 		d.Anchors[0], d.Anchors[1] = d.Anchors[1], d.Anchors[0]
@@ -320,7 +320,8 @@ func checkReplace(from, to *Drawing, back bool) error {
 		return nil
 	}
 	if slices.Index(Statuses, to.Status) < slices.Index(Statuses, from.Status) {
-		return invalid("A position goes %s; this one is %s and cannot become %s again. Undo takes a change back.",
+		return invalid("A position's status can only advance (%s); this one is %s and cannot return to %s. Use undo "+
+			"instead.",
 			strings.Join(Statuses, " → "), from.Status, to.Status)
 	}
 	return nil

@@ -209,7 +209,7 @@ func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 	}
 	b, ok := ev.Body.(footnote.DrawingChanged)
 	if !ok {
-		return c, fmt.Errorf("event %d of a document is no change", ev.Seq)
+		return c, fmt.Errorf("event %d of a document is not a change", ev.Seq)
 	}
 	return changeOf(ev, b, drawings[0], drawings[1]), nil
 }

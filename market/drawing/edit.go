@@ -251,7 +251,7 @@ func (d *Document) Import(all []Drawing, clear bool, c Cause, newID func() strin
 			now.ID = newID()
 		}
 		if kept[now.ID] {
-			return nil, invalid("Drawing %d: its id %q is there twice.", i+1, now.ID)
+			return nil, invalid("Drawing %d: its id %q is a duplicate.", i+1, now.ID)
 		}
 		kept[now.ID] = true
 		if old := d.drawings[now.ID]; old != nil {

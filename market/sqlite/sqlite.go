@@ -50,12 +50,12 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, market.Down(market.Database, "its folder cannot be made.", err)
+		return nil, market.Down(market.Database, "its folder cannot be created.", err)
 	}
 	s := &Store{path: path}
 	s.reader = tables.New(dialect, s.each)
 	if err := create(path); err != nil {
-		return nil, market.Down(market.Database, "its file cannot be made.", err)
+		return nil, market.Down(market.Database, "its file cannot be created.", err)
 	}
 	defer func() {
 		if err != nil {

@@ -98,7 +98,7 @@ func watch(first, idle time.Duration, cancel context.CancelCauseFunc) (beat, sto
 type completeAnswer struct {
 	*message
 	asked   string // the requested model
-	request string // the vendor's request id
+	request string // the provider's request id
 	prompt  int    // bytes of the request
 }
 
@@ -305,7 +305,7 @@ func (m *Model) reply(a *completeAnswer) model.Reply {
 	return model.Reply{Message: out}
 }
 
-// Check verifies that the upstream is usable: it asks the vendor's API for the model, free of charge; from
+// Check verifies that the upstream is usable: it asks the provider's API for the model, free of charge; from
 // another server, any answer is enough. It returns nil or a *footnote.Error.
 func (m *Model) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)

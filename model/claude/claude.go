@@ -1,5 +1,5 @@
-// Package claude makes model calls over the Messages API, of the vendor and of other servers that implement
-// it. It is the only package that imports the vendor's SDK, which it uses for the client, credentials,
+// Package claude makes model calls over the Messages API, of Anthropic and of other servers that implement
+// it. It is the only package that imports Anthropic's SDK, which it uses for the client, credentials,
 // transport and errors.
 //
 // It does not use the SDK to read answers. It parses the events of a stream itself, from bytes: the text of a
@@ -31,11 +31,11 @@ import (
 
 // Profiles of an upstream.
 const (
-	Anthropic  = "anthropic"  // the vendor's API, or a gateway compatible with it
+	Anthropic  = "anthropic"  // Anthropic's API, or a gateway compatible with it
 	Compatible = "compatible" // another server with /v1/messages; gets only fields that all of them support
 )
 
-// DefaultBaseURL is the vendor's API.
+// DefaultBaseURL is Anthropic's API.
 const DefaultBaseURL = "https://api.anthropic.com"
 
 // Secret is a string that does not print.
@@ -142,7 +142,7 @@ func (o *Options) complete() error {
 	case o.Profile != Anthropic && o.Profile != Compatible:
 		return fmt.Errorf("the profile is %q; it must be %q or %q", o.Profile, Anthropic, Compatible)
 	case o.Profile == Anthropic && o.APIKey == "":
-		return errors.New("the vendor's API needs a key")
+		return errors.New("api.anthropic.com needs a key")
 	case o.Profile == Compatible && o.BaseURL == "":
 		return errors.New("a compatible server needs a base URL")
 	}

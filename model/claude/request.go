@@ -171,7 +171,7 @@ func (m *Model) head(model, effort string, limit int64, principal footnote.Princ
 	return append(out, `,"cache_control":{"type":"ephemeral"}`...)
 }
 
-// userID returns a pseudonym for a user that reveals nothing to the vendor.
+// userID returns a pseudonym for a user that reveals nothing to the provider.
 func userID(p footnote.Principal) string {
 	sum := sha256.Sum256([]byte("footnote user\x00" + p.Org + "\x00" + p.User))
 	return "u_" + hex.EncodeToString(sum[:16])
@@ -239,7 +239,7 @@ func roleHead(role string) []byte {
 }
 
 // withoutForeignThinking removes thinking that the upstream cannot have produced: thinking without a
-// signature for the vendor's API, and all thinking for another server, which cannot read the vendor's. It
+// signature for Anthropic's API, and all thinking for another server, which cannot read Anthropic's. It
 // returns nil if nothing is left, and content itself if nothing needs to change.
 func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
 	if !bytes.Contains(content, []byte(`thinking"`)) {
@@ -248,8 +248,8 @@ func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
 	thinking := bytes.Count(content, []byte(`"type":"thinking"`))
 	redacted := bytes.Count(content, []byte(`"type":"redacted_thinking"`))
 	signed := bytes.Count(content, []byte(`"signature":"`)) - bytes.Count(content, []byte(`"signature":""`))
-	vendor := m.opts.Profile == Anthropic
-	if vendor && thinking <= signed || thinking+redacted == 0 {
+	anthropic := m.opts.Profile == Anthropic
+	if anthropic && thinking <= signed || thinking+redacted == 0 {
 		return content, nil
 	}
 	var blocks []json.RawMessage
@@ -262,8 +262,8 @@ func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
 		if err := json.Unmarshal(raw, &head); err != nil {
 			return nil, err
 		}
-		foreign := head.Type == "thinking" && (!vendor || head.Signature == "") ||
-			head.Type == "redacted_thinking" && !vendor
+		foreign := head.Type == "thinking" && (!anthropic || head.Signature == "") ||
+			head.Type == "redacted_thinking" && !anthropic
 		if !foreign {
 			kept = append(kept, raw)
 		}

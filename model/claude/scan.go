@@ -182,7 +182,7 @@ const (
 	inputDelta
 )
 
-// A form is one way to write a delta event: without spaces, as the vendor does, or with a space after each
+// A form is one way to write a delta event: without spaces, as Anthropic's API does, or with a space after each
 // comma and colon, as several other servers do.
 type form struct {
 	head  string

@@ -5,7 +5,7 @@ import (
 	"github.com/footnotehq/footnote/model"
 )
 
-// maxToolOverhead is an upper bound for the tokens that the vendor adds to a prompt with tools.
+// maxToolOverhead is an upper bound for the tokens that the provider adds to a prompt with tools.
 const maxToolOverhead = 1_000
 
 // MaxUse returns an upper bound for the usage of a call: its full output limit, and its prompt as if all of it
@@ -32,7 +32,7 @@ func (m *Model) MaxUse(req model.Request) (tokens int64, cost footnote.Cost) {
 	return tokens, cost
 }
 
-// toolOverhead is the number of tokens that the vendor adds to a prompt with tools.
+// toolOverhead is the number of tokens that the provider adds to a prompt with tools.
 const toolOverhead = 350
 
 // promptUsage estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were

@@ -1,5 +1,5 @@
 // Package modeltest is a Messages API server that follows a scenario. It speaks real HTTP, streamed and not.
-// It is as strict as the vendor's API, as far as that is known, and can fail in the ways real upstreams do.
+// It is as strict as Anthropic's API, as far as that is known, and can fail in the ways real upstreams do.
 // Tests, benchmarks and the fake-model command use it; it does not import package testing.
 //
 // Signatures of its thinking blocks are bound to the conversation in which they were made, like those of
@@ -33,7 +33,7 @@ type Options struct {
 	Replies []Reply // one per request, in order
 	Loop    bool    // start over with Replies instead
 	Key     string  // the only key accepted; empty: any key, or none
-	// Compatible imitates another vendor's server: it knows any model, rejects what only the vendor's API
+	// Compatible imitates another provider's server: it knows any model, rejects what only Anthropic's API
 	// has, does not sign thinking, reports no input tokens, sends tool input whole and never pings.
 	Compatible bool
 	// Lax accepts everything without parsing the messages. A rule then sees only the body and the stream

@@ -195,7 +195,7 @@ func checkTools(r Request) error {
 	seen := map[string]bool{}
 	loaded := len(r.Tools) == 0
 	for i, t := range r.Tools {
-		if t.Type != "" && t.Type != "custom" { // a vendor tool has its own name and schema
+		if t.Type != "" && t.Type != "custom" { // a tool of the provider has its own name and schema
 			loaded = true
 			continue
 		}

@@ -330,7 +330,7 @@ func (w *Writer) writeWhy(pl *plan, res Result) {
 		w.Cell(res, top, 3, true, false)
 		w.Text(").")
 		if len(rows) > 1 {
-			w.Text(" Of all the columns it can be split by, this tells the periods apart most.")
+			w.Text(" This column shows the most uneven changes between the two periods.")
 		}
 		w.writeSplitTable(pl, res, best, rows[best])
 	}

@@ -155,7 +155,7 @@ func TestSideJobsAndNoTools(t *testing.T) {
 		t.Errorf("stop reason = %q, %v, want words without a call", r.Message.StopReason, err)
 	}
 	if _, err = p.Step(t.Context(), model.Request{Sources: []string{"away"}, Messages: msgs}, live); err == nil {
-		t.Error("a source that is away gave no error")
+		t.Error("a source that is unavailable gave no error")
 	}
 }
 

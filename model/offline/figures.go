@@ -239,7 +239,7 @@ func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *de
 			return measure{}, ps.ambiguous(it)
 		}
 		if agg != aggDistinct && agg != aggCount {
-			return measure{}, decline("%s is no figure.", UpperFirst(c.title()))
+			return measure{}, decline("%s is not a number.", UpperFirst(c.title()))
 		}
 		return measure{agg: aggDistinct, col: c}, nil
 	case !ok:

@@ -34,7 +34,7 @@ func (c catalog) Source(name string) (source.Source, error) {
 	if s, ok := c[name]; ok {
 		return s, nil
 	}
-	return nil, footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
+	return nil, footnote.Errorf(footnote.DatabaseUnavailable, "The database is unavailable.")
 }
 
 // shop opens the demo shop.

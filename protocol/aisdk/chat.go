@@ -267,7 +267,8 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 	case len(t.Answers)+len(t.Approvals) > 0:
 		plan.Turn = t
 	default:
-		return Plan{}, footnote.Errorf(footnote.Conflict, "This answers no open call. Send a message to continue.")
+		return Plan{}, footnote.Errorf(footnote.Conflict,
+			"There is no open call with this id. Send a message to continue.")
 	}
 	return plan, nil
 }

@@ -55,7 +55,7 @@ func Decode(body []byte, dialect string) (Post, error) {
 		}
 	}
 	if v.Kind() != strictjson.Object {
-		return Post{}, footnote.Errorf(footnote.InvalidRequest, "The body is not a chat as useChat posts it.")
+		return Post{}, footnote.Errorf(footnote.InvalidRequest, "The body is not a useChat request.")
 	}
 	d := decoder{}
 	p := Post{
@@ -145,7 +145,7 @@ func (d *decoder) dialect(v strictjson.Value, given string) Dialect {
 
 func (d *decoder) message(p *Post, m strictjson.Value) {
 	if p.ID = d.text(m, "id"); !protocol.PlainID(p.ID, 128) {
-		d.fail("A message id is at most 128 bytes of printable UTF-8.")
+		d.fail("A message id must be at most 128 bytes of printable UTF-8.")
 	}
 	switch role := d.text(m, "role"); {
 	case p.Regenerate && m.Absent() && p.About != "":
@@ -234,7 +234,7 @@ func (d *decoder) tool(p *Post, part strictjson.Value, name string) {
 func (d *decoder) approval(p *Post, a strictjson.Value) {
 	approved, ok := a.Get("approved").Bool()
 	if !ok {
-		d.fail("An approval that was responded to says whether it is approved.")
+		d.fail("An approval response must say whether the call is approved.")
 	}
 	p.Decisions = append(p.Decisions, Decision{
 		ID:       d.text(a, "id"),

@@ -63,9 +63,9 @@ func TestDecodeRefuses(t *testing.T) {
 		code        footnote.Code
 	}{
 		"not JSON":       {`{`, "cannot be read", footnote.InvalidRequest},
-		"an array":       {`[]`, "not a chat", footnote.InvalidRequest},
+		"an array":       {`[]`, "not a useChat request", footnote.InvalidRequest},
 		"no messages":    {`{"id":"c","messages":[]}`, "no messages", footnote.InvalidRequest},
-		"duplicate keys": {`{"id":"c","id":"d"}`, "twice", footnote.InvalidRequest},
+		"duplicate keys": {`{"id":"c","id":"d"}`, "is duplicated", footnote.InvalidRequest},
 		"a system message": {
 			`{"messages":[{"id":"s","role":"system","parts":[` + hi + `]}]}`, "last message", footnote.InvalidRequest,
 		},

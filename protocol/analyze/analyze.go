@@ -55,7 +55,7 @@ func (q Question) Check() error {
 		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
 	}
 	if !protocol.PlainID(q.RequestID, maxIDBytes) {
-		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.",
+		return footnote.Errorf(footnote.InvalidRequest, "A request_id must be at most %d bytes of printable UTF-8.",
 			maxIDBytes)
 	}
 	if q.Schema == nil {

@@ -50,7 +50,7 @@ func Decode(body []byte) (Request, error) {
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	}
 	if !protocol.PlainID(q.MessageID, maxIDBytes) {
-		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.",
+		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId must be at most %d bytes of printable UTF-8.",
 			maxIDBytes)
 	}
 	return q, nil

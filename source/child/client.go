@@ -395,7 +395,7 @@ func (r *reading) run() (source.Summary, error) {
 	}
 }
 
-var errGarbled = source.Failf("The database engine answered with nonsense and was stopped. Run the query again.")
+var errGarbled = source.Failf("The database engine sent an invalid response and was stopped. Run the query again.")
 
 var errRestarted = source.Failf(
 	"The database engine was restarted because another query had to be stopped. Run the query again.")

@@ -242,7 +242,7 @@ func (p *process) explain(err error) error {
 		how = err.Error()
 	}
 	p.opts.Logger.Error("database engine ended unexpectedly", "how", how, "stderr", text)
-	return source.Failf("The database engine ended while the query ran (%s). The next query starts it anew; a "+
+	return source.Failf("The database engine ended while the query ran (%s). The next query restarts it; a "+
 		"simpler one may work.", how)
 }
 

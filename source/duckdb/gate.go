@@ -79,7 +79,8 @@ func (g *gate) admit(ctx context.Context, sql string, rows int) (admitted, error
 	switch list[0].word {
 	case "EXPLAIN":
 		if g.catalog.filtered {
-			return admitted{}, source.Refusef("EXPLAIN is not allowed here: plans tell of rows that you may not see.")
+			return admitted{},
+				source.Refusef("EXPLAIN is not allowed here: query plans reveal rows that you cannot see.")
 		}
 		return g.admitExplain(ctx, text, list)
 	case "PRAGMA":

@@ -66,10 +66,10 @@ type Source struct {
 func Open(ctx context.Context, name, address string, o Options) (source.Source, error) {
 	path, err := parseAddress(address)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "database %s: %v", name, err)
+		return nil, footnote.Errorf(footnote.InvalidRequest, "source %s: %v", name, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, err)
+		return nil, fmt.Errorf("source %s: %w", name, err)
 	}
 	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
 	o.LoadTime = cmp.Or(max(o.LoadTime, 0), 30*time.Minute)
@@ -258,7 +258,8 @@ func inputFolder(folder string) ([]inputFile, error) {
 				"folder they are in.")
 	case len(list) == 0:
 		return nil, unavailable(
-			"The folder holds no files that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet or .xlsx.")
+			"The folder holds no files that can be loaded: .csv, .tsv, .tab, .psv, .txt, .json, .ndjson, .jsonl, " +
+				".parquet, .pq, .xlsx or .xlsm.")
 	case len(list) > maxFiles:
 		return nil, unavailable("The folder holds %d files; at most %d can be loaded.", len(list), maxFiles)
 	}
@@ -386,7 +387,7 @@ func (s *Source) cacheDir() error {
 	}
 	s.opts.Dir = filepath.Join(dir, digest(s.path+fmt.Sprint(s.opts.Load)))
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
-		return footnote.Wrapf(footnote.StorageUnavailable, err, "The directory for loaded files cannot be made.")
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The directory for loaded files cannot be created.")
 	}
 	return checkPath(s.opts.Dir)
 }

@@ -55,7 +55,7 @@ type engine struct {
 // connect opens the pool and reads the catalog.
 func connect(ctx context.Context, name, url string, o Options) (*engine, error) {
 	bad := footnote.Errorf(footnote.InvalidRequest,
-		"database %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with "+
+		"source %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with "+
 			"the special characters of the password written as %%XX.", name)
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, bad
@@ -110,7 +110,7 @@ func (e *engine) checkVersion(ctx context.Context) error {
 		s.broken = true
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return footnote.Wrapf(footnote.InvalidRequest, err,
-				"database %s: the statement for its version must give one value: %s", e.name, pg.Message)
+				"source %s: the statement for its version must give one value: %s", e.name, pg.Message)
 		}
 		return e.unreachable(ctx, err)
 	}
@@ -164,7 +164,7 @@ func (s *session) start(ctx context.Context, limit time.Duration, set [][2]strin
 		return err
 	}
 	if last := results[len(results)-1]; len(last.Rows) != 1 || json.Unmarshal(last.Rows[0][0], &s.path) != nil {
-		return errors.New("the database does not tell its search_path")
+		return errors.New("cannot read search_path")
 	}
 	if len(set) == 0 {
 		return nil
@@ -232,7 +232,7 @@ func claims(ctx context.Context) ([][2]string, error) {
 	}
 	for _, role := range p.Roles {
 		if strings.Contains(role, ",") { // a policy would read two roles, neither of which was given
-			return nil, source.Refusef("The database cannot learn your role %.40q: it contains a comma.", role)
+			return nil, source.Refusef("Your role %.40q cannot be passed to the database: it contains a comma.", role)
 		}
 	}
 	set := [][2]string{
@@ -251,7 +251,7 @@ func claims(ctx context.Context) ([][2]string, error) {
 	slices.SortFunc(set[3:], func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	for i := 4; i < len(set); i++ {
 		if set[i][0] == set[i-1][0] {
-			return nil, source.Refusef("Two of your attributes differ in case only: %s.", set[i][0])
+			return nil, source.Refusef("Two of your attributes differ only in case: %s.", set[i][0])
 		}
 	}
 	return set, nil
@@ -285,7 +285,7 @@ func (e *engine) unreachable(ctx context.Context, err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case strings.HasPrefix(pg.Code, "28"):
-			message = "The database refuses this server: its user, password or rights are wrong."
+			message = "The database refuses this server: its user, password or privileges are wrong."
 		case pg.Code == "3D000":
 			message = "The server has no database of this name."
 		case pg.Code == "53300":

@@ -83,7 +83,7 @@ func plain(text string) error {
 	case !utf8.ValidString(text):
 		return source.Refusef("The statement is not valid UTF-8.")
 	case strings.IndexByte(text, 0) >= 0:
-		return source.Refusef("The statement holds a NUL character.")
+		return source.Refusef("The statement contains a NUL character.")
 	}
 	depth, deepest := 0, 0
 	for i := range len(text) {

@@ -143,7 +143,7 @@ func explain(ctx context.Context, err error) error {
 	case strings.HasPrefix(pg.Code, "57P"):
 		return fault(source.Failed, "The database ended the connection. Run the query again.")
 	case strings.HasPrefix(pg.Code, "58"), strings.HasPrefix(pg.Code, "F0"):
-		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database reports a fault of its own.")
+		return footnote.Wrapf(footnote.DatabaseUnavailable, err, "The database reported an internal error.")
 	}
 	return fault(source.Failed, text)
 }

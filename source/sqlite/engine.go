@@ -186,7 +186,8 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 			source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
 	}
 	if c.guard != nil && st.explains() {
-		return source.Summary{}, source.Refusef("EXPLAIN is not allowed here: plans tell of rows that you may not see.")
+		return source.Summary{},
+			source.Refusef("EXPLAIN is not allowed here: query plans reveal rows that you cannot see.")
 	}
 	if !st.readOnly() {
 		return source.Summary{}, source.Refusef("The statement is not allowed: the database is read-only.")

@@ -54,10 +54,10 @@ const maxTemp = 1 << 30 // bytes of one temporary file, and of a copied database
 func Open(ctx context.Context, name, address string, o Options) (*Source, error) {
 	path, immutable, err := parseAddress(address)
 	if err != nil {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "database %s: %v", name, err)
+		return nil, footnote.Errorf(footnote.InvalidRequest, "source %s: %v", name, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
-		return nil, fmt.Errorf("database %s: %w", name, err)
+		return nil, fmt.Errorf("source %s: %w", name, err)
 	}
 	f := file{path: path, immutable: immutable}
 	if _, err := f.stat(); err != nil {

@@ -283,7 +283,7 @@ func TestLiveWriter(t *testing.T) {
 			pid := s.PID()
 			collect(t, s, "SELECT 1")
 			if s.PID() != pid {
-				t.Error("the child was started anew though nothing changed")
+				t.Error("the child was restarted although nothing changed")
 			}
 			exec("ALTER TABLE customers ADD COLUMN extra TEXT")
 			schema, err := s.Schema(t.Context())

@@ -21,8 +21,8 @@ const retryAfter = 5 * time.Second
 // Messages for users. The driver's error, which has the host and user, goes to the log.
 const (
 	msgDown    = "The database that holds the conversations cannot be reached."
-	msgRefuses = "The database that holds the conversations refuses this server: its user, password or rights are " +
-		"wrong."
+	msgRefuses = "The database that holds the conversations refuses this server: its user, password or privileges " +
+		"are wrong."
 	msgMissing   = "The database for the conversations does not exist, or lacks the tables of Footnote."
 	msgFull      = "The disk of the database that holds the conversations is full. Nothing was lost."
 	msgReadOnly  = "The store is read-only for now; conversations can be read."

@@ -167,7 +167,7 @@ func TestFailedFileDeletionsAreRetried(t *testing.T) {
 		Log: s, Rules: retention.Rules{"acme": day}, Now: func() time.Time { return *now },
 		After: func(_ context.Context, id string) error {
 			if tried[id]++; full {
-				return errors.New("the disk is away")
+				return errors.New("the disk is unavailable")
 			}
 			return nil
 		},

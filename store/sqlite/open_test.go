@@ -106,8 +106,8 @@ func TestDurability(t *testing.T) {
 		must(t, err)
 		var failed error
 		nothing := func(context.Context, *writer) error { return nil }
-		anew := func() { failed = s.writer.reconnect(t.Context()) }
-		must(t, s.do(t.Context(), "reconnect", &request{exec: nothing, done: anew}))
+		again := func() { failed = s.writer.reconnect(t.Context()) }
+		must(t, s.do(t.Context(), "reconnect", &request{exec: nothing, done: again}))
 		must(t, failed)
 	}
 	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {

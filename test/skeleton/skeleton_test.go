@@ -47,7 +47,7 @@ import (
 	"github.com/footnotehq/footnote/tool/query"
 )
 
-var update = flag.Bool("update", false, "write the transcript anew")
+var update = flag.Bool("update", false, "regenerate the transcript")
 
 // Environment variables of the server under test.
 const (

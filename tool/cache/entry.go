@@ -61,7 +61,7 @@ func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duratio
 	case !bytes.Equal(e.Key, k.material):
 		return tool.Output{}, errors.New("the entry is that of another call")
 	case age < -maxSkew:
-		return tool.Output{}, fmt.Errorf("the entry is of the future: %s", e.Made)
+		return tool.Output{}, fmt.Errorf("the entry's timestamp is in the future: %s", e.Made)
 	case age >= ttl:
 		return tool.Output{}, errOld
 	case !isMark.MatchString(e.Mark):
@@ -101,7 +101,7 @@ func decodeRows(e entry) (*footnote.Result, error) {
 			switch cell.(type) {
 			case nil, bool, int64, float64, string:
 			default:
-				return nil, fmt.Errorf("row %d of the entry has a cell that is none", i)
+				return nil, fmt.Errorf("row %d of the entry has an invalid cell", i)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func RolesAndAttributes(p footnote.Principal) []string {
 	return texts
 }
 
-var errNames = errors.New("two names of an object differ in case only")
+var errNames = errors.New("two names of an object differ only in case")
 
 // canonical returns the input, without the remarks, in a form that is the same for all texts with its
 // meaning: sorted members, one way of escaping strings, no whitespace. Numbers stay as written: 1 and
@@ -100,7 +100,7 @@ func canonical(input []byte, remarks []string) (text, source string, err error) 
 		return "", "", err
 	}
 	if v.Kind() != strictjson.Object {
-		return "", "", errors.New("the input is no object")
+		return "", "", errors.New("the input is not an object")
 	}
 	source, _ = v.Get("source").Text()
 	dst, err := appendCanonical(nil, v, remarks)

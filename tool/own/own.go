@@ -85,8 +85,8 @@ func check(o Options) error {
 	case !goodName.MatchString(o.Name):
 		return fmt.Errorf("the name %q must be of small letters, digits and _, and begin with a letter", o.Name)
 	case strings.TrimSpace(o.Description) == "" || len(o.Description) > maxWords:
-		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name,
-			maxWords)
+		return fmt.Errorf("%s needs a description of at most %d bytes; the model uses it to decide when to call the "+
+			"tool", o.Name, maxWords)
 	case strings.TrimSpace(o.SQL) == "" || len(o.SQL) > maxSQL:
 		return fmt.Errorf("%s needs sql of at most %d bytes", o.Name, maxSQL)
 	case len(o.Parameters) > maxParameters:
@@ -104,7 +104,7 @@ func check(o Options) error {
 			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or "+
 				"date", o.Name, p.Name, p.Type)
 		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > maxValues:
-			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name,
+			return fmt.Errorf("%s: the parameter %s has values; only text parameters may have them, at most %d", o.Name,
 				p.Name, maxValues)
 		case len(p.Description) > maxWords:
 			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name,
@@ -124,8 +124,8 @@ func checkPlaces(o Options) error {
 	for _, p := range place.FindAllString(o.SQL, -1) {
 		n, err := strconv.Atoi(p[1:])
 		if err != nil || n < 1 || n > highest+1 {
-			return fmt.Errorf("%s: %s stands in its sql before the parameters with smaller numbers; they must come "+
-				"in the order $1, $2, …", o.Name, p)
+			return fmt.Errorf("%s: parameter %s appears in sql before lower-numbered parameters; use them in order",
+				o.Name, p)
 		}
 		highest = max(highest, n)
 	}

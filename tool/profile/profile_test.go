@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 			!strings.Contains(out.Content, "ran into a limit: the query took longer") {
 			t.Errorf("%s = %+v, want the limit in words", name, out)
 		}
-		src.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
+		src.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is unavailable.")
 		tool := tooltest.Named(t, profile.New(profile.Options{Sources: tooltest.Sources{"db": src}}), name)
 		if _, err := tool.Call(t.Context(),
 			tooltest.Call(t, tool, in, "db")); footnote.CodeOf(err) != footnote.DatabaseUnavailable {

@@ -232,7 +232,7 @@ func TestFailuresHelpTheModel(t *testing.T) {
 
 func TestUnrepairableFailuresAreErrors(t *testing.T) {
 	away := tooltest.Shop(t)
-	away.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
+	away.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The database is unavailable.")
 	for name, sources := range map[string]tooltest.Sources{"broken": {"shop": away}, "missing": {}} {
 		for tool, input := range map[string]string{
 			"run_query":      `{"sql":"SELECT 1"}`,
@@ -272,7 +272,7 @@ func TestOneSourceUnavailable(t *testing.T) {
 		},
 		{
 			"run_query", `{"sql":"SELECT 1","source":"gone"}`,
-			"The source gone cannot be reached now: The database is away. The other sources are: shop, broken.",
+			"The source gone cannot be reached now: The database is unavailable. The other sources are: shop, broken.",
 		},
 		{"describe_table", `{"table":"orders","source":"GONE"}`, "The source gone cannot be reached now"},
 		{

@@ -195,7 +195,8 @@ func do(t *testing.T, url string, statements ...string) {
 
 // stored adds a stored tsvector, weighted by title and body.
 const stored = `ALTER TABLE notes ADD COLUMN found tsvector GENERATED ALWAYS AS
-	(setweight(to_tsvector('portuguese', coalesce(title, '')), 'A') || setweight(to_tsvector('portuguese', coalesce(body, '')), 'D')) STORED`
+	(setweight(to_tsvector('portuguese', coalesce(title, '')), 'A') || setweight(to_tsvector('portuguese',
+		coalesce(body, '')), 'D')) STORED`
 
 func TestPostgres(t *testing.T) {
 	defer func() { parser.Close(); parser = nil }()
@@ -271,8 +272,9 @@ func TestPostgres(t *testing.T) {
 			},
 			`vector is "fond"`:                 func(c *search.Table) { c.Vector = "fond" },
 			`vector is "body": the column has`: func(c *search.Table) { c.Vector = "body" },
-			`fts is "notes_fts": the source docs is postgres, which has no such setting`: func(c *search.Table) { c.FTS = "notes_fts" },
-			`text is "found": the column has the type tsvector`:                          func(c *search.Table) { c.Text = []string{"found"} },
+			`fts is "notes_fts": the source docs is postgres,
+				which has no such setting`: func(c *search.Table) { c.FTS = "notes_fts" },
+			`text is "found": the column has the type tsvector`: func(c *search.Table) { c.Text = []string{"found"} },
 		} {
 			if _, _, err := g.make(config(change)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
@@ -368,15 +370,17 @@ func TestWrongSettings(t *testing.T) {
 		`org_column is "tenant"`:                  func(c *search.Table) { c.OrgColumn = "tenant" },
 		`org_column is "noted": the column has`:   func(c *search.Table) { c.OrgColumn = "noted" },
 		`limit is "101"`:                          func(c *search.Table) { c.Limit = 101 },
-		`language is "portuguese": the source docs is sqlite, which has no such setting`: func(c *search.Table) { c.Language = "portuguese" },
-		`vector is "body": the source docs is sqlite, which has no such setting`:         func(c *search.Table) { c.Vector = "body" },
+		`language is "portuguese": the source docs is sqlite,
+			which has no such setting`: func(c *search.Table) { c.Language = "portuguese" },
+		`vector is "body": the source docs is sqlite,
+			which has no such setting`: func(c *search.Table) { c.Vector = "body" },
 		`fts is "notes_ft"`:                          func(c *search.Table) { c.FTS = "notes_ft" },
 		`fts is "plain": it is not of the type FTS5`: func(c *search.Table) { c.FTS = "plain" },
 		`filters.type is "string"`:                   func(c *search.Table) { c.Filters[0].Type = "string" },
 		`filters.type is "date": the column year`:    func(c *search.Table) { c.Filters[1].Type = "date" },
 		`filters.column is "yeah"`:                   func(c *search.Table) { c.Filters[1].Column = "yeah" },
 		`filters.column is "org"`:                    func(c *search.Table) { c.Filters[0].Column = "org" },
-		`filters.column is "status": it is there twice`: func(c *search.Table) {
+		`filters.column is "status": it is listed twice`: func(c *search.Table) {
 			c.Filters[1] = c.Filters[0]
 		},
 		`filters.values is "1"`: func(c *search.Table) { c.Filters[1].Values = []string{"1"} },

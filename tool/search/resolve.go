@@ -225,7 +225,7 @@ func (at *target) filter(f Filter) error {
 	case c.Name == at.org.Name:
 		return invalidSetting("filters.column", f.Column, "it is the org_column, which every search is limited to")
 	case slices.ContainsFunc(at.filters, func(o filter) bool { return o.column.Name == c.Name }):
-		return invalidSetting("filters.column", f.Column, "it is there twice")
+		return invalidSetting("filters.column", f.Column, "it is listed twice")
 	case len(f.Description) > maxWords:
 		return invalidSetting("filters.description", f.Description[:40]+"…", "it has more than %d bytes", maxWords)
 	}

@@ -34,7 +34,8 @@ func bashSpec(limit time.Duration) tool.Spec {
 		Name: "Bash", Label: "Running a command", Family: tool.Command,
 		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
 			"the workspace and the programs of the system, " +
-			"and everything it starts ends with it. Each call begins anew, in the workspace and without variables of " +
+			"and everything it starts ends with it. Each call starts fresh, in the workspace and without variables " +
+			"of " +
 			"the call before. " +
 			"Anonymous shared memory of 1 MB or more (MAP_SHARED|MAP_ANONYMOUS, in Python mmap.mmap(-1, n)) is " +
 			"refused: map a file in /dev/shm or /tmp. " +
@@ -49,7 +50,7 @@ var bashSchema = schema.For[bashInput](schema.Integer("timeout", 1, 3_600_000))
 
 func bash(ctx context.Context, s *space, call tool.Call, in bashInput) (tool.Output, error) {
 	if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
-		return tool.Output{}, tool.Refusef("A command has 1 to %d bytes of text.", maxCommand)
+		return tool.Output{}, tool.Refusef("A command must have 1 to %d bytes of text.", maxCommand)
 	}
 	return s.run(ctx, call, in)
 }
@@ -101,7 +102,7 @@ func (s *space) notRun(ctx context.Context, err error) (tool.Output, error) {
 		}
 	case errors.Is(err, sandbox.ErrNotKept):
 		return tool.Output{}, &footnote.Error{
-			Code: footnote.StorageUnavailable, Message: "Not all that the command changed could be kept.", Err: err,
+			Code: footnote.StorageUnavailable, Message: "Some of the command's changes could not be stored.", Err: err,
 		}
 	case ctx.Err() == nil && isFile:
 		s.w.opts.Logger.Error("a workspace cannot be copied for commands", "conversation", s.conversation, "err", err)

@@ -62,7 +62,7 @@ func TestBashEndings(t *testing.T) {
 		"more than 200.0 MB": "for i in 1 2 3; do python3 -c 'x=bytearray(150<<20)\nimport " +
 			"time\ntime.sleep(10)' & done; wait",
 		"the workspace is full":      "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero >f$i; done",
-		"A command has 1 to":         "  ",
+		"A command must have 1 to":   "  ",
 		"Network is unreachable|not": "exec 3<>/dev/tcp/127.0.0.1/80",
 	} {
 		out := b.call("Bash", in{"command": command})

@@ -250,7 +250,7 @@ func (s *space) change(ctx context.Context, call tool.Call, rel string, data []b
 
 type editInput struct {
 	Path string `json:"file_path" jsonschema:"The file, relative to the workspace or beginning with /workspace/."`
-	Old  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file, with its indentation and without line numbers. It must be there once, unless replace_all is set."`
+	Old  string `json:"old_string" jsonschema:"The text to replace, exactly as in the file, with its indentation and without line numbers. It must occur exactly once, unless replace_all is set."`
 	New  string `json:"new_string" jsonschema:"The text to put in its place."`
 	All  bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence."`
 }
@@ -312,7 +312,7 @@ func (in editInput) apply(rel, text string) (string, error) {
 	switch n := strings.Count(text, old); {
 	case n == 0 && strings.Contains(collapseSpace(text), collapseSpace(old)):
 		return "", tool.Refusef(
-			"old_string is not in %s as it stands: blanks or line breaks differ. Read the file and "+
+			"old_string does not occur exactly in %s: spaces or line breaks differ. Read the file and "+
 				"copy the text exactly.", rel)
 	case n == 0:
 		return "", tool.Refusef("old_string is not in %s. Read the file and copy the text exactly.", rel)

@@ -30,7 +30,7 @@ func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, er
 		return nil, nil
 	}
 	if err != nil {
-		return nil, away(err)
+		return nil, unavailable(err)
 	}
 	defer root.Close()
 	var files []File
@@ -42,7 +42,7 @@ func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, er
 	return files, err
 }
 
-func away(err error) error {
+func unavailable(err error) error {
 	return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be opened.")
 }
 
@@ -88,7 +88,7 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 		return nil, missing
 	}
 	if err != nil {
-		return nil, away(err)
+		return nil, unavailable(err)
 	}
 	defer root.Close()
 	f, info, err := openFile(root, rel)
@@ -105,7 +105,7 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxServed))
 	if err != nil {
-		return nil, away(err)
+		return nil, unavailable(err)
 	}
 	return data, nil
 }

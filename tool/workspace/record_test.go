@@ -130,7 +130,7 @@ func TestRecordsFollowTheLog(t *testing.T) {
 	}
 }
 
-// forgetfulLog cannot read contents while it is away.
+// forgetfulLog cannot read contents while it is unavailable.
 type forgetfulLog struct {
 	store.Store
 	away bool

@@ -89,5 +89,5 @@ func (w *Workspaces) earlierContent(ctx context.Context, conversation, rel, dige
 		}
 		return data, err
 	}
-	return nil, footnote.Errorf(footnote.NotFound, "The history of the file has no such content.")
+	return nil, footnote.Errorf(footnote.NotFound, "The file's history has no version with this digest.")
 }

@@ -140,7 +140,7 @@ const maxPattern = 1000
 // pattern returns a function that matches names against a pattern with *, **, ? and {a,b}.
 func pattern(p string) (func(string) bool, error) {
 	if p == "" || len(p) > maxPattern {
-		return nil, tool.Refusef("A pattern has 1 to %d bytes; **/* matches every file.", maxPattern)
+		return nil, tool.Refusef("A pattern must have 1 to %d bytes; **/* matches every file.", maxPattern)
 	}
 	p = strings.TrimPrefix(strings.TrimPrefix(p, Root+"/"), "./")
 	if !strings.Contains(p, "/") {
@@ -255,7 +255,7 @@ func grep(ctx context.Context, s *space, _ tool.Call, in grepInput) (tool.Output
 
 func (in grepInput) expression() (*regexp.Regexp, error) {
 	if in.Pattern == "" || len(in.Pattern) > maxPattern {
-		return nil, tool.Refusef("An expression has 1 to %d bytes.", maxPattern)
+		return nil, tool.Refusef("An expression must have 1 to %d bytes.", maxPattern)
 	}
 	flags := "m"
 	if in.Fold {

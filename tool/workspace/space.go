@@ -80,7 +80,7 @@ const newPrefix = ".new-"
 // the folder counts as deleted, so a folder must be complete or absent, whatever ends the server meanwhile.
 func (s *space) create(ctx context.Context) (err error) {
 	failed := func(err error) error {
-		return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be made.")
+		return footnote.Wrapf(footnote.StorageUnavailable, err, "The workspace cannot be created.")
 	}
 	temp := newPrefix + s.folder
 	if err := s.w.root.RemoveAll(temp); err != nil { // left by a server that was killed
@@ -559,7 +559,7 @@ func (c *change) compareTexts(old, new string, had, deleted bool, room *room) {
 }
 
 // append writes changes to the stream, which it creates if necessary. The state in memory follows the stream: it moves
-// once the changes are written, and is read anew if it may differ from the stream.
+// once the changes are written, and is read again if it may differ from the stream.
 func (s *space) append(ctx context.Context, changes []change, blobs map[footnote.Digest][]byte) error {
 	if len(changes) == 0 {
 		return nil
@@ -618,7 +618,7 @@ func clip(s string, n int) string {
 }
 
 // goesOn ends a diff that was shortened.
-const goesOn = "\n… (the diff goes on)\n"
+const goesOn = "\n… (diff truncated)\n"
 
 // shortened returns a diff if it has at most n bytes. Otherwise it returns the part that fits with the words that it
 // goes on, or nothing if not even these fit.

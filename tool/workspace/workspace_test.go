@@ -218,7 +218,7 @@ func TestEditErrors(t *testing.T) {
 	for want, input := range map[string]in{
 		"is in a.txt 2 times":            {"old_string": "x = 1", "new_string": "q"},
 		"is not in a.txt. Read":          {"old_string": "zebra", "new_string": "q"},
-		"blanks or line breaks differ":   {"old_string": "y  =  2", "new_string": "q"},
+		"spaces or line breaks differ":   {"old_string": "y  =  2", "new_string": "q"},
 		"old_string is empty":            {"old_string": "", "new_string": "q"},
 		"nothing to change":              {"old_string": "y", "new_string": "y"},
 		"There is no file b.txt":         {"file_path": "b.txt", "old_string": "y", "new_string": "z"},

@@ -497,7 +497,7 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
   await until(
     () => saved("GBPUSD"),
     (d) => d.filter((x) => x.type === "vertical_line").length === 2,
-    "it is there twice",
+    "it is listed twice",
   );
   await click(p, 60, 420, { button: "right" });
   await p.getByRole("menuitem", { name: "Draw a line here" }).waitFor();

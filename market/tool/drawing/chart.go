@@ -74,7 +74,7 @@ func (s *Surroundings) Check(where json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if !slices.Contains(core.Timeframes, c.Timeframe) {
-		return nil, footnote.Errorf(footnote.InvalidRequest, "The timeframe is one of %s.",
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The timeframe must be one of %s.",
 			strings.Join(core.Timeframes, ", "))
 	}
 	if s.Symbol != nil {
@@ -154,7 +154,7 @@ func plain(v any, depth int) (any, error) {
 		return v, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, footnote.Errorf(footnote.InvalidRequest, "A number is finite.")
+			return nil, footnote.Errorf(footnote.InvalidRequest, "Numbers must be finite.")
 		}
 		return v, nil
 	case string:

@@ -286,7 +286,7 @@ func (p *plan) currentDrawing(doc *core.Document) (core.Drawing, error) {
 }
 
 func unchanged(id string) error {
-	return footnote.Errorf(footnote.InvalidRequest, "Nothing would change: the drawing %s is like that already.", id)
+	return footnote.Errorf(footnote.InvalidRequest, "The drawing %s already has these values.", id)
 }
 
 // changed returns a drawing with the fields of an update applied.

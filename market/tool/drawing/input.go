@@ -170,7 +170,7 @@ func (in *input) anchors(d *core.Drawing, snap func(timeframe string, unix int64
 			continue
 		}
 		if i > len(d.Anchors) {
-			return footnote.Errorf(footnote.InvalidRequest, "The second anchor is there without the first.")
+			return footnote.Errorf(footnote.InvalidRequest, "The second anchor is set, but the first is missing.")
 		}
 		if i == len(d.Anchors) {
 			d.Anchors = append(d.Anchors, core.Anchor{})

@@ -396,16 +396,18 @@ func TestFaults(t *testing.T) {
 // away is an unavailable database.
 type away struct{ market.Store }
 
-var errAway = market.Down(market.Database, "it cannot be read.", errors.New("connection refused"))
+var errUnavailable = market.Down(market.Database, "it cannot be read.", errors.New("connection refused"))
 
-func (away) Symbols(context.Context) ([]market.Symbol, error) { return nil, errAway }
+func (away) Symbols(context.Context) ([]market.Symbol, error) { return nil, errUnavailable }
 func (away) Events(context.Context, market.EventQuery) ([]market.Event, error) {
-	return nil, errAway
+	return nil, errUnavailable
 }
 func (away) Headlines(context.Context, market.HeadlineQuery) ([]market.Headline, error) {
-	return nil, errAway
+	return nil, errUnavailable
 }
-func (away) Trades(context.Context, market.TradeQuery) ([]market.Trade, error) { return nil, errAway }
+func (away) Trades(context.Context, market.TradeQuery) ([]market.Trade, error) {
+	return nil, errUnavailable
+}
 
 // slow is a database that does not answer.
 type slow struct{ market.Store }

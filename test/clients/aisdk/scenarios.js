@@ -446,7 +446,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await refused(await say(output(find('tool-drop'), { providerExecuted: undefined })), 409, /waits/);
     const invented = { ...find('tool-drop'), state: 'approval-responded', approval: { id: 'appr_invented', approved: true } };
     await refused(await say(invented), 409, /No call in this conversation needs the approval "appr_invented"/);
-    await refused(await say(...answer.parts), 409, /answers no open call/);
+    await refused(await say(...answer.parts), 409, /no open call with this id/);
     const kinds = (await log(page)).map((e) => e.kind);
     assert.equal(kinds.at(-1), 'run_parked');
   });
@@ -528,7 +528,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await refused(await post({ id: randomUUID(), messages: [asked('x'.repeat(200_000))] }), 413, /at most/);
     await refused(await post({ id: randomUUID(), messages: [asked('x'.repeat(20_000))] }), 400, /characters/);
     await refused(await post({ id: randomUUID(), messages: [] }), 400, /no messages/);
-    await refused(await post([]), 400, /not a chat/);
+    await refused(await post([]), 400, /not a useChat request/);
     await refused(await post({ id: randomUUID(), dialect: 9, messages: [asked('hi')] }), 400, /dialect/);
     const res = await fetch(`${base}/api/ai`, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: '{"id":"a","id":"b"}' });
     await refused(res, 400, /twice/);

@@ -40,7 +40,7 @@ func (s Sources) Source(name string) (source.Source, error) {
 	if src, ok := s[name]; ok {
 		return src, nil
 	}
-	return nil, footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
+	return nil, footnote.Errorf(footnote.DatabaseUnavailable, "The database is unavailable.")
 }
 
 // Shop returns the demo shop in SQLite.

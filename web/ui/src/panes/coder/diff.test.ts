@@ -66,7 +66,7 @@ describe("compare", () => {
 
 test("parse reads numbers, signs and a diff that was cut", () => {
   const { hunks, cut } = parse(
-    "--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@\n same\n-old\n+new\n+\n@@ -20 +21 @@\n-x\n+y\n\\ No newline at end of file\n… (the diff goes on)\n",
+    "--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@\n same\n-old\n+new\n+\n@@ -20 +21 @@\n-x\n+y\n\\ No newline at end of file\n… (diff truncated)\n",
   );
   expect(cut).toBe(true);
   expect(hunks[0]!.lines).toEqual([
