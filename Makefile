@@ -55,13 +55,7 @@ test: ## Run every check and test once.
 
 .PHONY: lint
 lint: setup
-	@echo "gofmt, go vet, staticcheck, complexity, go mod tidy"
-	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$out" || { echo "not formatted: $$out"; exit 1; }
-	@$(GO) vet ./...
-	@$(GO) tool -modfile=tools.mod staticcheck ./...
-	@$(GO) tool -modfile=tools.mod gocyclo -over 20 \
-		-ignore "_test.go|node_modules|^cite/|^model/offline/|^market/planner/" .
-	@$(GO) mod tidy -diff
+	@GO=$(GO) scripts/lint.sh
 
 .PHONY: web-test
 web-test: build ## Check the web app: types, lint, unit tests, and a real browser.

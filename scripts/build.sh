@@ -14,19 +14,15 @@ if scripts/node.sh; then
 else
   echo "No Node.js 20.19 or newer: building without the web app. Everything else is there."
 fi
-# The program is linked without debugging tables, so none are made; and the SDK's
-# thousands of request types, of which we use the transport, are not inlined. Both
-# shorten the first build, which a newcomer waits for.
-flags=(-trimpath -gcflags=all=-dwarf=false
-  "-gcflags=github.com/anthropics/anthropic-sdk-go/v2=-dwarf=false -l")
+. scripts/goflags.sh
 # What embeds the web app, or imports what does, waits for it.
 format='{{if not (or .Standard (eq .Name "main"))}}{{.ImportPath}}{{range .Deps}} {{.}}{{end}}{{end}}'
 mapfile -t packages < <("$go" list -deps -f "$format" ./cmd/footnote |
   awk '$1 && !/(^| )github.com\/footnotehq\/footnote\/web( |$)/ { print $1 }')
-"$go" build "${flags[@]}" "${packages[@]}"
+"$go" build "${packages[@]}"
 if [ -n "$ui" ] && ! wait "$ui"; then
   echo "The web app could not be built; see above. Building without it." >&2
 fi
 trap - EXIT
 mkdir -p "$(dirname "$bin")"
-"$go" build "${flags[@]}" -ldflags "-s -w -X main.version=$version" -o "$bin" ./cmd/footnote
+"$go" build -ldflags "-s -w -X main.version=$version" -o "$bin" ./cmd/footnote

@@ -39,24 +39,29 @@ shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^
 # SQLite's C code, translated to Go, and the compiler of the Postgres parser's WebAssembly
 # would take most of the race detector's time: the parser starts five times slower. They
 # share memory with our code only through calls, so they are not watched.
-race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-  -gcflags=github.com/tetratelabs/wazero/...=-race=false)
+race=(-race)
+for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wazero/...; do
+  race+=("-gcflags=$package=-dwarf=false -race=false")
+done
 # Many tests wait for a process or a database, so four packages run at a time. Test programs
 # without debug information link in two thirds of the time.
-go_test() { CGO_ENABLED=1 go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' -p 2 "$@"; }
+. scripts/goflags.sh
+export CGO_ENABLED=1
+go_test() { go test -count=1 -timeout 25m -vet=off -ldflags='-s -w' "$@"; }
 with_race() {
   echo "go test -race: ${#raced[@]} packages, and the engines' cancelling and sharing"
-  go_test "${race[@]}" "${raced[@]}"
-  go_test "${race[@]}" -run "$shared" "${engine[@]}"
+  go_test -p 2 "${race[@]}" "${raced[@]}"
+  go_test -p 2 "${race[@]}" -run "$shared" "${engine[@]}"
 }
 without_race() {
   echo "go test: ${#plain[@]} packages"
-  go_test "${plain[@]}"
+  go_test -p 2 "${plain[@]}"
   echo "without cgo: the packages that differ, and a server without DuckDB"
   mapfile -t differ < <(git grep -lE '^//go:build .*cgo' -- '*.go' | xargs dirname | sort -u)
-  CGO_ENABLED=0 go vet "${differ[@]/#/./}"
-  CGO_ENABLED=0 go test -count=1 -vet=off ./source/duckdb
-  CGO_ENABLED=0 go test -count=1 -vet=off -run 'CSV|Filter|Generat|Search' ./internal/app
+  export CGO_ENABLED=0
+  go vet "${differ[@]/#/./}"
+  go_test ./source/duckdb
+  go_test -run 'CSV|Filter|Generat|Search' ./internal/app
 }
 trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach what runs in the background
 jobs=() failed=0
