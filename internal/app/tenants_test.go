@@ -697,6 +697,8 @@ func (w *tenantWorld) upload(p *tenant) {
 
 // report prints what happened, and fails if too little did.
 func (w *tenantWorld) report() {
+	w.mu.Lock() // runs may still be going on
+	defer w.mu.Unlock()
 	total := 0
 	for _, n := range w.done {
 		total += n
