@@ -30,7 +30,7 @@ USER 10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8787
-# It drains: give it more time than drain_timeout (docker run --stop-timeout 75).
+# It drains on SIGTERM; set the stop timeout above drain_timeout (docker run --stop-timeout 75).
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD curl -fsS -o /dev/null "http://127.0.0.1:${FOOTNOTE_LISTEN##*:}/healthz"

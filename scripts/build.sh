@@ -15,7 +15,7 @@ else
   echo "No Node.js 20.19 or newer: building without the web app. Everything else is there."
 fi
 . scripts/goflags.sh
-# What embeds the web app, or imports what does, waits for it.
+# Packages that embed the web app, directly or indirectly, are built after it.
 format='{{if not (or .Standard (eq .Name "main"))}}{{.ImportPath}}{{range .Deps}} {{.}}{{end}}{{end}}'
 mapfile -t packages < <("$go" list -deps -f "$format" ./cmd/footnote |
   awk '$1 && !/(^| )github.com\/footnotehq\/footnote\/web( |$)/ { print $1 }')

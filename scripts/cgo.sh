@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints 1 when a program with DuckDB in it can be linked here, and 0 when not: that
-# takes the C compiler Go calls and a C++ library.
+# Prints 1 if a program with DuckDB can be linked here (which needs the C compiler that Go
+# uses, and a C++ library), otherwise 0.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what a newcomer waits for: from a fresh clone to the first answer, and
-# from a later start to ready. With COLD=1 nothing was built before; modules are
-# taken from the module cache either way.
+# Measures how long a newcomer waits: from a fresh clone to the first answer, and from a
+# later start to ready. With COLD=1 nothing is built before; modules come from the module
+# cache either way.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)
@@ -23,8 +23,8 @@ trap cleanup EXIT
 now() { date +%s%N; }
 seconds() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f s", (b - a) / 1e9 }'; }
 
-# serve starts the demo and sets $address. It waits in a read, since looking for the
-# line every few milliseconds would take a good part of a core from the build.
+# serve starts the demo and sets $address. It blocks on read, because polling would take CPU
+# time from the build.
 serve() {
   local line
   address=
@@ -63,7 +63,7 @@ echo "from a clone to the first answer$warm: $(seconds "$start" "$(now)")"
 case $answer in
   *846*) ;;
   *)
-    echo "that is not the answer: $answer" >&2
+    echo "unexpected answer: $answer" >&2
     exit 1
     ;;
 esac

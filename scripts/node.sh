@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ends with 0 when Node.js and npm are there and new enough to build the web app.
+# Succeeds if Node.js and npm are installed and new enough to build the web app.
 set -euo pipefail
 command -v node >/dev/null && command -v npm >/dev/null || exit 1
 want=20.19.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the pictures of the README from the demo, with bin/footnote and Chromium.
+# Takes the README's pictures from the demo, with bin/footnote and Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/../web/test"
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)

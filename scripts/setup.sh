@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks what the project needs. With "test", "release", "trial" or "boot", installs with
-# apt-get what the tests, a release or its trials need beside Go and Node.js, where that
-# can be done. Quick when everything is there.
+# Checks that everything the project needs is installed. With "test", "release", "trial" or
+# "boot", installs what the tests, a release or its trials need besides Go and Node.js, with
+# apt-get where possible. Quick if everything is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ case $1 in
       command -v google-chrome >/dev/null || missing+=(chromium)
     command -v redis-server >/dev/null || missing+=(redis-server)
     command -v zip >/dev/null || missing+=(zip)
-    # What the tests of database engines need: a package, and programs of which one must be there.
+    # What the tests of database engines need: a package, and the programs of which one must exist.
     while read -r package programs; do
       # shellcheck disable=SC2086 # a program may be a pattern of paths
       command -v $programs >/dev/null || missing+=("$package")
@@ -41,7 +41,7 @@ case $1 in
   release)
     command -v dpkg-deb >/dev/null || missing+=(dpkg)
     command -v zip >/dev/null || missing+=(zip)
-    # DuckDB is linked for both.
+    # Both link DuckDB.
     [ "$(uname -m)" = x86_64 ] || command -v x86_64-linux-gnu-g++ >/dev/null || missing+=(g++-x86-64-linux-gnu)
     [ "$(uname -m)" = aarch64 ] || command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
     ;;
@@ -66,13 +66,13 @@ as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 echo "installing for the $1: ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
-# The tests start a Postgres of their own; Debian need not start one with the system.
+# The tests start their own Postgres, so Debian need not start one with the system.
 pg_conf=/etc/postgresql-common/createcluster.conf
 if [[ " ${missing[*]} " = *" postgresql "* ]] && [ ! -e "$pg_conf" ]; then
   "${as_root[@]}" mkdir -p "${pg_conf%/*}"
   echo "create_main_cluster = false" | "${as_root[@]}" tee "$pg_conf" >/dev/null
 fi
-# Nor any other server: while packages for the tests are installed, no service may start.
+# Nor any other server: no service may start while packages are installed.
 policy=/usr/sbin/policy-rc.d
 if [ "$1" = test ] && [ ! -e "$policy" ]; then
   trap '"${as_root[@]}" rm -f "$policy"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs all tests once: with the race detector where goroutines share memory, beside them
-# the rest and what differs without cgo, then the web app. make test-long runs what takes
-# long and rarely finds anything.
+# Runs all tests once: concurrent packages with the race detector, beside them the rest and
+# the build without cgo, then the web app. make test-long runs the slow tests that rarely
+# fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)
@@ -33,7 +33,7 @@ while read -r package folder; do
   if [[ $package =~ $longest ]]; then tests=("$package" "${tests[@]}"); else tests+=("$package"); fi
 done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
 
-# In each engine's contract, and in DuckDB's loader, what cancels and what shares.
+# The tests of cancellation and concurrency, from each engine's suite and DuckDB's loader.
 level='^(Busy|Cancel|Killed)$'
 shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^Test(Reload|InterruptedLoad)\$"
 # SQLite's C code, translated to Go, and the compiler of the Postgres parser's WebAssembly
@@ -63,7 +63,7 @@ without_race() {
   go_test ./source/duckdb
   go_test -run 'CSV|Filter|Generat|Search' ./internal/app
 }
-trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach what runs in the background
+trap 'trap - INT TERM; kill 0' INT TERM # Ctrl+C does not reach background jobs
 jobs=() failed=0
 with_race & jobs+=($!)
 without_race & jobs+=($!)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the web app into web/dist, when its sources are newer than what is there.
-# With "all", what only its checks need is installed, too.
+# Builds the web app into web/dist, if its sources are newer. With "all", also installs what
+# only its checks need.
 set -euo pipefail
 cd "$(dirname "$0")/../web/ui"
 

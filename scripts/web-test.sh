@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the web app: types, lint, unit tests, then the built program in a browser. With
-# "long", runs only the browser tests that take long and rarely find anything.
+# "long", runs only the slow browser tests that rarely fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 while IFS= read -r name; do unset "$name"; done < <(compgen -v ANTHROPIC_ || true)

@@ -24,22 +24,22 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Policy is the Content-Security-Policy of the app: nothing but its own files, no
-// inline script or style, no other host. Instantiating WebAssembly is allowed.
-const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: " +
-	"blob:; " +
+// Policy is the Content-Security-Policy of the app: nothing but its own files, no inline script or style, no other
+// host. Instantiating WebAssembly is allowed.
+const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; " +
+	"img-src 'self' data: blob:; " +
 	"connect-src 'self'; worker-src 'self'; font-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'"
 
-// SandboxPolicy is the policy of workers that run JavaScript which a model wrote:
-// they may evaluate and do nothing else, neither fetch nor import.
+// SandboxPolicy is the policy for workers that run model-written JavaScript. They can compute, but cannot fetch or
+// import.
 const SandboxPolicy = "default-src 'none'; script-src 'unsafe-eval'; sandbox allow-scripts"
 
-// sandboxPrefix begins the names of the scripts of such workers.
+// sandboxPrefix is the prefix of the names of these workers' scripts.
 const sandboxPrefix = "assets/sandbox-"
 
-// Patterns are the routes of the app, for http.ServeMux. What a page has behind
-// its address is known to the page alone, so each gets the same file.
+// Patterns returns the app's routes, for http.ServeMux. Routing happens in the browser, so every route gets the same
+// file.
 func Patterns() []string {
 	return []string{
 		"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/chart", "/chart/{symbol}", "/chart/{symbol}/{timeframe}",
@@ -62,26 +62,24 @@ func Handler() (http.Handler, error) {
 	return newSite(sub)
 }
 
-// types are the content types by extension: the system's own table differs from
-// machine to machine.
+// types maps extensions to content types. The system's table varies between machines.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".json": "application/json", ".wasm": "application/wasm", ".png": "image/png",
 	".woff2": "font/woff2", ".ico": "image/x-icon", ".txt": "text/plain; charset=utf-8",
 }
 
-// file is one file in the encodings that were embedded: "", "gzip" and "br".
+// file is a file in the encodings that were embedded: "", "gzip" and "br".
 type file struct {
 	name    string
-	tag     string // of its content, whatever the encoding
+	etag    string // the same for every encoding
 	encoded map[string][]byte
 }
 
-// site is a set of files in memory. It is read-only once made.
+// site is a set of files in memory. It does not change after newSite.
 type site struct{ files map[string]*file }
 
-// newSite reads the files of a build. What ends in .gz or .br is an encoding of the
-// file without that ending.
+// newSite reads the files of a build. A .gz or .br file is an encoding of the file without that extension.
 func newSite(fsys fs.FS) (*site, error) {
 	s := &site{files: map[string]*file{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -118,9 +116,9 @@ func (s *site) add(name string, data []byte) {
 		s.files[name] = f
 	}
 	f.encoded[encoding] = data
-	if f.tag == "" || encoding == "gzip" { // one of them, always the same
+	if f.etag == "" || encoding == "gzip" { // use the gzip digest if there is one, so that the ETag is stable
 		sum := sha256.Sum256(data)
-		f.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
+		f.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	}
 }
 
@@ -130,7 +128,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(h)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "This address takes GET and HEAD.", http.StatusMethodNotAllowed)
+		http.Error(w, "Only GET and HEAD are allowed here.", http.StatusMethodNotAllowed)
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
@@ -138,7 +136,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := s.files[name]
 	switch {
 	case f == nil && (asset || path.Ext(name) == ".svg"):
-		http.Error(w, "There is no such file. Reload the page: the program may be a newer one.", http.StatusNotFound)
+		http.Error(w, "File not found. Reload the page; the server may have been updated.", http.StatusNotFound)
 		return
 	case f == nil || name == "index.html":
 		f, asset = s.files["index.html"], false
@@ -151,11 +149,12 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	if err := f.serve(w, r); err != nil && !errors.Is(err, http.ErrAbortHandler) {
-		panic(http.ErrAbortHandler) // the client has gone, or the file is broken: never a short body
+		// The client disconnected or the file is corrupt; abort rather than send a truncated body.
+		panic(http.ErrAbortHandler)
 	}
 }
 
-// protect sets the headers that keep a page to itself.
+// protect sets the security headers.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", Policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -171,7 +170,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) error {
 	h.Add("Vary", "Accept-Encoding")
 	h.Set("Content-Type", f.contentType())
 	data, encoding := f.choose(r.Header.Get("Accept-Encoding"))
-	tag := strings.TrimSuffix(f.tag, `"`) + encoding + `"`
+	tag := strings.TrimSuffix(f.etag, `"`) + encoding + `"`
 	h.Set("Etag", tag)
 	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -199,8 +198,7 @@ func (f *file) contentType() string {
 	return "application/octet-stream"
 }
 
-// choose returns the smallest encoding the client takes; nil when it takes none of
-// those there are.
+// choose returns the data in the smallest encoding that the client accepts, or nil if it accepts none of them.
 func (f *file) choose(accept string) (data []byte, encoding string) {
 	for _, name := range []string{"br", "gzip"} {
 		if data, ok := f.encoded[name]; ok && accepts(accept, name) {
@@ -248,8 +246,8 @@ const unbuilt = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>Footnote</title>
 <h1>Footnote is running, without its web app</h1>
-<p>This program was built where there was no Node.js, so the pages are not part of it. Everything else works.</p>
-<p>To have them: install Node.js 20.19 or newer, run <code>make clean build</code>, and start it again.</p>
+<p>This program was built without Node.js, so it has no web app. Everything else works.</p>
+<p>To add it, install Node.js 20.19 or newer, run <code>make clean build</code>, and restart.</p>
 <p>To ask from a terminal: <code>footnote ask "How many orders are there?"</code></p>
 </html>
 `

@@ -2,9 +2,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 // The page and the API share one origin: what begins with /api goes to Footnote.
-// With API keys the key is added here, so that no browser ever holds it. What the
-// browser says of the page that asks (Sec-Fetch-Site) is passed on: Footnote answers
-// this page, and none of another site.
+// With API keys the key is added here, so that no browser ever holds it. Sec-Fetch-Site
+// is forwarded, so Footnote accepts requests from this page and rejects those from other
+// sites.
 const key = process.env.FOOTNOTE_KEY;
 const proxy = {
   '/api': {
@@ -14,8 +14,8 @@ const proxy = {
   },
 };
 
-// The worker that runs code of a model may compute and nothing else. A server of your
-// own must send the same header for it.
+// The worker for model-written code may only compute. Your own server must send the same
+// header for it.
 const policy = "default-src 'none'; script-src 'unsafe-eval'; sandbox allow-scripts";
 const sandbox = {
   name: 'sandbox-policy',

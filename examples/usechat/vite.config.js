@@ -9,7 +9,7 @@ const proxy = {
     target: process.env.FOOTNOTE ?? 'http://127.0.0.1:8787',
     changeOrigin: true,
     headers: key ? { authorization: `Bearer ${key}` } : {},
-    // Footnote answers pages of its own origin; this one speaks for itself.
+    // Footnote accepts only same-origin pages, so the proxy sets the origin.
     configure: (p) => p.on('proxyReq', (req) => ['origin', 'referer', 'sec-fetch-site'].forEach((name) => req.removeHeader(name))),
   },
 };

@@ -19,14 +19,14 @@ cleanup() {
 }
 trap cleanup EXIT
 step() { echo "$suite, $arch: $*"; }
-# must ends the trial unless a command succeeds.
+# must ends the trial if a command fails.
 must() {
   if ! "$@"; then
-    echo "this does not hold: $*" >&2
+    echo "check failed: $*" >&2
     exit 1
   fi
 }
-# quietly shows the output of a command only when it fails.
+# quietly shows a command's output only if it fails.
 quietly() {
   if ! "$@" >"$work/log" 2>&1; then
     cat "$work/log" >&2
@@ -34,7 +34,7 @@ quietly() {
   fi
 }
 
-# Debian's own way to run programs for another processor, while the trial lasts.
+# Debian's way to run programs for another processor, for the duration of the trial.
 emulated=
 if [ "$arch" != "$(dpkg --print-architecture)" ]; then
   emulated=yes
@@ -48,7 +48,7 @@ fi
 inside=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
   DEBIAN_FRONTEND=noninteractive chroot "$root")
 
-# bare makes the root, with the given packages beside the essential ones.
+# bare creates the root, with the given packages besides the essential ones.
 bare() {
   quietly debootstrap --arch="$arch" --variant=minbase ${1:+--include="$1"} "$suite" "$root" \
     "${MIRROR:-http://deb.debian.org/debian}"

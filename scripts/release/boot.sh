@@ -24,7 +24,7 @@ ask() {
   answer=$(curl -fsS -m 600 --retry 5 --retry-all-errors http://127.0.0.1:8787/v1/chat/completions \
     -H 'content-type: application/json' \
     -d '{"model":"analyst","messages":[{"role":"user","content":"total revenue by region"}]}')
-  [[ $answer == *2,540.50* ]] || { echo "that is not the answer: $answer"; return 1; }
+  [[ $answer == *2,540.50* ]] || { echo "unexpected answer: $answer"; return 1; }
   echo "answered: North 2,540.50"
 }
 trap 'code=$?; [ $code = 0 ] || journalctl -b -u footnote -n 50 --no-pager; echo "TRIAL ENDED WITH $code"' EXIT

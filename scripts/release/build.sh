@@ -10,11 +10,11 @@ here=scripts/release
 out=$(realpath -m "${1:-bin/release}")
 export GO=${GO:-go}
 
-# What follows the version is of fixed length, so that every clone makes the same name.
+# The suffix has a fixed length, so that every clone produces the same name.
 version=$(git describe --tags --match 'v[0-9]*' --abbrev=12 --dirty 2>/dev/null ||
   echo "v0.0.0-$(git rev-list --count HEAD)-g$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo -dirty)")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-# The state of the working copy is in the version; Go would add it in its own way.
+# The version has the state of the working copy, so Go need not add it.
 export GOFLAGS=-buildvcs=false
 
 scripts/setup.sh release
@@ -34,7 +34,7 @@ compiler() {
   if [ "$name" = "$(uname -m)" ]; then echo "${CC:-gcc}"; else echo "$name-linux-gnu-gcc"; fi
 }
 
-# old_enough checks that program $1 starts on Debian 12 and Ubuntu 22.04: what it asks of their libraries is there.
+# old_enough checks that program $1 starts on Debian 12 and Ubuntu 22.04, whose libraries must have what it needs.
 old_enough() {
   local newest limit
   for limit in GLIBC_2.34 GLIBCXX_3.4.30; do
@@ -46,15 +46,15 @@ old_enough() {
   done
 }
 
-# What DuckDB needs to be linked for macOS and Windows does not exist here.
+# What linking DuckDB for macOS and Windows needs does not exist here.
 for target in linux/amd64/1 linux/arm64/1 darwin/amd64/0 darwin/arm64/0 windows/amd64/0; do
   IFS=/ read -r os arch cgo <<<"$target"
   echo "footnote $version: $os/$arch"
   program=$work/${os}_$arch/footnote
   GOOS=$os GOARCH=$arch CGO_ENABLED=$cgo CC=$(compiler "$arch") scripts/build.sh "$program" "$version"
   $here/pack.sh archive "$out" "$version" "$os" "$arch" "$program" "$work/licences"
-  # Without time and random number, so that it is the same each time; and without asking the module proxy for Footnote
-  # itself, which is not there. What it then says about Footnote and Go is no news.
+  # Without timestamps and random ids, so that the output is reproducible, and without asking the module proxy for
+  # Footnote, which is not published. Its warnings about Footnote and Go can be ignored.
   GOPROXY=off "$GO" tool -modfile=$here/tools.mod cyclonedx-gomod bin -json -std -licenses -noserial -notimestamp \
     -version "$version" -output "$out/footnote_${version#v}_${os}_$arch.cdx.json" "$program" \
     2> >(grep -vE 'footnotehq/footnote@|std@go' >&2)

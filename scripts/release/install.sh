@@ -90,7 +90,7 @@ digest() {
 }
 
 get SHA256SUMS
-# One line: the digest, and the archive for this machine. Names with a slash are not matched.
+# One line: the digest and the archive for this machine. Names with a slash do not match.
 line=$(grep -E "^[0-9a-f]{64}  footnote_[A-Za-z0-9.+~-]+_${os}_${arch}(_untested)?\.tar\.gz\$" "$work/SHA256SUMS") ||
   fail "$from/SHA256SUMS names no archive for $os on $arch"
 [ "$(printf '%s\n' "$line" | wc -l)" -eq 1 ] || fail "$from/SHA256SUMS names several archives for $os on $arch"
@@ -114,7 +114,7 @@ else
   mkdir -p "$prefix/bin" 2>/dev/null || true
   [ -w "$prefix/bin" ] ||
     fail "cannot write $prefix/bin; choose another folder with --prefix, or run this as root"
-  # Renamed into place, so that there is a whole program at every moment, and a running one goes on.
+  # Rename into place, so that the program is never incomplete and a running server is unaffected.
   staged=$(mktemp "$prefix/bin/.footnote.XXXXXX")
   cp "$unpacked/footnote" "$staged"
   chmod 755 "$staged"

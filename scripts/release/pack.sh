@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs a program that was built. The same input gives the same bytes.
+# Packs a built program. The same input gives the same bytes.
 #
 #   pack.sh archive OUT VERSION OS ARCH PROGRAM LICENCES   OUT/footnote_VERSION_OS_ARCH.tar.gz, or .zip for Windows
 #   pack.sh deb OUT VERSION ARCH PROGRAM LICENCES          OUT/footnote_VERSION_ARCH.deb
@@ -25,7 +25,7 @@ tarball() {
   mv "$2.part" "$2"
 }
 
-# texts puts what everybody should get beside the program into folder $1; $2 holds the licences.
+# texts puts the files that accompany the program into folder $1; $2 has the licences.
 texts() {
   mkdir -p "$1"
   install -m 644 "$root/LICENSE" "$root/README.md" "$1/"
@@ -41,7 +41,7 @@ debian_version() {
 
 archive() {
   local out=$1 version=$2 os=$3 arch=$4 program=$5 licences=$6 label='' name exe=footnote
-  # Nobody has run these.
+  # These are untested.
   [ "$os" = linux ] || label=_untested
   [ "$os" != windows ] || exe=footnote.exe
   name=footnote_${version#v}_${os}_$arch$label

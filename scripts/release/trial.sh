@@ -41,7 +41,7 @@ answers() {
   if [ -z "$emulated" ]; then
     answer=$(curl -fsS -m 300 "http://$address/v1/chat/completions" -H 'content-type: application/json' \
       -d '{"model":"analyst","messages":[{"role":"user","content":"total revenue by region"}]}')
-    [[ $answer == *2,540.50* ]] || { echo "that is not the answer: $answer" >&2; return 1; }
+    [[ $answer == *2,540.50* ]] || { echo "unexpected answer: $answer" >&2; return 1; }
     step "answered: North 2,540.50"
   fi
   curl -fsS -m 60 "http://$address/" >"$work/page"

@@ -21,7 +21,7 @@ test("the first load is under 300 kB, from this host alone", async () => {
   );
   for (const [name, size] of sizes) if (!new URL(name).pathname.startsWith("/api/")) bytes += size;
   assert.ok(bytes > 50_000 && bytes < 300_000, `${bytes} bytes: ${JSON.stringify(sizes)}`);
-  // The same in gzip, for browsers that have no Brotli over plain HTTP.
+  // The same with gzip, for browsers that accept no Brotli over plain HTTP.
   let gzip = 0;
   for (const [name] of sizes) {
     if (new URL(name).pathname.startsWith("/api/")) continue;

@@ -1,5 +1,4 @@
-// The page while the server is away: what was not loaded yet waits for it, and comes by
-// itself.
+// The page while the server is down: parts that are not loaded yet load once it is back.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, close, line, open, phone, serve } from "./harness.js";
@@ -14,7 +13,7 @@ after(async () => {
 
 const away = [/Failed to load resource/, /net::ERR/, /dynamically imported module/, /Unable to preload/];
 
-test("panes that were not loaded yet come once the server is back, and nothing is lost meanwhile", async () => {
+test("panes that are not loaded yet load once the server is back, and nothing is lost", async () => {
   const wire = await line(server.url);
   try {
     const p = await open(wire.url, { allow: away });
@@ -49,7 +48,7 @@ test("a chart whose rows or code failed to load is drawn once they load", async 
     await log.getByText("Revenue by month was highest").waitFor();
     wire.cut();
     await p.getByText("Reconnecting").waitFor();
-    // By the keyboard: what says that the server is away moves the button under a pointer.
+    // By keyboard: the notice that the server is down moves the button away from a pointer.
     await log.getByRole("button", { name: /^Revenue by month/ }).press("Enter");
     await p.getByRole("tab", { name: "Chart", selected: true }).waitFor();
     await p.getByRole("tabpanel").getByRole("alert").waitFor();

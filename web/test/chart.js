@@ -1,8 +1,8 @@
-// What the tests of the chart page do on it.
+// Helpers for the chart page tests.
 import assert from "node:assert/strict";
 import { open } from "./harness.js";
 
-/** The demo's market is written at its start: it may take a while to be there. */
+/** The demo generates its market when it starts, which may take a while. */
 export const market = (server) =>
   until(
     async () => (await fetch(`${server.url}/api/market/symbols`)).status,
@@ -19,7 +19,7 @@ export async function chart(server, symbol, { timeframe = "1h", talk, ...options
 }
 
 export async function ready(p) {
-  await p.locator("[data-readout]").waitFor({ timeout: 60_000 }); // on a busy machine, too
+  await p.locator("[data-readout]").waitFor({ timeout: 60_000 }); // long enough for a busy machine
   await p.locator("[data-ready]").waitFor();
 }
 
@@ -30,7 +30,7 @@ export const spot = async (p, x, y) => {
   return [box.x + x, box.y + y];
 };
 
-/** Clicks on the chart, as a hand does: it goes there first. */
+/** Clicks on the chart after moving the pointer there. */
 export async function click(p, x, y, options) {
   const at = await spot(p, x, y);
   await p.mouse.move(at[0] - 3, at[1]);
@@ -50,7 +50,7 @@ export async function drag(p, from, to) {
 
 export const tool = (p, name) => p.getByRole("button", { name: new RegExp(`^${name}( \\(|$)`) }).click();
 
-/** Without the magnet a point stays where it is set. */
+/** Turns the magnet off, so that points stay where they are set. */
 export const free = (p) => tool(p, "Magnet: snap points to open, high, low and close");
 
 export const read = async (server, path) => (await fetch(`${server.url}${path}`)).json();
@@ -59,7 +59,7 @@ export const saved = async (server, symbol = "EURUSD") =>
 export const trail = async (server, symbol = "EURUSD") =>
   (await read(server, `/api/drawings/history?symbol=${symbol}`)).changes;
 
-/** Puts drawings in the place of all that are there. */
+/** Replaces all drawings. */
 export async function bring(server, symbol, ...drawings) {
   const res = await fetch(`${server.url}/api/drawings/import`, {
     method: "POST",
@@ -74,7 +74,7 @@ export async function bring(server, symbol, ...drawings) {
   assert.equal(res.status, 200, await res.text());
 }
 
-/** Waits until something is as a test expects. */
+/** Waits until a condition holds. */
 export async function until(get, ok, what) {
   for (const end = Date.now() + 60_000; ;) {
     const got = await get();
@@ -84,7 +84,7 @@ export async function until(get, ok, what) {
   }
 }
 
-/** Whether a colour, as CSS has it, is seen near a place. */
+/** Reports whether a CSS colour is visible near a point. */
 export async function painted(p, x, y, color, around = 4) {
   const [px, py] = await spot(p, x, y);
   const png = await p.screenshot({

@@ -1,5 +1,5 @@
-// The chart page: bars, drawing by hand, the trail, a second device; and what the page
-// offers without a model, carried out by the offline planner.
+// The chart page: bars, drawing by hand, the trail, a second device, and the suggestions
+// that the offline planner carries out.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
@@ -31,7 +31,7 @@ after(async () => {
 const chart = (symbol, options) => openChart(server, symbol, options);
 const saved = (symbol) => ofServer(server, symbol);
 
-test("a trend line in two clicks outlasts a reload; dragged, and taken back", async () => {
+test("a trend line made with two clicks survives a reload, is dragged and undone", async () => {
   const p = await chart("EURUSD");
   await free(p);
   await tool(p, "Trend line");
@@ -53,7 +53,7 @@ test("a trend line in two clicks outlasts a reload; dragged, and taken back", as
     .waitFor();
   await p.getByRole("button", { name: "Close", exact: true }).click();
 
-  // By its middle: both ends move.
+  // Dragged by its middle, both ends move.
   await drag(p, [310, 260], [310, 200]);
   const [moved] = await until(
     () => saved("EURUSD"),
@@ -64,7 +64,7 @@ test("a trend line in two clicks outlasts a reload; dragged, and taken back", as
     moved.anchors.every((a, i) => a.price > drawn.anchors[i].price && a.time === drawn.anchors[i].time),
     JSON.stringify({ moved, drawn }),
   );
-  // By its first point: the other stays.
+  // Dragged by its first point, the other one stays.
   await drag(p, [200, 140], [200, 240]);
   const [turned] = await until(
     () => saved("EURUSD"),
@@ -94,7 +94,7 @@ test("a trend line in two clicks outlasts a reload; dragged, and taken back", as
 test("the magnet snaps to a price of the bar", async () => {
   const p = await chart("GBPUSD");
   const bars = await read(server, "/api/market/candles?symbol=GBPUSD&timeframe=1h&limit=500");
-  // The high of a bar: the crosshair's readout says which one it is.
+  // The crosshair's readout shows the high of the bar.
   const x = 420;
   await p.mouse.move(...(await spot(p, x, 250)));
   await p.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
@@ -102,7 +102,7 @@ test("the magnet snaps to a price of the bar", async () => {
   assert.ok(bars.high.includes(high));
   const y = await p.evaluate(() => document.querySelector(".chart-plot").getBoundingClientRect().height);
   await tool(p, "Horizontal ray");
-  // Downwards until the point is within reach of the high.
+  // Move down until the magnet catches the high.
   let found = false;
   for (let at = 60; at < y * 0.7 && !found; at += 12) {
     await click(p, x, at);
@@ -215,7 +215,7 @@ test("every drawing tool draws", async () => {
     );
     await plot(p).press("Escape");
   }
-  // Its words are being written when the server gives the text its id.
+  // The server assigns the text's id while it is being typed.
   let answer;
   const written = new Promise((resolve) => (answer = resolve));
   await p.route("**/api/drawings", async (r) => (await written, r.continue()), { times: 1 });
@@ -252,7 +252,7 @@ test("drawings are made, selected, moved and removed by keyboard alone", async (
   const before = await saved("XAUUSD");
   await plot(p).focus();
   await p.keyboard.press("Alt+h");
-  await p.keyboard.press("Enter"); // the crosshair comes
+  await p.keyboard.press("Enter"); // shows the crosshair
   for (let i = 0; i < 3; i++) await p.keyboard.press("ArrowUp");
   await p.keyboard.press("Enter");
   const [line] = (
@@ -263,7 +263,7 @@ test("drawings are made, selected, moved and removed by keyboard alone", async (
     )
   ).filter((d) => !before.some((b) => b.id === d.id));
   await p.keyboard.press("Escape");
-  await p.keyboard.press(","); // the last one
+  await p.keyboard.press(","); // the last drawing
   await p.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
   await p.keyboard.press("Shift+ArrowUp");
   await p.keyboard.press("ArrowDown");
@@ -282,13 +282,13 @@ test("drawings are made, selected, moved and removed by keyboard alone", async (
     (d) => d.length === before.length,
     "it is removed",
   );
-  // The calendar is pointed at by keys, too, and said.
+  // Keys also move to the calendar, which is announced.
   await p.keyboard.press("e");
   const title = await p.getByRole("tooltip").locator(".font-medium").first().innerText();
   await p.getByRole("status").filter({ hasText: title }).waitFor({ state: "attached" });
   await p.keyboard.press("Escape");
   await p.getByRole("tooltip").waitFor({ state: "detached" });
-  // The tools are one stop of Tab; arrow keys go through them.
+  // The toolbar is one tab stop; arrow keys move within it.
   await p.keyboard.press("Shift+Tab");
   await p.keyboard.press("ArrowDown");
   await p.keyboard.press("ArrowDown");
@@ -349,7 +349,7 @@ test("symbols, timeframes, kinds of chart, the readout and the calendar", async 
   await p.done();
 });
 
-/** The time of the bar below a place, as the axis has it. */
+/** Returns the time of the bar at a point, as the axis shows it. */
 const pointedAt = async (p, x) => {
   await p.mouse.move(...(await spot(p, x, 300)));
   return p.evaluate(
@@ -373,7 +373,7 @@ test("a range, a date, and the same place after the bar length changes", async (
   await ready(p);
   const { time } = await read(server, "/api/market/candles?symbol=EURUSD&timeframe=1D&limit=1000");
   const year = time.filter((t) => t >= time.at(-1) - 365 * 86_400);
-  // A year fills the width: its first bars are at the left edge.
+  // A year fills the width, so its first bars are at the left edge.
   const early = await Promise.all(year.slice(0, 4).map((t) => bar("1D", t)));
   await until(
     () => pointedAt(p, 4),
@@ -403,7 +403,7 @@ test("a range, a date, and the same place after the bar length changes", async (
     "the day is still in the middle",
   );
 
-  // Minutes do not go back that far: the page says where they begin.
+  // There are no minutes that far back, so the page says where they begin.
   await p.getByRole("button", { name: "1m", exact: true }).click();
   await ready(p);
   await p.getByRole("button", { name: "Go to a date" }).click();
@@ -413,7 +413,7 @@ test("a range, a date, and the same place after the bar length changes", async (
   await p.done();
 });
 
-test("a logarithmic scale, one in percent, and back to where the height follows", async () => {
+test("a logarithmic scale, a percentage scale, and automatic height again", async () => {
   const p = await chart("XAUUSD", { timeframe: "1W" });
   const log = p.getByRole("button", { name: "log", exact: true });
   await log.click();
@@ -441,7 +441,7 @@ test("a logarithmic scale, one in percent, and back to where the height follows"
 
   const auto = p.getByRole("button", { name: "auto", exact: true });
   const box = await plot(p).boundingBox();
-  await drag(p, [box.width - 20, 200], [box.width - 20, 300]); // the scale is pulled at
+  await drag(p, [box.width - 20, 200], [box.width - 20, 300]); // drags the scale
   await until(
     () => auto.getAttribute("aria-pressed"),
     (on) => on === "false",
@@ -453,7 +453,7 @@ test("a logarithmic scale, one in percent, and back to where the height follows"
   await p.done();
 });
 
-test("a drawing is duplicated, by keys and by the menu of the right button", async () => {
+test("a drawing is duplicated, by keyboard and by the context menu", async () => {
   await bring(server, "GBPUSD");
   const p = await chart("GBPUSD");
   await free(p);
@@ -512,7 +512,7 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
   await p.done();
 });
 
-test("the keys of the page are listed", async () => {
+test("the page lists its keyboard shortcuts", async () => {
   const p = await chart("EURUSD");
   await plot(p).press("?");
   await p.getByRole("dialog", { name: "Keyboard" }).getByText("Duplicate the selected drawing").waitFor();
@@ -591,7 +591,7 @@ test("each suggestion of the chat is carried out", async () => {
     ["horizontal_line", "horizontal_line", "trendline", "fibonacci"],
   );
 
-  // The trail has the move with its reason, and what was there before.
+  // The trail shows the move, its reason and the previous position.
   const move = (await trail(server)).find((c) => c.action === "update");
   const { from, to } = move.changes.price;
   assert.ok(to < from, `${from} → ${to}`);

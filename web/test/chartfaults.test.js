@@ -1,5 +1,5 @@
-// The chart page when something is away: the market's database, the price feed, the
-// server itself. Nothing that was drawn is lost, and what is away is said to be.
+// The chart page during outages of the market database, the price feed and the server. No
+// drawing is lost, and the page says what is unavailable.
 import assert from "node:assert/strict";
 import { copyFile, mkdtemp, open as openFile, rm } from "node:fs/promises";
 import http from "node:http";
@@ -40,7 +40,7 @@ async function feed() {
   };
 }
 
-test("a restart loses no drawing and no entry of the history", async () => {
+test("a restart loses no drawings and no history", async () => {
   const data = await folder();
   const first = await serve({ data });
   let p = await chart(first, "EURUSD");
@@ -87,12 +87,12 @@ test("a restart loses no drawing and no entry of the history", async () => {
   }
 });
 
-test("an open page goes on after the server restarts", async () => {
+test("an open page continues after the server restarts", async () => {
   const data = await folder();
   let server = await serve({ data });
   const listen = new URL(server.url).host;
   try {
-    const p = await chart(server, "GBPUSD", { allow: [/./] }); // the line is lost meanwhile, and the console says it
+    const p = await chart(server, "GBPUSD", { allow: [/./] }); // the connection drops, which the console reports
     await server.stop("SIGKILL");
     await free(p);
     await tool(p, "Horizontal line");
@@ -151,7 +151,7 @@ test("when the market's database dies, the chart stays and the chat says what is
       (s) => s === 503,
       "the database is dead",
     );
-    // The bars that are shown stay, and the drawings are the server's own.
+    // The visible bars stay, and the drawings come from the server's own store.
     await p.getByRole("button", { name: "Drawings", exact: true }).click();
     await p.locator("aside").getByRole("button", { name: /^Kept/ }).waitFor();
     await p.locator('[data-live="down"]').waitFor({ timeout: 60_000 });
@@ -161,7 +161,7 @@ test("when the market's database dies, the chart stays and the chat says what is
       (await saved(server)).map((d) => d.label),
       ["Kept"],
     );
-    // Another timeframe has no bars: it is said where they would be, with a way to try again.
+    // Another timeframe has no bars; the page says so in their place, with a retry button.
     await p.getByRole("button", { name: "4h", exact: true }).click();
     await p.getByRole("alert").filter({ hasText: "market database is down" }).waitFor();
     await shot(p, "chart-no-database");
@@ -184,7 +184,7 @@ test("when the market's database dies, the chart stays and the chat says what is
   }
 });
 
-/** Puts nonsense where a database was, in the same file. */
+/** Overwrites a database file with garbage. */
 async function overwrite(file) {
   const f = await openFile(file, "r+");
   await f.write(Buffer.alloc(1 << 16, 0x5a), 0, 1 << 16, 0);

@@ -1,9 +1,9 @@
-// The chart page under load: a hundred thousand bars, ten thousand drawings.
+// The chart page under load: 100,000 bars, 10,000 drawings.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { market } from "./chart.js";
 import { close, open, serve, shot } from "./harness.js";
-import { assertShort, tasks, yardstick } from "./tasks.js";
+import { assertShort, tasks, measureReference } from "./tasks.js";
 
 let server;
 before(async () => {
@@ -15,11 +15,11 @@ after(async () => {
   await close();
 });
 
-/** Waits until the page has drawn what was done to it. */
+/** Waits until the page has rendered. */
 const rest = (p) =>
   p.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 
-/** Goes back and forth, by wheel and by hand. */
+/** Zooms with the wheel and pans by dragging. */
 async function wander(p) {
   const box = await p.locator(".chart-plot").boundingBox();
   const y = box.y + 300;
@@ -38,7 +38,7 @@ async function wander(p) {
   }
 }
 
-/** A hundred thousand bars of a minute, as the server would give them. */
+/** Generates 100,000 one-minute bars in the server's format. */
 function history(n) {
   const all = { time: [], open: [], high: [], low: [], close: [], volume: [] };
   const end = Math.floor(Date.now() / 60_000) * 60;
@@ -58,7 +58,7 @@ function history(n) {
   return all;
 }
 
-test("a hundred thousand bars are scrolled through without a long task", async () => {
+test("scrolling 100,000 bars causes no long tasks", async () => {
   const all = history(100_000);
   const p = await open(server.url);
   let given = 0;
@@ -82,13 +82,13 @@ test("a hundred thousand bars are scrolled through without a long task", async (
   });
   await shot(p, "chart-100000");
   assert.equal(given, 100_000);
-  const unit = await yardstick(p);
+  const unit = await measureReference(p);
   assertShort(first, unit, 1, "a chart opens");
   assertShort(moving, unit, 0.5, "a hundred thousand bars");
   await p.done();
 });
 
-test("the chart still moves with ten thousand drawings", async () => {
+test("the chart still moves with 10,000 drawings", async () => {
   const { time, low, high } = await (
     await fetch(`${server.url}/api/market/candles?symbol=EURUSD&timeframe=1h&limit=3000`)
   ).json();
@@ -128,6 +128,6 @@ test("the chart still moves with ten thousand drawings", async () => {
     }
   });
   await shot(p, "chart-10000");
-  assertShort(moving, await yardstick(p), 2, "ten thousand drawings");
+  assertShort(moving, await measureReference(p), 2, "ten thousand drawings");
   await p.done();
 });

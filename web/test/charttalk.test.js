@@ -1,5 +1,5 @@
-// The assistant at the chart, with an imitated model: every tool that draws is called in
-// a real browser, and what is drawn stands where it was meant to.
+// The chart assistant, with an imitated model: every drawing tool is called in a real
+// browser, and each drawing is in the intended place.
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -21,7 +21,7 @@ import { answered, ask, close, open, phone, serveModel, shot, shots } from "./ha
 import { check } from "./look.js";
 
 let server;
-let bars; // of EURUSD, by the hour
+let bars; // hourly, of EURUSD
 
 const use = (...calls) => ({
   blocks: calls.map(([name, input]) => ({ type: "tool_use", name, input: JSON.stringify(input) })),
@@ -29,7 +29,7 @@ const use = (...calls) => ({
 const when = (i) => new Date(bars.time[i] * 1000).toISOString();
 const fixed = (p) => Number(p.toFixed(5));
 
-// What the model draws: places are bars, counted from the newest.
+// What the model draws. Positions are bars, counted from the newest.
 let drawn;
 function plan() {
   const n = bars.time.length;
@@ -157,7 +157,7 @@ const chart = (symbol, options) => openChart(server, symbol, options);
 const saved = () => ofServer(server);
 const bring = (...drawings) => put(server, "EURUSD", ...drawings);
 
-/** Where times and prices stand, measured by drawing: two lines across, two upright. */
+/** Measures where times and prices are on screen, by drawing two horizontal and two vertical lines. */
 async function places(p) {
   const had = new Set((await saved()).map((d) => d.id));
   const draw = async (name, x, y) => {
@@ -176,7 +176,7 @@ async function places(p) {
   const all = await read(server, "/api/market/candles?symbol=EURUSD&timeframe=1h&limit=2000");
   const index = (time) => all.time.findLastIndex((t) => t <= time);
   const [a, b] = [index(left.anchors[0].time), index(right.anchors[0].time)];
-  const wide = 400 / (b - a); // of a bar, nearly
+  const wide = 400 / (b - a); // approximately the width of a bar
   const exact = Math.round(wide * 2) / 2;
   const offset = 300 - a * exact;
   return {
@@ -185,7 +185,7 @@ async function places(p) {
   };
 }
 
-/** A token's colour, as the theme has it. */
+/** Returns the colour of a design token in the current theme. */
 const resolved = (p, token) =>
   p.evaluate((t) => {
     const e = document.createElement("i");
@@ -196,7 +196,7 @@ const resolved = (p, token) =>
     return value;
   }, token);
 
-test("each drawing tool is called by the chat, and its drawing is where it belongs", async () => {
+test("the chat calls each drawing tool, and its drawing is in the right place", async () => {
   const p = await chart("EURUSD");
   await ask(p, "Draw everything");
   const all = await until(saved, (d) => d.length === drawn.length, "all of it is drawn");
@@ -205,7 +205,7 @@ test("each drawing tool is called by the chat, and its drawing is where it belon
   const { x, y } = await places(p);
   await until(saved, (d) => d.length === drawn.length, "the lines for measuring are gone");
   await p.locator(".chart-plot").press("Escape");
-  await p.mouse.move(...(await spot(p, 5, 640))); // no crosshair over what is looked at
+  await p.mouse.move(...(await spot(p, 5, 640))); // keeps the crosshair away from the compared area
   await shot(p, "talk-drawn");
   for (const [name, input, spots] of drawn) {
     for (const s of spots) {
@@ -221,7 +221,7 @@ test("each drawing tool is called by the chat, and its drawing is where it belon
   await p.getByRole("region", { name: /^Drew Resistance at/ }).waitFor();
   await p.getByText("because: Three highs stand at it.").waitFor();
 
-  // The trail has the same, and a second device and a reload show it.
+  // The trail shows the same, also on a second device and after a reload.
   const list = await trail(server);
   assert.ok(
     list.some(
@@ -267,7 +267,7 @@ test("a change shows its reason, before and after, and is undone", async () => {
   await card.getByRole("button", { name: "Undo" }).click();
   await until(saved, (d) => d[0].price === p0, "it is where it was");
   await card.getByText("undone").waitFor();
-  // Only that change: what came before it can be taken back still, and so can it, made again.
+  // Undoes only that change. Earlier changes can still be undone, and it can be redone and undone again.
   await entry.getByText("undone").waitFor();
   await p
     .locator("aside li")
@@ -401,7 +401,7 @@ for (const theme of ["light", "dark"]) {
     const talk = small.getByRole("button", { name: "Show the chat" });
     await talk.click();
     await small.getByRole("article", { name: "Question: Draw for one tab, again" }).waitFor();
-    // The chat covers the chart: what is drawn there is said, and one touch away.
+    // The chat covers the chart, so it announces drawings, which are one tap away.
     await bring();
     await ask(small, "Draw for one tab, small");
     await check(small, `talk-${theme}-390`);
@@ -409,7 +409,7 @@ for (const theme of ["light", "dark"]) {
     await small.getByRole("button", { name: /^Drew Once at .* See it$/ }).click();
     await small.getByRole("toolbar", { name: "Horizontal line, selected" }).waitFor();
     assert.ok(await talk.evaluate((el) => el === document.activeElement));
-    // While the chat is not seen its calls are answered all the same.
+    // Calls are answered even while the chat is hidden.
     await bring();
     const body = JSON.stringify({ text: "Draw for one tab, unseen", context: { symbol: "EURUSD", timeframe: "1h" } });
     const asked = await fetch(`${server.url}/api/conversations/${new URL(url).searchParams.get("talk")}/turns`, {

@@ -1,5 +1,4 @@
-// What the chart page does when much changes at once, when it cannot save, and when what
-// is typed is refused.
+// The chart page during bulk changes, when saving fails, and when input is rejected.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { close, open, phone, serve } from "./harness.js";
@@ -36,7 +35,7 @@ const post = async (path, body) => {
 
 const saved = async (symbol) => (await (await fetch(`${server.url}/api/drawings?symbol=${symbol}`)).json()).drawings;
 
-/** Waits for what the server has; a machine that is busy may take its time. */
+/** Waits until the server has what a test expects. */
 async function until(get, ok, what) {
   for (const end = Date.now() + 60_000; ;) {
     const got = await get();
@@ -77,7 +76,7 @@ test("an import of thousands is rendered a few times only, and is undone from an
   }));
   const p = await chart("XAUUSD");
   await side(p, "Drawings");
-  // The list is as high as it has rows: each rendering with more of them is one change.
+  // The list's height follows its rows, so each rendering with more rows counts as one change.
   const list = p.locator("#side-panel ul");
   await list.evaluate((el) => {
     window.renderings = 0;
@@ -100,7 +99,7 @@ test("an import of thousands is rendered a few times only, and is undone from an
   await p.done();
 });
 
-test("a drawing that could not be saved survives a reload, which asks first", async () => {
+test("a drawing that could not be saved survives a reload, which needs confirmation", async () => {
   const p = await chart("GBPUSD", { allow: [/503/, /Service Unavailable/] });
   await p.route("**/api/drawings", (r) =>
     r.request().method() === "POST"
@@ -142,7 +141,7 @@ test("refused input stays in its field, with the reason", async () => {
   assert.equal(await price.inputValue(), "0");
   assert.equal(await dialog.getByRole("textbox", { name: "Why it matters" }).inputValue(), "Three lows stand at it.");
   assert.equal((await saved("USDJPY"))[0].price, drawing.price);
-  // A field can be emptied; what would go over a change of somebody else is asked about.
+  // A field can be cleared. Overwriting another person's change needs confirmation.
   await price.fill("");
   assert.equal(await price.inputValue(), "");
   const next = Number((drawing.price + 0.5).toFixed(3));
@@ -172,7 +171,7 @@ test("refused input stays in its field, with the reason", async () => {
   await p.done();
 });
 
-test("on a phone, a key leads to the chart, and a change is redone", async () => {
+test("on a phone, a key moves to the chart, and a change is redone", async () => {
   const p = await chart("EURUSD", { viewport: phone });
   await p.keyboard.press("Tab");
   const skip = p.getByRole("link", { name: "Skip to the chart" });

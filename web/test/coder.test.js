@@ -1,4 +1,4 @@
-// The coder: what waits for a decision, what was changed, and the files.
+// The coder: approvals, changes and files.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -11,7 +11,7 @@ after(async () => {
   await close();
 });
 
-/** A conversation with the coder that begins with a request. */
+/** Starts a conversation with the coder. */
 async function coder(options) {
   const p = await open(server.url, options);
   await p.getByRole("button", { name: "Analyst" }).click();
@@ -26,7 +26,7 @@ const send = async (page, request) => {
 
 const approval = (page) => page.getByRole("group", { name: "Approval" });
 
-/** What became of the newest approval, from the log. */
+/** Returns the newest approval's outcome from the log. */
 async function decision(page) {
   const id = /\/c\/([^/?]+)/.exec(page.url())[1];
   const text = await (await fetch(`${server.url}/api/conversations/${id}/events`)).text();
@@ -48,7 +48,7 @@ test("a change shows its difference before it is allowed, by keyboard, and after
     ["3 − removed: Status: draft", "3 + added: Status: final"],
   );
   await shot(p, "approval");
-  // In the empty question field the upward arrow leads to the card, where A allows.
+  // In the empty question field, the up arrow focuses the card, where A allows.
   await p.getByRole("textbox", { name: "Your question" }).press("ArrowUp");
   await p.keyboard.press("a");
   await approval(p).waitFor({ state: "hidden" });
@@ -98,7 +98,7 @@ test("a command is declined with a reason, then allowed always", async () => {
   await p.done();
 });
 
-test("a card disappears when it was answered in another tab", async () => {
+test("a card disappears once it is answered in another tab", async () => {
   const p = await coder();
   await send(p, "write hello to notes.txt");
   await approval(p).getByText("A new file, 1 line.").waitFor();
@@ -152,7 +152,7 @@ test("the files of the workspace, their lines and versions, and a change that is
   await p.getByRole("tab", { name: "Content" }).click();
   await p.getByRole("region", { name: "Content of README.md" }).getByText("Status: draft").waitFor();
 
-  // A file is in the address, and there again after a reload.
+  // The URL names the file, so a reload opens it again.
   await p.reload();
   await p.getByRole("region", { name: "Content of README.md" }).getByText("Status: draft").waitFor();
   await p.done();
@@ -177,7 +177,7 @@ test("a coder without a working folder is disabled, and says what is missing", a
     await p.getByRole("combobox", { name: "Command" }).fill("coder");
     await p.getByRole("option", { name: /^Coder/, disabled: true }).waitFor();
     await p.keyboard.press("Enter");
-    await p.getByRole("dialog", { name: "Go to" }).waitFor(); // what is off stays there with its reason
+    await p.getByRole("dialog", { name: "Go to" }).waitFor(); // a disabled command stays listed with its reason
     await p.done();
   } finally {
     await bare.stop();

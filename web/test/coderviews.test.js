@@ -1,5 +1,5 @@
-// The views of the coder and the trace, in both themes and widths: looked at by axe,
-// and kept as pictures.
+// The views of the coder and the trace, in both themes and widths: checked with axe, and
+// saved as screenshots.
 import { after, before, test } from "node:test";
 import { answered, close, desktop, open, phone, serve } from "./harness.js";
 import { inBoth } from "./look.js";

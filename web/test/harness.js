@@ -1,6 +1,5 @@
-// Starts the real program with the demo shop, offline, and a browser to look at it.
-// What a page does that it must not (an error in the console, a request to another
-// host, a breach of its policy) is collected and fails the test at its end.
+// Starts the program with the demo shop, offline, and a browser. Console errors, requests to
+// other hosts and policy violations fail the test.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -14,10 +13,10 @@ import { chromium } from "playwright-core";
 const root = path.resolve(import.meta.dirname, "../..");
 export const shots = path.join(import.meta.dirname, "shots");
 
-/** The program that is tested: TEST_PROGRAM, or bin/footnote of this checkout. */
+/** The program under test: TEST_PROGRAM, or bin/footnote of this checkout. */
 export const binary = process.env.TEST_PROGRAM ?? path.join(root, "bin/footnote");
 
-/** Starts `footnote demo`, or another command, in a folder of its own. */
+/** Starts `footnote demo`, or another command, in its own folder. */
 export async function serve({ args = ["demo"], env = {}, data, listen = "127.0.0.1:0" } = {}) {
   const folder = data ?? (await mkdtemp(path.join(tmpdir(), "footnote-web-")));
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
@@ -48,7 +47,7 @@ export async function serve({ args = ["demo"], env = {}, data, listen = "127.0.0
     url,
     folder,
     log: () => err,
-    /** Stops it; the data stays when it was given. */
+    /** Stops the program. Deletes its data, unless the caller chose the folder. */
     async stop(signal = "SIGTERM") {
       child.kill(signal);
       await ended;
@@ -88,13 +87,13 @@ export async function close() {
 export const desktop = { width: 1440, height: 900 };
 export const phone = { width: 390, height: 844 };
 
-// The page that the last test closed, for the next one. A new page needs a process and compiles
+// A page that the last test closed, for the next one. A new page starts a process and compiles
 // the app, which takes longer than most tests.
 let spare;
 
 /** Opens a page and watches it. `page.faults()` lists what it did wrong; `allow` has patterns of
- *  console messages that a test provokes. The page is one that an earlier test closed, without
- *  what that test left behind, unless `fresh` is set or the test has a context or options of its own. */
+ *  console messages that a test provokes. Reuses a page of an earlier test, cleaned up, unless
+ *  `fresh` is set or the test needs its own context or options. */
 export async function open(
   url,
   { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", fresh, ...options } = {},
@@ -106,7 +105,7 @@ export async function open(
     const settings = { viewport, colorScheme: theme, reducedMotion: motion, locale: "en-US", timezoneId: "UTC" };
     const context = given ?? (await b.newContext({ ...settings, ...options }));
     const p = await context.newPage();
-    p.setDefaultTimeout(60_000); // a machine may be busy; what waits for an event costs nothing
+    p.setDefaultTimeout(60_000); // long enough for a busy machine
     await p.addInitScript(() => {
       addEventListener("securitypolicyviolation", (e) =>
         console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`),
@@ -138,15 +137,15 @@ export async function open(
       if (given) await page.close();
       else if (!plain || spare || faults.length || ours.pages().length > 1) await ours.close();
       else await release(page, origin);
-      if (faults.length) throw new Error(`the page did what it must not:\n${faults.join("\n")}`);
+      if (faults.length) throw new Error(`the page misbehaved:\n${faults.join("\n")}`);
     },
   });
 }
 
 const events = ["close", "console", "dialog", "download", "filechooser", "pageerror", "popup", "request", "response"];
 
-/** Keeps a page for the next test, without anything that this one left: what it listens to and
- *  intercepts, its cookies and what it stored. If the server is gone, the page is closed. */
+/** Keeps a page for the next test, without this test's listeners, routes, cookies and storage. If
+ *  the server is gone, closes the page. */
 async function release(page, origin) {
   pages.delete(page);
   const context = page.context();
@@ -154,7 +153,7 @@ async function release(page, origin) {
     for (const e of events) page.removeAllListeners(e);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.unrouteAll({ behavior: "ignoreErrors" });
-    // A file of the same origin: about:blank would take another process.
+    // A file of the same origin, because about:blank would start another process.
     await page.goto(`${origin}/favicon.svg`);
     await page.evaluate(() => sessionStorage.clear());
     const cdp = await context.newCDPSession(page);
@@ -176,8 +175,7 @@ async function reuse(viewport, colorScheme, reducedMotion) {
   return page;
 }
 
-// What a failed test leaves on the screen is printed, because on a machine of a CI nobody
-// can look.
+// Prints the page when a test fails, because nobody can see the screen in CI.
 const pages = new Set();
 afterEach(async (t) => {
   if (t.passed) return;
@@ -188,7 +186,7 @@ afterEach(async (t) => {
   }
 });
 
-/** Asks on the page and waits for the end of the answer. */
+/** Asks a question and waits for the end of the answer. */
 export async function ask(page, question) {
   await page.getByRole("textbox", { name: "Your question" }).fill(question);
   await page.getByRole("button", { name: "Send" }).click();
@@ -201,20 +199,20 @@ export async function answered(page, question) {
   await turn
     .getByRole("button", { name: /Copy the answer|Answer again/ })
     .first()
-    .waitFor({ timeout: 60_000 }); // on a busy machine, too
+    .waitFor({ timeout: 60_000 }); // long enough for a busy machine
   return turn;
 }
 
-/** Keeps a picture to look at, in test/shots, if SHOTS is set. */
+/** Saves a screenshot in web/test/shots, if SHOTS is set. */
 export async function shot(page, name) {
   if (!process.env.SHOTS) return;
   await mkdir(shots, { recursive: true });
   await page.screenshot({ path: path.join(shots, `${name}.png`) });
 }
 
-/** A server with an imitated model that follows a scenario: a file, or a function that
- *  writes one when the server is there, and says its name. With requests, an array, what
- *  the model is sent is put there, as it came. */
+/** Starts a server with an imitated model that follows a scenario: a file, or a function that
+ *  writes one once the server runs, and returns its name. The model's requests are added to
+ *  the array requests, if it is given. */
 export async function serveModel({ env = {}, scenario = "scenario.yaml", requests } = {}) {
   const late = typeof scenario === "function";
   const between = requests || late ? await relay(requests ?? []) : undefined;
@@ -247,7 +245,7 @@ export async function serveModel({ env = {}, scenario = "scenario.yaml", request
   }
 }
 
-/** The imitated model alone. */
+/** Starts only the imitated model. */
 async function fakeModel(scenario) {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
   const folder = await mkdtemp(path.join(tmpdir(), "footnote-web-"));
@@ -281,7 +279,7 @@ async function fakeModel(scenario) {
   };
 }
 
-/** A proxy that keeps the bodies of requests, to a server that is named later. */
+/** Starts a proxy that records request bodies. Its target is set later. */
 async function relay(requests) {
   let target;
   const server = http.createServer((req, res) => {
@@ -311,7 +309,7 @@ async function relay(requests) {
   };
 }
 
-/** A line to a server that can be cut and mended. */
+/** Starts a proxy whose connections can be cut and restored. */
 export async function line(target) {
   const { hostname, port } = new URL(target);
   const open = new Set();

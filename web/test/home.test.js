@@ -1,4 +1,4 @@
-// The page before the first question, when something is missing.
+// The start page, when something is missing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rename, rm } from "node:fs/promises";
@@ -32,7 +32,7 @@ after(async () => {
 const away = [/Failed to load resource/, /net::ERR/];
 const widths = Object.entries({ 1440: desktop, 390: phone });
 
-test("a source that cannot be read is named with its reason, and is tried again", async () => {
+test("a source that cannot be read is named with its reason, and can be retried", async () => {
   const at = path.join(folder, "depot.db");
   for (const [width, viewport] of widths) {
     await rename(at, `${at}.gone`);
@@ -40,7 +40,7 @@ test("a source that cannot be read is named with its reason, and is tried again"
       const p = await open(server.url, { viewport, allow: away });
       const said = p.getByRole("alert").filter({ hasText: "depot cannot be read. The database file is not there." });
       await said.waitFor();
-      await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor(); // of the source that can
+      await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor(); // of the readable source
       await inBoth(p, "home-source", Number(width));
       await said.getByRole("button", { name: "Try again" }).click();
       await said.getByRole("button", { name: "Try again", disabled: false }).waitFor();
@@ -54,11 +54,11 @@ test("a source that cannot be read is named with its reason, and is tried again"
   }
 });
 
-test("a source that becomes unavailable before it is selected says so, and is tried again", async () => {
+test("a source that becomes unavailable before it is selected says so, and can be retried", async () => {
   const at = path.join(folder, "depot.db");
   const p = await open(server.url, { allow: away });
   await p.getByRole("button", { name: "All data" }).click();
-  await rename(at, `${at}.gone`); // since the list was made
+  await rename(at, `${at}.gone`); // after the list was loaded
   try {
     await p.getByRole("menuitemradio", { name: /^depot/ }).click();
     await p.getByRole("alert").getByText("The database file is not there.").waitFor();
@@ -73,7 +73,7 @@ test("a source that becomes unavailable before it is selected says so, and is tr
   }
 });
 
-test("while the server is away the page keeps what it showed, and recovers by itself", async () => {
+test("while the server is down, the page keeps what it showed, and recovers by itself", async () => {
   for (const [width, viewport] of widths) {
     const wire = await line(server.url);
     try {
@@ -84,13 +84,13 @@ test("while the server is away the page keeps what it showed, and recovers by it
         .getByRole("navigation", { name: "Conversations" })
         .getByRole("link", { name: "Share of orders by status" });
       await p.goto(wire.url);
-      // All of it has to be there before the line is cut: what was not loaded yet is the next test's.
+      // Everything must be loaded before the connection is cut; the next test covers what is not.
       const begin = p.getByRole("region", { name: "Questions to begin with" }).getByRole("button");
       await begin.nth(5).waitFor();
       if (wide) await listed.first().waitFor();
       const before = wide && (await listed.count());
       wire.cut();
-      await p.evaluate(() => dispatchEvent(new Event("focus"))); // the list is looked at again
+      await p.evaluate(() => dispatchEvent(new Event("focus"))); // reloads the list
       await p.getByRole("status").getByText("The server does not answer.").waitFor();
       if (wide) assert.equal(await listed.count(), before);
       assert.equal(await begin.count(), 6);
@@ -116,7 +116,7 @@ test("parts that were never loaded appear by themselves once the server is back"
   try {
     const p = await open(wire.url, { allow: away });
     await ask(p, "Share of orders by status");
-    await p.reload(); // opened as a conversation: the home page has nothing yet
+    await p.reload(); // opens a conversation, so the start page has loaded nothing yet
     await p.getByRole("article").waitFor();
     wire.cut();
     await p.getByText("Reconnecting").waitFor();

@@ -56,7 +56,7 @@ test("a question is edited and answered again", async () => {
   await p.done();
 });
 
-test("feedback is kept, with its reason", async () => {
+test("feedback is stored with its reason", async () => {
   const p = await open(server.url);
   await ask(p, "How many orders are there?");
   await p.getByRole("button", { name: "Bad answer" }).click();
@@ -67,7 +67,7 @@ test("feedback is kept, with its reason", async () => {
   await p.done();
 });
 
-test("an address leads to a result, and back leads back", async () => {
+test("a URL opens a result, and Back returns", async () => {
   const p = await open(server.url);
   await ask(p, "Revenue by month");
   await p.getByRole("tab", { name: "SQL" }).click();
@@ -137,7 +137,7 @@ test("with API keys, a page signs in once, and out", async () => {
   }
 });
 
-test("a person who is signed out meanwhile signs in again and stays on the page", async () => {
+test("a person who is signed out signs in again and stays on the page", async () => {
   const guarded = await serve({ env: { FOOTNOTE_API_KEYS: "sk-of-ada-12345=acme/ada" } });
   try {
     const p = await open(guarded.url, { viewport: phone, allow: [/401/] });

@@ -12,7 +12,7 @@ import { answered, ask, close, open, serveModel, shot } from "./harness.js";
 const regions = ["North", "South", "East", "West"];
 const canary = (i) => `Kanarie${(i * 7919) % 1_000_003}x`;
 
-/** Sales with a customer in each row that is found nowhere else. */
+/** Generates sales, with a unique customer in each row. */
 function csv(rows) {
   const lines = ["id,region,customer,amount,sold at"];
   for (let i = 0; i < rows; i++) {
@@ -59,8 +59,8 @@ const ready = (page, words) => files(page).getByText(words).waitFor({ timeout: 6
 
 const asked = (page) => page.getByRole("region", { name: "Cells to send" });
 
-/** Asks, and answers each question about cells with one button until the answer is
- *  there. Gives the cells that were shown before they went. */
+/** Asks, answers each question about cells with the given button until the answer is there,
+ *  and returns the cells that were shown before they were sent. */
 async function askAnd(page, question, button) {
   await page.getByRole("textbox", { name: "Your question" }).fill(question);
   await page.getByRole("button", { name: "Send" }).click();
@@ -82,7 +82,7 @@ async function askAnd(page, question, button) {
   }
 }
 
-/** Everything that the program has kept or said. */
+/** Returns everything that the program has stored or logged. */
 async function kept() {
   let all = server.log();
   for (const f of await readdir(server.folder, { recursive: true, withFileTypes: true })) {
@@ -91,7 +91,7 @@ async function kept() {
   return all;
 }
 
-/** The statements of a question with their outcomes, as the audit lists them. */
+/** Returns the statements of a question with their outcomes, from the audit. */
 async function audited(question) {
   for (;;) {
     const text = await readFile(path.join(server.folder, "audit.jsonl"), "utf8").catch(() => "");
@@ -101,11 +101,11 @@ async function audited(question) {
       .map((line) => JSON.parse(line));
     const line = lines.find((l) => l.user_question === question);
     if (line) return line.sql_queries_executed.map((sql, i) => [sql, line.query_results_summary[i].outcome]);
-    await setTimeout(100); // the audit is written a moment after the answer
+    await setTimeout(100); // the audit is written shortly after the answer
   }
 }
 
-/** All that the page sends from now on. */
+/** Records everything that the page sends from now on. */
 function record(page) {
   let all = "";
   page.on("request", (r) => (all += `${r.url()} ${JSON.stringify(r.headers())} ${r.postData() ?? ""}\n`));
@@ -143,13 +143,13 @@ test("200,000 rows are asked and charted, and the answer survives a reload", asy
   await page.done();
 });
 
-test("with no cells allowed nothing of a row leaves the browser, however it is asked for", async () => {
+test("with no cells allowed, no part of a row leaves the browser", async () => {
   const page = await open(server.url, { allow: [/Content Security Policy/, /Refused to connect/, /policy/] });
   await openFile(page, sales);
   await ready(page, "200,000 rows");
   requests.length = 0;
   const leaves = record(page);
-  // Nothing goes while the page asks, and a no is a no for all that follows.
+  // Nothing is sent while the page asks, and refusing applies to all later requests.
   await page.getByRole("textbox", { name: "Your question" }).fill("Give me all of it");
   await page.getByRole("button", { name: "Send" }).click();
   await asked(page).getByRole("table").waitFor({ timeout: 60_000 });
@@ -164,11 +164,11 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   assert.equal(canaries(sent), 0, "the model was sent values");
   assert.equal(canaries(leaves()), 0, "the page sent values");
   assert.equal(canaries(await kept()), 0, "the server kept values");
-  // The statements that change something were refused, and nothing was changed.
+  // Statements that change data were refused, and nothing changed.
   assert.match(sent, /Only statements that read can be run here/);
   assert.match(sent, /failed while it read rows/);
   assert.match(sent, /"row_count\\?":200000/);
-  // Code cannot choose among names that a statement made, neither for a column nor in an error.
+  // Code cannot pick names that a statement created, neither for a column nor in an error.
   assert.match(sent, /\\"columns\\*":\[\\*"chosen_a\\*",\\*"chosen_b\\*"\]/);
   assert.doesNotMatch(sent, /\\"columns\\*":\[\\*"chosen_.\\*"\]|reading 'chosen_/);
   assert.match(sent, /TypeError: Cannot read properties of undefined \(reading '…'\)/);
@@ -179,7 +179,7 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   assert.deepEqual(outcome("DELETE"), ["refused"]);
   assert.deepEqual(outcome("WITH x AS (SELECT 1) DELETE"), ["failed"]); // DuckDB cannot describe it
   assert.deepEqual(outcome("FROM read_csv"), ["refused"]); // DuckDB may not open files
-  assert.equal(tried.length, 9, JSON.stringify(tried)); // transforms try no statement
+  assert.equal(tried.length, 9, JSON.stringify(tried)); // transforms run no statements
   await page
     .getByRole("button", { name: /queries|steps|transform/ })
     .first()
@@ -311,7 +311,7 @@ const odd = {
   "lines.jsonl": Buffer.from('{"n":1}\n{"n":2.5}\n'),
 };
 
-/** A workbook with a title above its table, dates by format, an empty column. */
+/** Generates a workbook with a title above its table, formatted dates and an empty column. */
 async function workbook() {
   const { zipSync, strToU8 } = await import("../ui/node_modules/fflate/esm/index.mjs");
   const files = {
@@ -388,7 +388,7 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   await field.press("Enter");
   await asked(page).getByRole("button", { name: "Send none" }).click({ timeout: 60_000 });
   await answered(page, "Sales by region");
-  // A closed file is asked no more.
+  // A closed file is no longer queried.
   await page.goto(server.url);
   await files(page)
     .getByRole("button", { name: `Close ${few.name}` })
@@ -399,7 +399,7 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   await page.done();
 });
 
-test("a choice holds for its conversation, can be changed, and is asked anew in the next", async () => {
+test("a cell choice applies to its conversation, can be changed, and is not carried to the next", async () => {
   const page = await open(server.url);
   await openFile(page, some);
   await ready(page, "2,000 rows");
@@ -408,7 +408,7 @@ test("a choice holds for its conversation, can be changed, and is asked anew in 
     .waitFor();
   await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
   await page.getByRole("button", { name: "Send" }).click();
-  // By keyboard alone, and after a reload: the question is still there.
+  // Keyboard only, and after a reload the question is still there.
   await asked(page).waitFor({ timeout: 60_000 });
   await page.reload();
   await asked(page).getByLabel("Do not ask again in this conversation").focus({ timeout: 60_000 });
@@ -432,7 +432,7 @@ test("a choice holds for its conversation, can be changed, and is asked anew in 
   await page.done();
 });
 
-test("a question about cells is answered in any tab, and put away by a new question", async () => {
+test("a question about cells can be answered in any tab, and is dismissed by a new question", async () => {
   const page = await open(server.url);
   const leaves = record(page);
   await openFile(page, few);
@@ -446,7 +446,7 @@ test("a question about cells is answered in any tab, and put away by a new quest
   await answered(page, "Sales by region");
   await answered(other, "Sales by region");
   assert.equal(await asked(page).count(), 0);
-  // What is chosen in one tab holds in the other.
+  // A choice in one tab applies in the other.
   await files(page).getByRole("button", { name: "Cells: none" }).click();
   await page.getByRole("menuitemradio", { name: /Ask before each send/ }).click();
   await files(other).getByRole("button", { name: "Cells: ask first" }).waitFor();
@@ -455,7 +455,7 @@ test("a question about cells is answered in any tab, and put away by a new quest
   await field.fill("Sales by region once more");
   await field.press("Enter");
   await asked(page).waitFor({ timeout: 60_000 });
-  // From the empty question field the upward arrow leads to the card.
+  // In the empty question field, the up arrow focuses the card.
   await field.press("ArrowUp");
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Cells to send");
   await field.fill("Sales by region instead");
@@ -480,7 +480,7 @@ test("errors of a transform contain no values, also when it takes too long", asy
   assert.match(sent, /Binder Error: the statement failed while it read rows/);
   assert.match(sent, /There is no step 99: this question has \d+ so far, counted from 0\./);
   assert.match(sent, /Step 1 failed, so it has no rows\./);
-  // Statements that describe give rows, and the names of our own columns are no values.
+  // DESCRIBE returns rows, and column names are not values.
   assert.match(sent, /"column_name\\*",\\*"column_type\\*",\\*"min\\*",\\*"max/);
   assert.match(sent, /"column_name\\*",\\*"column_type\\*",\\*"null/);
   assert.match(sent, /"rows\\*",\\*"nulls\\*",\\*"distinct\\*",\\*"min/);

@@ -1,4 +1,4 @@
-// Files that stay in the browser, without a model: the offline planner asks the page.
+// Files that stay in the browser, without a model: the offline planner queries the page.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, close, open, serve, shot } from "./harness.js";
@@ -28,14 +28,14 @@ async function begin(page) {
   await page.getByText("5,000 rows").waitFor({ timeout: 60_000 });
 }
 
-/** All that the page sends from now on: addresses, headers and bodies. */
+/** Records everything that the page sends from now on: addresses, headers and bodies. */
 function record(page) {
   let all = "";
   page.on("request", (r) => (all += `${r.url()} ${JSON.stringify(r.headers())} ${r.postData() ?? ""}\n`));
   return () => all;
 }
 
-test("honest questions about a local file are answered in the page", async () => {
+test("questions about a local file are answered in the page", async () => {
   const page = await open(server.url);
   await begin(page);
   const leaves = record(page);
@@ -52,7 +52,7 @@ test("honest questions about a local file are answered in the page", async () =>
     assert.match(await turn.innerText(), want, question);
   }
   assert.doesNotMatch(leaves(), /North|customer \d|49\.5/);
-  // Each figure has its footnote, which is a cell of this browser.
+  // Each number has a footnote: a cell in this browser.
   const total = page.getByRole("article", { name: "Question: total amount by region" });
   await total
     .getByRole("table")
@@ -86,7 +86,7 @@ const salaries = {
   buffer: Buffer.from(["name,city,salary", ...people.map((p) => `${p.name},${p.city},${p.salary}`)].join("\n")),
 };
 
-test("no cell of a file leaves the browser, whatever is asked and done", async () => {
+test("no cell of a file leaves the browser, whatever the question", async () => {
   const page = await open(server.url, { allow: [/Failed to load resource/] });
   const leaves = record(page);
   const chosen = page.waitForEvent("filechooser");

@@ -1,5 +1,5 @@
-// Results of files that stay in the browser, beside the thread: the statement run
-// again, the rows as files, and what is shown when the file is not there.
+// Results of files that stay in the browser, in the right pane: running the statement again,
+// exporting rows, and what is shown while the file is closed.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -35,7 +35,7 @@ async function write(page, sql) {
   await page.keyboard.insertText(sql);
 }
 
-/** Everything that the program has kept or said. */
+/** Returns everything that the program has stored or logged. */
 async function kept() {
   let all = server.log();
   for (const f of await readdir(server.folder, { recursive: true, withFileTypes: true })) {
@@ -44,7 +44,7 @@ async function kept() {
   return all;
 }
 
-/** The first file of an archive whose name matches. */
+/** Returns the first file in an archive whose name matches. */
 function unzipped(data, name) {
   for (let at = 0; (at = data.indexOf(Buffer.from("PK\x01\x02", "latin1"), at)) >= 0; at += 46) {
     const [method, size, nameLength, offset] = [
@@ -97,7 +97,7 @@ test("a local statement is edited and run again in the browser, which exports it
   assert.deepEqual([csv.length, csv[0], csv[1]], [602, "customer,region,amount", "Kanarie0x,North,0"]);
   assert.ok(csv.some((l) => l.includes(",'=1+1,")));
   assert.equal(JSON.parse(saved.JSON).length, 600);
-  // It is in the log without its rows, and is worked out again after a reload.
+  // The log has it without its rows, and it is computed again after a reload.
   assert.doesNotMatch(await kept(), /Kanarie\d+x/);
   await page.reload();
   await page
@@ -121,7 +121,7 @@ test("a local statement is edited and run again in the browser, which exports it
   await page.done();
 });
 
-test("a waiting query goes on after a reload, or once its file is opened again", async () => {
+test("a waiting query resumes after a reload, or once its file is opened again", async () => {
   for (const keep of [true, false]) {
     const page = await open(server.url, { allow: [/\/turns$/] });
     await begin(page);
@@ -129,7 +129,7 @@ test("a waiting query goes on after a reload, or once its file is opened again",
       await page.getByRole("button", { name: /^Cells|No cells leave/ }).click();
       await page.getByRole("menuitemradio", { name: /Keep a copy/ }).click();
     }
-    // What the page computes does not arrive: the call is still open when it is left.
+    // The page's result does not arrive, so the call is still open when the page is left.
     const answers = "**/api/conversations/*/turns";
     await page.route(answers, (r) => r.abort());
     const tried = page.waitForRequest(/\/turns$/);
@@ -184,7 +184,7 @@ test("a file that is dropped on a conversation about other data does not end it"
   const field = page.getByRole("textbox", { name: "Your question" });
   await field.fill("half a question");
   const address = page.url();
-  // A drop that the page does not take would leave it for the file.
+  // If the page did not handle the drop, the browser would navigate to the file.
   const taken = (name) =>
     page.evaluate((name) => {
       const dataTransfer = new DataTransfer();

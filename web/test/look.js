@@ -1,4 +1,4 @@
-// A view looked at by axe, and kept as a picture.
+// Checks a view with axe and saves a screenshot.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -6,13 +6,13 @@ import { shot } from "./harness.js";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Fails on what axe calls serious or critical. With `colours`, only those are checked. */
+/** Fails on violations that axe rates serious or critical. With `colours`, checks only colours. */
 export async function check(page, name, { colours = false } = {}) {
   await shot(page, name);
-  // By the debugger's way in: the page's policy lets no script be added.
+  // Uses the debugger, because the page's policy allows no added scripts.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   const found = await page.evaluate((colours) => {
-    // axe has no public list of how serious its rules are.
+    // axe has no public list of its rules' severities.
     const minor = globalThis.axe._audit.rules.filter((r) => r.impact === "minor" || r.impact === "moderate");
     const options = colours
       ? { runOnly: ["color-contrast", "link-in-text-block"] }
@@ -26,11 +26,11 @@ export async function check(page, name, { colours = false } = {}) {
   );
 }
 
-/** Checks the page in both themes, one after the other. They differ in colours alone. */
+/** Checks the page in both themes. They differ only in colours. */
 export async function inBoth(page, name, width) {
   for (const theme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: theme });
-    // A chart draws itself again in its new colours.
+    // The chart redraws in its new colours.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     await page.locator(".chart:not([data-drawn])").waitFor({ state: "detached" });
     await check(page, `${name}-${theme}-${width}`, { colours: theme === "dark" });

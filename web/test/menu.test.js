@@ -1,4 +1,4 @@
-// What is done by keyboard alone: the commands, the list of shortcuts.
+// Keyboard-only use: the command menu and the list of shortcuts.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, close, open, phone, serve } from "./harness.js";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { inflateRawSync } from "node:zlib";
 import { ask, close, desktop, open, phone, serve, serveModel, shot } from "./harness.js";
-import { assertShort, tasks, yardstick } from "./tasks.js";
+import { assertShort, tasks, measureReference } from "./tasks.js";
 
 let server;
 before(
@@ -16,7 +16,7 @@ after(async () => {
   await close();
 });
 
-/** The chart once it stands. */
+/** Returns the chart once it is drawn. */
 async function drawn(p) {
   const chart = p.locator(".chart[data-drawn]");
   await chart.waitFor();
@@ -30,7 +30,7 @@ async function write(p, sql) {
   await p.keyboard.insertText(sql);
 }
 
-/** The files in a zip archive, by their central directory. */
+/** Returns the files in a zip archive, from its central directory. */
 function unzip(data) {
   const files = {};
   let at = data.lastIndexOf(Buffer.from("PK\x05\x06", "latin1"));
@@ -78,14 +78,14 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       await shot(p, `chart-bars-${theme}-${width}`);
       await p.getByRole("radio", { name: /^Area/ }).click();
       await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
-      // The choice is in the address.
+      // The URL has the choice.
       await p.reload();
       await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
-      // By keyboard: the values one by one.
+      // The keyboard reads the values one by one.
       await p.locator(".chart").focus();
       await p.keyboard.press("End");
       await p.getByRole("tabpanel").getByRole("status").getByText("16,682.20").waitFor();
-      // The labels of the months do not touch.
+      // The month labels do not touch.
       const boxes = await p.locator(".chart .role-axis-label text").evaluateAll((all) =>
         all
           .filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(","))
@@ -127,7 +127,7 @@ test("a statement is edited and run again, and quotes of the first version say s
   await editor.getByText("GROUP BY").waitFor();
   const sql = (await editor.locator(".cm-line").allTextContents()).join("\n");
   assert.match(sql, /^SELECT\n {2}strftime/);
-  // An error says where it is.
+  // An error shows its position.
   await write(p, sql.replace("GROUP BY", "GROUPED BY"));
   await p.getByRole("button", { name: "Run", exact: true }).click();
   await p
@@ -135,7 +135,7 @@ test("a statement is edited and run again, and quotes of the first version say s
     .getByText(/Line \d+, column \d+:/)
     .waitFor();
   await shot(p, "sql-error");
-  // What can be completed comes from the schema.
+  // Completions come from the schema.
   await write(p, "SELECT orders.sta");
   await p.getByRole("listbox").getByText("status").waitFor();
   await p.keyboard.press("Escape");
@@ -158,7 +158,7 @@ test("a statement is edited and run again, and quotes of the first version say s
     .waitFor();
   await shot(p, "stale");
   await p.keyboard.press("Escape");
-  // All of it is in the log: it survives a reload.
+  // The log has all of it, so it survives a reload.
   await p.reload();
   await p.getByRole("button", { name: "v2, by you", exact: true, pressed: true }).waitFor();
   await note.getByText("The text above cites v1").waitFor();
@@ -195,7 +195,7 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   const grid = p.getByRole("grid");
   await p.getByText("100,000 rows", { exact: true }).waitFor();
   await grid.getByText("NULL").first().waitFor();
-  // A fast scroll over everything costs little a frame, and draws few rows.
+  // Scrolling fast through everything costs little per frame and draws few rows.
   let most = 0;
   const scroll = await tasks(p, async () => {
     most = await grid.evaluate(async (el) => {
@@ -209,11 +209,11 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
     });
   });
   assert.ok(most < 120, `${most} rows are drawn`);
-  assertShort(scroll, await yardstick(p), 1, "a scroll over 100,000 rows");
+  assertShort(scroll, await measureReference(p), 1, "a scroll over 100,000 rows");
   await grid.evaluate((el) => (el.scrollTop = el.scrollHeight));
   await grid.getByRole("rowheader", { name: "100000", exact: true }).waitFor();
   await shot(p, "table-100k");
-  // Sorting reads all of it, and says so; then the largest stands first.
+  // Sorting reads all rows, and says so; then the largest comes first.
   await grid.getByRole("button", { name: "n" }).click();
   await p.getByRole("button", { name: /^Sorted by n/ }).waitFor();
   const first = grid.locator('[aria-rowindex="2"] [role=gridcell]').first();
@@ -226,7 +226,7 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   await p.done();
 });
 
-test("XLSX and CSV hold the rows", async () => {
+test("XLSX and CSV contain the rows", async () => {
   const p = await open(server.url);
   await ask(p, "Revenue by month");
   await p.getByRole("tab", { name: "Table" }).click();
@@ -270,7 +270,7 @@ test("the footnote of a computed number shows its cells and its arithmetic", asy
     );
     await popover.getByText("GROUP BY").waitFor();
     await shot(p, "footnote-formula");
-    // P goes back, to a cell; Escape closes, and the focus is on its number.
+    // P goes back to a cell; Escape closes, and the number has the focus.
     await p.keyboard.press("p");
     await p
       .getByRole("dialog", { name: /^Footnote of/ })
@@ -281,7 +281,7 @@ test("the footnote of a computed number shows its cells and its arithmetic", asy
     await p.keyboard.press("Escape");
     await popover.waitFor({ state: "hidden" });
     assert.match(await p.evaluate(() => document.activeElement.textContent), /^12\.7%/);
-    // In the table the cell is shown.
+    // The table shows the cell.
     await log.getByRole("button", { name: /^71\b/ }).first().click();
     await p.getByRole("button", { name: "Show in table" }).click();
     await p.waitForURL(/view=table&at=1%2Corders/);
@@ -315,7 +315,7 @@ test("tables can be browsed before asking", async () => {
   await p.getByRole("button", { name: "refers to customers.id" }).click();
   await p.waitForURL(/at=shop\.customers/);
   await p.getByRole("button", { name: "Ask about it" }).click();
-  // The name stands in the question a frame after the click.
+  // The name appears in the question one frame after the click.
   await p.waitForFunction(() => document.getElementById("composer").value === "customers ");
   await p.done();
 });

@@ -1,4 +1,4 @@
-// What waits for a person: decisions, questions, tables that are named.
+// What needs a person: approvals, questions and @-mentions.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -23,7 +23,7 @@ const send = async (page, question) => {
   await page.getByRole("button", { name: "Send" }).click();
 };
 
-test("a change waits for a decision, is denied, and allowed from another tab", async () => {
+test("a change waits for approval, is declined, and is allowed from another tab", async () => {
   const p = await open(server.url);
   await choose(p, /^Coder/);
   const question = 'Replace "sales" by "revenue" in README.md';

@@ -1,5 +1,5 @@
-// Several sources: a file that was uploaded is asked by itself, and where two sources fit the
-// page asks which is meant.
+// Several sources: an uploaded file is queried alone, and if two sources fit, the page asks
+// which one is meant.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answered, ask, close, desktop, open, phone, serve } from "./harness.js";
@@ -59,7 +59,7 @@ test("an uploaded file can be asked about, also after a reload, until it is dele
   await p.done();
 });
 
-test("where two sources fit, the page asks which is meant", async () => {
+test("if two sources fit, the page asks which one is meant", async () => {
   for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const p = await open(server.url, { viewport });
     await picker(p, "All data").waitFor();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answered, ask, close, desktop, line, open, phone, serveModel, shot } from "./harness.js";
-import { assertShort, tasks, yardstick } from "./tasks.js";
+import { assertShort, tasks, measureReference } from "./tasks.js";
 
 let server;
 before(async () => (server = await serveModel()));
@@ -15,7 +15,7 @@ const send = async (page, question) => {
   await page.getByRole("button", { name: "Send" }).click();
 };
 
-/** Notes every shift of the layout that no input explains. */
+/** Records every layout shift that no input explains. */
 const watch = (page) =>
   page.addInitScript(() => {
     window.shifts = [];
@@ -26,15 +26,15 @@ const watch = (page) =>
     }).observe({ type: "layout-shift", buffered: true });
   });
 
-// A shift within half a second of a click is the click's; so everything here comes later
-// than that, as it does over a slow line.
+// Browsers attribute layout shifts within 500 ms of a click to the click, so these responses
+// are delayed beyond that.
 const slow = (page) =>
   page.route(
     "**/*",
     async (r) => (await new Promise((resolve) => setTimeout(resolve, 700)), await r.continue().catch(() => {})),
   );
 
-/** What the layout moved by since the last time it was asked. */
+/** Fails if the layout has moved since the last call. */
 async function moved(page, what) {
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   const shifts = await page.evaluate(() => window.shifts.splice(0));
@@ -50,7 +50,7 @@ test("a growing answer moves nothing that is already shown", async () => {
     await slow(p);
     await send(p, "Tell me the story of the orders");
     if (viewport === desktop) {
-      // The pane opens once, with the result and before the answer, and takes its place from the thread.
+      // The pane opens once, with the result and before the answer, and takes its space from the thread.
       await p.getByRole("tabpanel").waitFor();
       await p.evaluate(() => window.shifts.splice(0));
     }
@@ -105,8 +105,8 @@ test("the first page, a conversation and its panes load without layout shifts", 
   }
 });
 
-test("text before a query is no answer: it stays as a quiet line and moves nothing", async () => {
-  // Too narrow for the pane, which takes its place from the thread when it opens.
+test("text before a query becomes a quiet line and causes no layout shift", async () => {
+  // Too narrow for the pane, which takes its space from the thread when it opens.
   const p = await open(server.url, { viewport: { width: 1000, height: 800 }, fresh: true });
   await watch(p);
   await p.reload();
@@ -140,7 +140,7 @@ test("a long conversation stays quick at 200 deltas a second", async () => {
   });
   assert.equal(await p.getByRole("article").count(), 20);
   assert.ok(took.length > 500, `only ${took.length} tasks were seen`);
-  assertShort(took, await yardstick(p), 0.5, "a long conversation");
+  assertShort(took, await measureReference(p), 0.5, "a long conversation");
   await p.done();
 });
 
@@ -197,8 +197,8 @@ test("stop ends an answer within a second, from another tab too", async () => {
     await request.response();
     await Promise.all([p, other].map((tab) => tab.getByText("You stopped this answer.").waitFor()));
     await other.done();
-    // From when the request left to what the log says, on one clock: how soon a busy
-    // machine paints it is not asked. One of three tries may be late for the same reason.
+    // From the request to the event in the log, by one clock, so that painting on a busy machine
+    // does not count. One of three tries may be late for the same reason.
     const id = /\/c\/([^/?]+)/.exec(p.url())[1];
     const events = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text())
       .trim()
@@ -223,7 +223,7 @@ test("a failure is explained, with a way to go on", async () => {
   await p.done();
 });
 
-test("a dropped connection is resumed by itself", async () => {
+test("a dropped connection resumes automatically", async () => {
   const wire = await line(server.url);
   try {
     const p = await open(wire.url, { allow: [/Failed to load resource/, /net::ERR/] });

@@ -1,11 +1,10 @@
-// What a page's own thread spends on a task, and what that is compared with. Other
-// programs do not count, because the unit is the processor's time; a slower machine does
-// not count either, because the limit is a multiple of a job done in the same run.
+// Measures the CPU time of the page's main thread per task, as a multiple of a reference job
+// in the same run, so that other programs and slow machines do not affect the result.
 import assert from "node:assert/strict";
 import { launch } from "./harness.js";
 
-/** Does some work and returns the tasks that ran on the page's own thread meanwhile, in
- *  ms of processor time, the longest first. */
+/** Does some work and returns the tasks of the page's main thread during it, in ms of CPU time,
+ *  longest first. */
 export async function tasks(page, work) {
   const cdp = await (await launch()).newBrowserCDPSession();
   const events = [];
@@ -13,7 +12,7 @@ export async function tasks(page, work) {
   const traceConfig = { includedCategories: ["toplevel", "blink.user_timing"] };
   await cdp.send("Tracing.start", { transferMode: "ReportEvents", traceConfig });
   await work();
-  await page.evaluate(() => performance.mark("ours")); // the browser has pages of its own, too
+  await page.evaluate(() => performance.mark("ours")); // the browser has other pages, too
   const done = new Promise((resolve) => cdp.once("Tracing.tracingComplete", resolve));
   await cdp.send("Tracing.end");
   await done;
@@ -23,9 +22,9 @@ export async function tasks(page, work) {
   return own.map((e) => (e.tdur ?? 0) / 1000).sort((a, b) => b - a);
 }
 
-/** Returns what a fixed job costs on the page's thread, in ms of processor time: laying
- *  out a table of 2,000 rows, the median of seven times. */
-export async function yardstick(page) {
+/** Measures a reference job on the page's main thread, in ms of CPU time: laying out a table of
+ *  2,000 rows, the median of seven runs. */
+export async function measureReference(page) {
   const jobs = 7;
   const costs = await tasks(page, async () => {
     for (let i = 0; i < jobs; i++) await page.evaluate(layOutTable);
@@ -45,11 +44,11 @@ function layOutTable() {
   table.remove();
 }
 
-/** Fails unless the fifth longest task costs less than some times the yardstick. The four
- *  before it may have met a collection of garbage. */
-export function assertShort(costs, unit, most, when) {
+/** Fails unless the fifth longest task costs less than the given multiple of the reference. The
+ *  four longer ones may include garbage collection. */
+export function assertShort(costs, unit, limit, when) {
   assert.ok(costs.length > 10, `only ${costs.length} tasks were seen`);
   const times = costs.slice(0, 5).map((ms) => (ms / unit).toFixed(2));
-  console.log(`${when}: the longest tasks cost ${times} × the yardstick of ${unit.toFixed(1)} ms`);
-  assert.ok(costs[4] < most * unit, `${when}: tasks of ${times} × the yardstick; the fifth must stay below ${most}`);
+  console.log(`${when}: the longest tasks cost ${times} × the reference of ${unit.toFixed(1)} ms`);
+  assert.ok(costs[4] < limit * unit, `${when}: tasks of ${times} × the reference; the fifth must stay below ${limit}`);
 }

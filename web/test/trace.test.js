@@ -1,4 +1,4 @@
-// The trace: every event, what it cost, and the file of it.
+// The trace: every event, its cost, and the downloaded file.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -38,7 +38,7 @@ test("the trace lists, unfolds and filters every event, and is downloaded as a f
     .waitFor();
   await shot(p, "trace-model");
 
-  // By keyboard: down to the second, unfold, up to the first, to the end.
+  // By keyboard: down to the second, expand, up to the first, to the end.
   await list.getByRole("button").first().focus();
   await p.keyboard.press("ArrowDown");
   await p.keyboard.press("Enter");

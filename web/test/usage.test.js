@@ -69,7 +69,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       "the page is wider than the screen",
     );
 
-    // With the keyboard: one person, then everyone again.
+    // By keyboard: one person, then everyone again.
     const bob = table.getByRole("button", { name: "bob" });
     await bob.focus();
     await p.keyboard.press("Enter");
@@ -91,7 +91,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await table.getByRole("row", { name: /^Grace Hopper-Murray 2/ }).waitFor();
     await p.getByRole("button", { name: "Cost", exact: true }).click();
     await p.getByRole("list", { name: "Cost by day" }).waitFor();
-    await p.goBack(); // to the page from which it was opened
+    await p.goBack(); // to the previous page
     await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
     await p.done();
   });

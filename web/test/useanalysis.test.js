@@ -1,5 +1,5 @@
-// The page of examples/useanalysis, built as its README says: a real EventSource, a
-// file of 200,000 rows, a line that breaks while the browser works.
+// The page of examples/useanalysis, built as its README says: a real EventSource, a file of
+// 200,000 rows, and a connection that breaks while the browser works.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -71,7 +71,7 @@ test("200,000 rows are asked and charted", async () => {
   await p.done();
 });
 
-/** Everything that the program has kept or said. */
+/** Returns everything that the program has stored or logged. */
 async function kept() {
   let all = server.log();
   for (const f of await readdir(server.folder, { recursive: true, withFileTypes: true })) {
@@ -82,7 +82,7 @@ async function kept() {
 
 const canaries = (text) => new Set(text.match(/Kanarie\d+x/g) ?? []).size;
 
-test("with no cells allowed nothing of a row leaves the page; with some, no more than those", async () => {
+test("with no cells allowed, no part of a row leaves the page; with some, only those", async () => {
   const p = await begin();
   let sent = "";
   p.on("request", (r) => (sent += r.url() + (r.postData() ?? "")));
@@ -103,7 +103,7 @@ test("a connection that breaks while the browser works is resumed", async () => 
   const p = await begin([/Failed to load resource|ERR_|502|500/]);
   let streams = 0;
   p.on("request", (r) => (streams += new URL(r.url()).pathname === "/api/analyze" ? 1 : 0));
-  // The first result is held back until the stream has been lost.
+  // The first result is held back until the connection is cut.
   let release;
   const held = new Promise((resolve) => (release = resolve));
   await p.route("**/api/analyze/tool-result", async (r) => {
@@ -114,7 +114,7 @@ test("a connection that breaks while the browser works is resumed", async () => 
   await p.getByText("run_query").or(p.locator("ol code")).first().waitFor();
   const again = p.waitForRequest((r) => new URL(r.url()).pathname === "/api/analyze");
   wire.cut();
-  await again; // it fails, as the one after it
+  await again; // it fails, and so does the next one
   wire.mend();
   release();
   await done(p);

@@ -1,4 +1,4 @@
-// Every view, in both themes and widths: looked at by axe, and kept as a picture.
+// Every view, in both themes and widths: checked with axe, and saved as a screenshot.
 import { after, before, test } from "node:test";
 import { ask, close, desktop, open, phone, serve } from "./harness.js";
 import { inBoth } from "./look.js";

@@ -1,5 +1,5 @@
-// Words of every kind: long ones, from right to left, such as look like code; and
-// where a reader is among them after a reload, and on paper.
+// Long words, right-to-left text, text that looks like code, the scroll position after a
+// reload, and printing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answered, ask, close, desktop, open, phone, serve, serveModel, shot } from "./harness.js";
@@ -31,7 +31,7 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     assert.equal(await turn.getByText("כמה הזמנות יש").evaluate((el) => getComputedStyle(el).direction), "rtl");
     await p.getByRole("button", { name: /^1 query/ }).click();
     await p.getByRole("button", { name: /^Running a query/ }).click();
-    // Inside their boxes, every one of them, however long its words.
+    // Even long words stay inside their boxes.
     const over = await turn.evaluate((el) =>
       [...el.querySelectorAll("pre, h2, p, li")]
         .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow !== "ellipsis")
@@ -51,7 +51,7 @@ test("a long question is folded, and its answer is in view", async () => {
     const question = `How many orders are there? ${"Say it plainly and do not leave anything out. ".repeat(25).trim()}`;
     await p.getByRole("textbox", { name: "Your question" }).fill(question);
     await p.getByRole("button", { name: "Send" }).click();
-    await answered(p, question.slice(0, 80)); // as much as is in the name
+    await answered(p, question.slice(0, 80)); // the part that the name contains
     const more = p.getByRole("button", { name: "Show the whole question" });
     await more.waitFor();
     const box = await p.getByRole("article").locator(".prose").first().boundingBox();
@@ -88,7 +88,7 @@ test("a reload keeps the reader's place, and a new question is shown", async () 
   await p.done();
 });
 
-test("on paper there is the whole conversation and no button", async () => {
+test("a printout has the whole conversation and no buttons", async () => {
   const p = await open(server.url, { theme: "dark" });
   for (const q of ["Revenue by month", "How many orders are there?", "Share of orders by status"]) await ask(p, q);
   await p.emulateMedia({ media: "print" });

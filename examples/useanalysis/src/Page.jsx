@@ -17,8 +17,8 @@ export function Page() {
     }),
     [data],
   );
-  // Whole rows from the top, as many as the cells allow. Names of columns are sent;
-  // statements that make names out of values (PIVOT) are not for this example.
+  // Sends whole rows from the top, up to the cell limit. Column names are always sent, so
+  // this example does not support PIVOT, which turns values into names.
   const share = (w) => ({ columns: w.columns, rows: w.rows.slice(0, Math.floor(cells / w.columns.length)), rowCount: w.rowCount, sql: w.sql });
   const analysis = useAnalysis({ schema: () => data.schema, tools, share });
 
@@ -66,7 +66,7 @@ export function Page() {
   );
 }
 
-/** A statement that failed while it read rows may quote them: only its kind is told. */
+/** An error raised while reading rows may contain values, so only its kind is reported. */
 async function quiet(run) {
   try {
     return await run();
@@ -99,7 +99,7 @@ function Analysis({ state, thinking, steps, result, error }) {
   );
 }
 
-/** The answer with its footnotes, whose offsets count as JavaScript does. */
+/** Shows the answer with its footnotes; their offsets are UTF-16 code units. */
 function Noted({ text, notes }) {
   const parts = [];
   let at = 0;

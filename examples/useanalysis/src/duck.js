@@ -1,4 +1,4 @@
-// DuckDB in this page, with one CSV file. Its rows go nowhere else.
+// DuckDB in this page, with one CSV file. Its rows stay in the page.
 import { AsyncDuckDB, VoidLogger } from '@duckdb/duckdb-wasm';
 import wasm from '@duckdb/duckdb-wasm/dist/duckdb-eh.wasm?url';
 import worker from '@duckdb/duckdb-wasm/dist/duckdb-browser-eh.worker.js?url';
@@ -15,7 +15,7 @@ export async function open(file) {
   await db.registerFileBuffer('in.csv', new Uint8Array(await file.arrayBuffer()));
   await conn.query(`CREATE TABLE ${quote(table)} AS SELECT * FROM read_csv('in.csv', sample_size = -1)`);
   await db.dropFile('in.csv');
-  // From here on it opens no file, fetches nothing, and cannot be told otherwise.
+  // From here on, DuckDB can open no files and fetch nothing, and its settings are locked.
   await conn.query('SET enable_external_access=false; SET lock_configuration=true');
 
   const types = async (sql) => (await conn.query(`DESCRIBE ${sql}`)).toArray().map((r) => ({ name: r.column_name, type: r.column_type }));

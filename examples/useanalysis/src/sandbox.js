@@ -1,5 +1,5 @@
-// Runs code of a model. The server sends this file with a policy under which it can
-// neither fetch nor import; the page ends the worker when its time is over.
+// Runs model-written code. The server sends this file with a policy under which it can
+// neither fetch nor import; the page ends the worker after a time limit.
 const objects = (s) => s.rows.map((r) => Object.fromEntries(s.columns.map((c, i) => [c.name, r[i]])));
 
 addEventListener('message', async ({ data: { code, source, steps } }) => {

@@ -1,18 +1,17 @@
-// Asks a Footnote server about data that only this page has. The server leads the
-// conversation with the model; this hook reads its stream, runs the tools it calls for,
-// and posts what they gave.
+// Asks a Footnote server about data that exists only in this page. The server talks to
+// the model; this hook reads its stream, runs the tools it calls and posts their results.
 import { useCallback, useEffect, useRef, useState } from 'react';
 
 const start = { state: 'idle', thinking: '', steps: [], result: null, error: null };
 
 /**
  * @param {object} options
- * @param {string} [options.url] of the endpoint
+ * @param {string} [options.url] the endpoint's URL
  * @param {() => object} options.schema `{tables: [{name, rows, columns: [{name, type}]}]}`
  * @param {Record<string, (input, context) => Promise<Whole>>} options.tools by name. The
  *   context has `step`, and `steps`: the whole results so far. Whole is
  *   `{columns: [{name, kind}], rows, rowCount, sql?}`.
- * @param {(whole: Whole) => object} options.share what of a whole result is sent
+ * @param {(whole: Whole) => object} options.share returns the part of a whole result that is sent
  */
 export function useAnalysis({ url = '/api/analyze', schema, tools, share }) {
   const [analysis, set] = useState(start);
@@ -34,8 +33,8 @@ export function useAnalysis({ url = '/api/analyze', schema, tools, share }) {
       const byCall = new Map();
       try {
         const kept = await post(`${url}/schema`, { schema: now.current.schema() });
-        // A browser connects again by itself, with the id of the last frame it got;
-        // request_id lets it attach to the run that has begun.
+        // EventSource reconnects by itself with the last event ID; request_id attaches it
+        // to the run that is already in progress.
         const params = new URLSearchParams({ question, schema: kept.schema, request_id: crypto.randomUUID() });
         if (tier) params.set('tier', tier);
         if (session.current) params.set('sessionId', session.current);
@@ -46,12 +45,12 @@ export function useAnalysis({ url = '/api/analyze', schema, tools, share }) {
           source.current = es;
           es.onmessage = (e) => {
             wait = 500;
-            params.set('after', e.lastEventId); // where another EventSource goes on
+            params.set('after', e.lastEventId); // where the next EventSource resumes
             frame(JSON.parse(e.data));
           };
           es.onerror = () => {
-            // A lost line it takes up by itself. A refusal, as a proxy gives one while
-            // the server is away, ends it: then another one goes on.
+            // EventSource reconnects after a lost connection. An HTTP error, such as a
+            // proxy's 502 while the server is down, closes it, so open a new one.
             if (over || es.readyState !== EventSource.CLOSED || source.current !== es) return;
             if (wait > 16_000) return set((a) => ({ ...a, state: 'failed', error: 'The server does not answer.' }));
             setTimeout(() => source.current === es && listen(), wait);
@@ -121,7 +120,7 @@ export function useAnalysis({ url = '/api/analyze', schema, tools, share }) {
   return { ...analysis, ask, reset };
 }
 
-/** All rows, where this page has them, in the place of those that the server was sent. */
+/** Returns all rows if this page has them, otherwise the rows that were sent to the server. */
 const whole = (r) => (r ? { columns: r.columns, rows: r.rows, rowCount: r.rowCount } : {});
 
 async function post(url, body) {
@@ -131,7 +130,7 @@ async function post(url, body) {
   return data;
 }
 
-/** Posts until the server has it: the same result twice counts once. */
+/** Posts a result, retrying until the server has it. Posting it twice has no effect. */
 async function deliver(url, body) {
   for (let wait = 500; ; wait *= 2) {
     try {

@@ -9,12 +9,12 @@ export function Chat({ id, assistant, stored, load }) {
   const transport = useMemo(() => new DefaultChatTransport({ api: '/api/ai?dialect=7', body: { assistant } }), [assistant]);
   const { messages, setMessages, sendMessage, addToolOutput, addToolApprovalResponse, regenerate, resumeStream, status, error } = useChat({
     id, transport, messages: stored,
-    // A run that waits for this page goes on by itself once everything is answered.
+    // A run that waits for this page resumes by itself once everything is answered.
     sendAutomaticallyWhen: (chat) => lastAssistantMessageIsCompleteWithToolCalls(chat) || lastAssistantMessageIsCompleteWithApprovalResponses(chat),
   });
 
-  // After a reload: the answer that is being written comes from its beginning. Where
-  // none is and the last word is the user's, it ended between the two requests.
+  // After a reload, the running answer is streamed from its beginning. If there is none and
+  // the last message is the user's, the answer ended between the two requests.
   useEffect(() => {
     if (stored.at(-1)?.role !== 'user') return;
     void resumeStream().then(async () => {

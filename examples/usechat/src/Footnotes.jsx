@@ -17,7 +17,7 @@ export function notesOf(parts) {
   return placed;
 }
 
-// Text is a text whose numbers open their footnotes.
+// Text renders text in which each number opens its footnote.
 export function Text({ text, notes = [], parts }) {
   const pieces = [];
   let at = 0;
@@ -28,7 +28,7 @@ export function Text({ text, notes = [], parts }) {
   return <p className="text">{pieces}{text.slice(at)}</p>;
 }
 
-// Note is a number, and in a popover the query and the cell it rests on.
+// Note renders a number, with a popover for its query and cell.
 function Note({ note, parts }) {
   const id = useId();
   const result = parts.find((p) => p.type === 'data-result' && p.id === note.result)?.data;

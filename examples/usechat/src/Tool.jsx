@@ -1,12 +1,12 @@
 import { getToolName } from 'ai';
 
 const words = {
-  'input-streaming': 'is being called', 'input-available': 'runs', 'approval-requested': 'waits for you', 'approval-responded': 'goes on',
+  'input-streaming': 'is being called', 'input-available': 'running', 'approval-requested': 'waiting for you',
+  'approval-responded': 'resuming',
   'output-available': 'done', 'output-error': 'failed', 'output-denied': 'not approved',
 };
 
-// Tool is the card of one call: what it does, what came of it, and, where it waits
-// for a person, the buttons.
+// Tool shows one call: its input, its result and, if it needs approval, the buttons.
 export function Tool({ part, answer, decide }) {
   const name = getToolName(part);
   const waits = part.state === 'input-available' && !part.providerExecuted;
@@ -29,8 +29,8 @@ export function Tool({ part, answer, decide }) {
   );
 }
 
-// Waiting is a call that this page has to answer: a question of the assistant, or an
-// approval of what the page itself would run. Pages with tools of their own run them here.
+// Waiting is a call that this page has to answer: the assistant's question, or the
+// approval of a tool that runs in the page. Pages with tools of their own run them here.
 function Waiting({ name, part, answer }) {
   if (name === 'ask_approval') {
     return (
