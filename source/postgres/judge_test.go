@@ -118,8 +118,8 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 		}
 	}
 	before := s.ran()
-	honest := sourcetest.Statements(t, "functions-honest", sourcetest.Executed)
-	for _, st := range honest {
+	allowed := sourcetest.Statements(t, "functions-allowed", sourcetest.Executed)
+	for _, st := range allowed {
 		outcome, rows, err := sourcetest.Outcome(t.Context(), s, st.SQL, source.Limits{})
 		if !st.Allows(outcome) {
 			t.Errorf("%s: %s (%v), want %v\n%s", st.Name, outcome, err, st.Want, st.SQL)
@@ -128,12 +128,12 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 		}
 	}
 	if s.ran() != before {
-		t.Error("an honest statement ran a spy")
+		t.Error("an allowed statement ran a spy")
 	}
-	if len(hostile) < 290 || len(honest) < 120 {
-		t.Errorf("there are %d hostile and %d honest statements only", len(hostile), len(honest))
+	if len(hostile) < 290 || len(allowed) < 120 {
+		t.Errorf("there are %d hostile and %d allowed statements only", len(hostile), len(allowed))
 	}
-	t.Logf("%d hostile and %d honest statements", len(hostile), len(honest))
+	t.Logf("%d hostile and %d allowed statements", len(hostile), len(allowed))
 }
 
 // functionsNotListed checks that functions that the operator does not list are refused, even harmless ones.

@@ -60,12 +60,12 @@ func FilterSetup(variant int) []string {
 func RunFiltered(t *testing.T, open func(t testing.TB, variant int) source.Source) {
 	sources := []source.Source{open(t, 0), open(t, 1)}
 	ada := footnote.Principal{Org: "acme", User: "ada", Attributes: map[string]string{"regions": "north,south"}}
-	hostile, honest := Statements(t, "filters"), Statements(t, "filters-honest", Executed)
+	hostile, allowed := Statements(t, "filters"), Statements(t, "filters-allowed", Executed)
 	if len(hostile) < 80 {
 		t.Errorf("there are %d hostile statements only", len(hostile))
 	}
 	for pass := range 2 { // a used connection must behave like a fresh one
-		for _, st := range append(hostile, honest...) {
+		for _, st := range append(hostile, allowed...) {
 			var seen []string
 			for _, src := range sources {
 				seen = append(seen, visibleTo(t, src, ada, st.SQL, len(st.Want) == 0))
@@ -83,7 +83,7 @@ func RunFiltered(t *testing.T, open func(t testing.TB, variant int) source.Sourc
 			}
 		}
 	}
-	t.Logf("%d hostile and %d honest statements, 2 passes over 2 variants", len(hostile), len(honest))
+	t.Logf("%d hostile and %d allowed statements, 2 passes over 2 variants", len(hostile), len(allowed))
 	testFilteredByPrincipal(t, sources[0])
 	testFilteredSchema(t, sources)
 }

@@ -1,5 +1,5 @@
 // Package sourcetest tests the contract of a read-only source. Every source must pass Run: hostile statements
-// change nothing and are stopped, honest ones run, limits hold, and a source that lost its engine gets a new one.
+// change nothing and are stopped, allowed ones run, limits hold, and a source that lost its engine gets a new one.
 package sourcetest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and honest.sql (see
+// Run runs the suite with the files in testdata/statements of the package under test: hostile.sql and allowed.sql (see
 // Statement), after those of the same names that every engine gets; resources.sql (statements that must end at their
 // limits, of one second) and common.sql. The latter must have the entries "endless" (a statement that does not end by
 // itself and can be interrupted), "rows" (one that returns 5,000 rows of one integer, 1 to 5,000, in order) and "echo"
@@ -68,13 +68,13 @@ func Outcome(ctx context.Context, src source.Source, sql string,
 	return "error: " + err.Error(), nil, err
 }
 
-// statements runs the hostile and honest statements in three passes over the same pool: in order, then shuffled
+// statements runs the hostile and allowed statements in three passes over the same pool: in order, then shuffled
 // twice. Each pass must have the same outcomes, and nothing may have changed.
 func (s suite) statements(t *testing.T) {
 	src, snapshot := s.open(t)
 	hostile := Statements(t, "hostile", Refused)
-	honest := Statements(t, "honest", Executed)
-	all := append(append([]Statement(nil), hostile...), honest...)
+	allowed := Statements(t, "allowed", Executed)
+	all := append(append([]Statement(nil), hostile...), allowed...)
 	before := snapshot()
 	for pass := range 3 {
 		if pass > 0 {
@@ -97,7 +97,7 @@ func (s suite) statements(t *testing.T) {
 			t.Fatalf("pass %d changed something.\nbefore:\n%s\nafter:\n%s", pass, before, after)
 		}
 	}
-	t.Logf("%d hostile and %d honest statements, 3 passes", len(hostile), len(honest))
+	t.Logf("%d hostile and %d allowed statements, 3 passes", len(hostile), len(allowed))
 }
 
 // Text encodes rows as JSON.

@@ -32,7 +32,7 @@ const (
 // Statement is one entry of a file of statements.
 //
 // An entry begins with a line "==== name | outcomes | flags" and extends to the next such line. Outcomes are one or
-// more, separated by spaces. By default, a statement in hostile.sql must be refused and one in honest.sql executed.
+// more, separated by spaces. By default, a statement in hostile.sql must be refused and one in allowed.sql executed.
 // The flags are
 //
 //	quoted    the text is a Go string literal, for control characters

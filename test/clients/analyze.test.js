@@ -1,6 +1,5 @@
-// EventSource, as the npm package of that name implements it, against the program:
-// what a page with the native stream goes through. The lines "fake: …" of a question
-// say what the model does. test/e2e starts both and runs this.
+// A page that uses the native stream, with the npm package eventsource, against the program.
+// Lines "fake: …" of a question script the model. test/e2e starts both and runs this.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -21,8 +20,8 @@ const send = (path, body, headers = auth) => fetch(`${base}${path}`, {
 const open = new Set();
 after(() => open.forEach((es) => es.close()));
 
-// ask opens a stream as a page does, which keeps all of its frames and their ids. Each
-// connection may be cut after some bytes.
+// ask opens a stream like a page, and keeps all frames and their ids. Each connection may be
+// cut after some bytes.
 function ask(params, { cut = () => Infinity, from } = {}) {
   const page = { frames: [], ids: [], statuses: [], positions: [], named: 0 };
   const url = `${base}/api/analyze?${new URLSearchParams(params)}`;
@@ -102,7 +101,7 @@ test('a question, a query of the page, an answer; the reconnect after it ends th
   assert.deepEqual(others(page.frames).map((f) => f.type), ['session', 'tool_call', 'answer', 'done']);
 });
 
-test('from every position the rest comes, without gap and repeat', async () => {
+test('from every position, the rest arrives without gaps or repeats', async () => {
   const params = { question: `fake: think One thought, and then another one.\nfake: say Let me see.\n${query}\n${call('get_column_stats', { column: 'n', table: 't' })}`, request_id: randomUUID() };
   const page = ask(params);
   const [one, two] = [await page.find('tool_call'), await page.find('tool_call', 2)];
@@ -137,7 +136,7 @@ test('a connection that is cut after every few bytes', async () => {
   assert.equal(await runs(page.frames[0].sessionId), 1);
 });
 
-test('two readers see the same; a reader that leaves ends nothing', async () => {
+test('two readers see the same, and a reader that leaves does not end the run', async () => {
   const params = { question: query, request_id: randomUUID() };
   const one = ask(params);
   const toolCall = await one.find('tool_call');
@@ -161,7 +160,7 @@ test('stopped from another device', async () => {
   assert.equal((await late.json()).error.code, 'call_closed');
 });
 
-test('another question while the page has work to do', async () => {
+test('another question while the page runs a tool', async () => {
   const first = ask({ question: query, request_id: randomUUID() });
   const toolCall = await first.find('tool_call');
   const { sessionId } = await first.find('session');
@@ -171,7 +170,7 @@ test('another question while the page has work to do', async () => {
   assert.equal((await (await first.result(toolCall.id, table)).json()).error.code, 'call_closed');
 });
 
-test('results that nobody waits for', async () => {
+test('results for calls that are not open', async () => {
   const page = ask({ question: query, request_id: randomUUID() });
   const toolCall = await page.find('tool_call');
   const { sessionId } = await page.find('session');

@@ -1,4 +1,4 @@
-// The unmodified openai package against a server that plays scenarios.
+// The unmodified openai package against a server that follows scenarios.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
@@ -12,7 +12,7 @@ const client = new OpenAI({ baseURL: `${base}/v1`, apiKey: key, maxRetries: 0, t
 const answer = 'Let me count.\n\nThere are 42 orders, <b>"naïve"</b> 😀.';
 const ask = (text, more = {}) => ({ model: 'analyst', messages: [{ role: 'user', content: text }], ...more });
 
-// rejection is the error with which a promise is rejected.
+// rejection returns the error of a rejected promise.
 async function rejection(promise) {
   const value = await promise.then((v) => ({ v }), (err) => ({ err }));
   assert.ok(value.err, `it should have failed, but gave ${JSON.stringify(value.v)}`);
@@ -66,7 +66,7 @@ test('the stream helper', async () => {
   assert.equal(final.usage.prompt_tokens_details.cached_tokens, 100);
 });
 
-test('footnotes under the vendor key, when they are asked for', async () => {
+test('footnotes under the vendor key, if requested', async () => {
   const plain = await client.chat.completions.create(ask('How many orders?'));
   assert.equal(plain.footnotes, undefined);
   const c = await client.chat.completions.create(ask('How many orders?', { footnotes: true }));
@@ -114,7 +114,7 @@ test('models', async () => {
   assert.equal(alias.model, 'claude-da/analyst');
 });
 
-test('errors keep their status, code and words', async (t) => {
+test('errors keep their status, code and message', async (t) => {
   const cases = [
     ['too long', ask('x'.repeat(10_001)), 400, OpenAI.BadRequestError, 'input_too_long', 'messages', null],
     ['no such model', ask('hi', { model: 'gpt-4' }), 404, OpenAI.NotFoundError, 'model_not_found', 'model', null],
@@ -150,7 +150,7 @@ test('errors keep their status, code and words', async (t) => {
   }
 });
 
-test('retry-after is kept, and obeyed', async () => {
+test('retry-after is passed on and obeyed', async () => {
   const err = await rejection(client.chat.completions.create(ask('scenario: 429')));
   assert.equal(err.headers.get('retry-after'), '2');
   assert.equal(err.headers.get('retry-after-ms'), '1500');
@@ -229,7 +229,7 @@ test('aborting an answer in one piece ends the run', { timeout: 60_000 }, async 
   assert.match(await log(), /"kind":"run_stopped".*"by":"disconnect"/);
 });
 
-test('a conversation goes on under its id', async () => {
+test('a conversation continues under its id', async () => {
   const thread = `thread-${process.pid}`;
   const say = (text, id) => client.chat.completions.create(ask(text), { headers: { 'X-Conversation-Id': id } }).withResponse();
   const first = (await say('How many orders?', thread)).response.headers.get('x-conversation-id');
@@ -246,7 +246,7 @@ test('title jobs are answered without a run', async () => {
   assert.equal(JSON.parse(data.choices[0].message.content).title, 'Orders in May');
 });
 
-// LibreChat wants its titles as the input of a function that it demands.
+// LibreChat forces a function call and takes the title from its input.
 const titleTool = {
   model: 'analyst',
   messages: [{ role: 'user', content: 'Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less, no punctuation or quotation)\n\nUser: hi\nAI: Hello.' }],

@@ -1,6 +1,6 @@
-// The unmodified openai package against the program, whose model is an imitation:
-// a line "fake: …" of the question says what the model does, and "fault: NAME" how
-// it fails. test/e2e starts both and runs this.
+// The unmodified openai package against the program with an imitated model. Lines "fake: …"
+// of a question script the model, and "fault: NAME" makes it fail. test/e2e starts both and
+// runs this.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
@@ -14,7 +14,7 @@ const answer = 'Looking at the data.\n\nThe result holds 1, 846, 1.';
 const ask = (text, more = {}) => ({ model: 'analyst', messages: [{ role: 'user', content: text }], ...more });
 const inside = (id) => ({ headers: { 'X-Conversation-Id': id } });
 
-// rejection is the error with which a promise is rejected.
+// rejection returns the error of a rejected promise.
 async function rejection(promise) {
   const value = await promise.then((v) => ({ v }), (err) => ({ err }));
   assert.ok(value.err, `it should have failed, but gave ${JSON.stringify(value.v)}`);
@@ -76,7 +76,7 @@ test('models', async () => {
   assert.equal(c.model, 'claude-da/analyst');
 });
 
-test('a conversation goes on under its id', async () => {
+test('a conversation continues under its id', async () => {
   const thread = `thread-${process.pid}`;
   const say = async (text, id) => (await client.chat.completions.create(ask(text), inside(id)).withResponse()).response.headers.get('x-conversation-id');
   const first = await say('How many orders?', thread);
@@ -106,7 +106,7 @@ test('errors', async (t) => {
           for await (const chunk of s) assert.equal(chunk.choices[0]?.delta.content ?? '', '');
         })());
         if (stream && err.status === undefined) {
-          // The headers of a stream wait for the first word, but not for ever.
+          // The headers of a stream wait for the first word, but not forever.
           assert.ok(Date.now() - begun > 4500);
           assert.equal(err.code, code);
           return;
@@ -126,7 +126,7 @@ test('errors', async (t) => {
   assert.equal(err.code, 'invalid_api_key');
 });
 
-test('retry-after is handed on', async () => {
+test('retry-after is passed on', async () => {
   const err = await rejection(client.chat.completions.create(ask('fault: 429 long')));
   assert.equal(err.status, 429);
   assert.equal(err.headers.get('retry-after'), '77');

@@ -1,9 +1,8 @@
-// What a page with useChat goes through, played with the SDK's own Chat against a
-// running server. The model of that server does what the lines of a question say:
-// "say TEXT", "think TEXT", "call TOOL INPUT", "slow N", "fail STATUS", "break"; a
-// line "then" begins its next call. When nothing is left it says what the results
-// were. The tools: count (the server's), drop (the server's, to be approved), pick
-// (the browser's), draw (the browser's, to be approved).
+// Scenarios of a useChat page, run with the SDK's Chat against a live server. Each line of a
+// question scripts the model: "say TEXT", "think TEXT", "call TOOL INPUT", "slow N", "fail
+// STATUS", "break". A line "then" starts its next call; with nothing left, the model reports
+// the results. Tools: count and drop run on the server, pick and draw in the browser; drop and
+// draw need approval.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -28,7 +27,7 @@ export function scenarios({ Chat, ai, major, strict }) {
   const calls = ai.lastAssistantMessageIsCompleteWithToolCalls;
   const approvals = ai.lastAssistantMessageIsCompleteWithApprovalResponses;
 
-  // open is a page: a chat that remembers what went over the wire.
+  // open returns a page: a chat that records its requests and responses.
   function open({ id = randomUUID(), messages, dialect, key: apiKey = key, ...more } = {}) {
     const page = { id, posts: [], bodies: [], statuses: [], errors: [], data: [], conversation: undefined };
     const fetcher = async (url, init) => {
@@ -67,7 +66,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     return res.json();
   };
 
-  // shape is what of messages a page would show.
+  // shape returns the visible parts of messages.
   const shape = (messages) => messages.map((m) => ({
     id: m.id, role: m.role,
     parts: m.parts.filter((p) => p.type !== 'step-start').map(({ type, text, toolCallId, state, input, output, errorText, data }) => JSON.parse(JSON.stringify({
@@ -75,7 +74,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     }))),
   }));
 
-  // agrees holds that the server would show after a reload what the page shows now.
+  // agrees asserts that a reload would show the same messages.
   async function agrees(page, query = page.dialectQuery ?? '') {
     assert.deepEqual(shape(page.chat.messages), shape(await stored(page.id, query)));
     if (ai.validateUIMessages) {
@@ -88,7 +87,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     return (await res.text()).trim().split('\n').map((line) => JSON.parse(line));
   }
 
-  // quiet holds that the page posts no more by itself.
+  // quiet asserts that the page posts nothing more.
   async function quiet(page, posts) {
     await pause(300);
     assert.equal(page.posts.length, posts, 'the page posts by itself');
@@ -196,7 +195,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await page.chat.sendMessage();
     assert.equal(page.chat.status, 'ready');
     assert.equal(page.text(), '');
-    // The same again, as a page in a hurry would: it is not held until the end.
+    // The same request again, from an impatient page, is answered before the end.
     await page.chat.sendMessage();
     assert.equal(page.chat.status, 'ready');
     await page.answer('pick', one.toolCallId, 'first');
@@ -212,7 +211,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     const [one] = before.last().parts.filter((p) => p.type === 'tool-pick');
     await before.answer('pick', one.toolCallId, { columns: ['n'], rows: [[1]] });
     await before.chat.sendMessage();
-    // A new page, perhaps on another device: of the first answer it has the server's form.
+    // A new page, perhaps on another device, has the first answer in the server's form.
     const page = open({ id: before.id, messages: await stored(before.id), sendAutomaticallyWhen: calls });
     await page.chat.resumeStream();
     assert.equal(page.statuses[0], 204);
@@ -232,7 +231,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.equal(page.text(), 'Never mind.');
     const result = (await log(page)).find((e) => e.kind === 'tool_result');
     assert.equal(result.body.is_error, true);
-    // What comes late is refused, in words.
+    // A late answer is rejected with an explanation.
     const late = open({ id: page.id, messages: structuredClone(page.chat.messages.slice(0, 2)) });
     await late.answer('pick', toolCallId, 'late');
     await late.chat.sendMessage();
@@ -357,7 +356,7 @@ export function scenarios({ Chat, ai, major, strict }) {
   });
 
   test('a page that is closed does not end the run; another one resumes it', async () => {
-    // Older clients do not escape the ids in addresses.
+    // Older clients do not escape the ids in URLs.
     const id = strict ? randomUUID() : `chat none//ø? ${randomUUID()}`;
     const page = open({ id });
     void page.chat.sendMessage({ text: 'call count {}\nthen\nslow 150' });
@@ -479,7 +478,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.equal(words(await second.text()), words(text));
     assert.equal((await log({ conversation })).filter((e) => e.kind === 'run_started').length, 1);
     await refused(await post({ ...body, messages: [{ ...message, parts: [{ type: 'text', text: 'say Else.' }] }] }), 409, /already/);
-    // Amid the answer, the second gets the first's.
+    // During the answer, the second request joins the first.
     const live = { id, trigger: 'submit-message', messages: [asked('slow 60')] };
     const one = await post(live);
     const reader = one.body.getReader();
@@ -518,7 +517,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     body.messages.at(-1).parts.find((p) => p.type === 'tool-pick').output = 'other';
     await refused(await post(body), 409, /already has a different answer/);
     assert.equal((await log(page)).filter((e) => e.kind === 'assistant_message').length, 2);
-    // A page in a loop is stopped.
+    // A page that loops is stopped.
     let status;
     for (let n = 0; n < 20 && status !== 429; n++) status = (await post(body)).status;
     assert.equal(status, 429);
