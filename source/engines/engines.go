@@ -216,11 +216,11 @@ func (l List) Check(name, address string, o Options) error {
 		return fmt.Errorf("filters.%s: %w", name, err)
 	}
 	if !e.Functions && len(o.Functions) > 0 {
-		return fmt.Errorf("functions has %q, but %s databases have no such setting", name+"="+o.Functions[0],
+		return fmt.Errorf("functions has %q, but %s databases do not support this setting", name+"="+o.Functions[0],
 			e.Dialect.Name)
 	}
 	if !e.Versions && o.VersionSQL != "" {
-		return fmt.Errorf("cache.versions has a statement for %s, but %s databases have no such setting", name,
+		return fmt.Errorf("cache.versions has a statement for %s, but %s databases do not support this setting", name,
 			e.Dialect.Name)
 	}
 	return nil

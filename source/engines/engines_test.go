@@ -98,8 +98,8 @@ func TestCheck(t *testing.T) {
 		{"remote://h/d", filters, "filters.shop: it is a remote database, which has policies of its own"},
 		{"plain:a", filters, "filters.shop: plain databases take no filters"},
 		{"plain:a", engines.Options{}, ""},
-		{"lite:a.db", functions, `functions has "shop=public.f", but lite databases have no such setting`},
-		{"lite:a.db", version, "cache.versions has a statement for shop, but lite databases have no such setting"},
+		{"lite:a.db", functions, `functions has "shop=public.f", but lite databases do not support this setting`},
+		{"lite:a.db", version, "cache.versions has a statement for shop, but lite databases do not support this setting"},
 		{"nosuch://h/d", engines.Options{}, "sources.shop: the scheme nosuch is not supported"},
 	} {
 		err := list.Check("shop", c.address, c.options)

@@ -195,8 +195,7 @@ func do(t *testing.T, url string, statements ...string) {
 
 // stored adds a stored tsvector, weighted by title and body.
 const stored = `ALTER TABLE notes ADD COLUMN found tsvector GENERATED ALWAYS AS
-	(setweight(to_tsvector('portuguese', coalesce(title, '')), 'A') || setweight(to_tsvector('portuguese',
-		coalesce(body, '')), 'D')) STORED`
+	(setweight(to_tsvector('portuguese', coalesce(title, '')), 'A') || setweight(to_tsvector('portuguese', coalesce(body, '')), 'D')) STORED`
 
 func TestPostgres(t *testing.T) {
 	defer func() { parser.Close(); parser = nil }()
@@ -272,9 +271,8 @@ func TestPostgres(t *testing.T) {
 			},
 			`vector is "fond"`:                 func(c *search.Table) { c.Vector = "fond" },
 			`vector is "body": the column has`: func(c *search.Table) { c.Vector = "body" },
-			`fts is "notes_fts": the source docs is postgres,
-				which has no such setting`: func(c *search.Table) { c.FTS = "notes_fts" },
-			`text is "found": the column has the type tsvector`: func(c *search.Table) { c.Text = []string{"found"} },
+			`fts is "notes_fts": the source docs is postgres, which does not support it`: func(c *search.Table) { c.FTS = "notes_fts" },
+			`text is "found": the column has the type tsvector`:                          func(c *search.Table) { c.Text = []string{"found"} },
 		} {
 			if _, _, err := g.make(config(change)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
@@ -370,10 +368,8 @@ func TestWrongSettings(t *testing.T) {
 		`org_column is "tenant"`:                  func(c *search.Table) { c.OrgColumn = "tenant" },
 		`org_column is "noted": the column has`:   func(c *search.Table) { c.OrgColumn = "noted" },
 		`limit is "101"`:                          func(c *search.Table) { c.Limit = 101 },
-		`language is "portuguese": the source docs is sqlite,
-			which has no such setting`: func(c *search.Table) { c.Language = "portuguese" },
-		`vector is "body": the source docs is sqlite,
-			which has no such setting`: func(c *search.Table) { c.Vector = "body" },
+		`language is "portuguese": the source docs is sqlite, which does not support it`: func(c *search.Table) { c.Language = "portuguese" },
+		`vector is "body": the source docs is sqlite, which does not support it`:         func(c *search.Table) { c.Vector = "body" },
 		`fts is "notes_ft"`:                          func(c *search.Table) { c.FTS = "notes_ft" },
 		`fts is "plain": it is not of the type FTS5`: func(c *search.Table) { c.FTS = "plain" },
 		`filters.type is "string"`:                   func(c *search.Table) { c.Filters[0].Type = "string" },

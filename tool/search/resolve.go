@@ -245,7 +245,7 @@ func (at *target) method(ctx context.Context, src source.Source, s source.Schema
 		{"fts", at.FTS, ts.Index == source.IndexTable},
 	} {
 		if setting.value != "" && !setting.known {
-			return invalidSetting(setting.key, setting.value, "the source %s is %s, which has no such setting",
+			return invalidSetting(setting.key, setting.value, "the source %s is %s, which does not support it",
 				at.Source, at.dialect.Name)
 		}
 	}
