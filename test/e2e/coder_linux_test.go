@@ -377,7 +377,7 @@ func TestCoderUnavailable(t *testing.T) {
 	p = serve(t, "FOOTNOTE_WORKSPACE="+t.TempDir(), "FOOTNOTE_DATA="+exposed)
 	eventually(t, "the start says that there is no Bash, and why", func() bool {
 		log := p.stderr.String()
-		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "lies in /usr") &&
+		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "is inside /usr") &&
 			!strings.Contains(log, "Bash   server")
 	})
 	if _, list := p.get(t, "/api/assistants", ""); strings.Contains(list, `"name":"Bash"`) ||

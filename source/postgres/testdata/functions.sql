@@ -379,12 +379,12 @@ CREATE TABLE key_sum_1 PARTITION OF key_sum FOR VALUES FROM (1) TO (10);
 
 CREATE VIEW v_index AS SELECT id FROM part_index;
 
-CREATE TABLE allowed_index (id integer CHECK (spied_n(id) > 0), name text, generated integer GENERATED ALWAYS AS
+CREATE TABLE legitimate_index (id integer CHECK (spied_n(id) > 0), name text, generated integer GENERATED ALWAYS AS
   (spied_n(id)) STORED);
 
-INSERT INTO allowed_index VALUES (1, 'a');
+INSERT INTO legitimate_index VALUES (1, 'a');
 
-CREATE INDEX ON allowed_index ((spied_n(id) + 1)) WHERE spied_n(id) > 0 AND lower(name) <> lower('X');
+CREATE INDEX ON legitimate_index ((spied_n(id) + 1)) WHERE spied_n(id) > 0 AND lower(name) <> lower('X');
 
 -- An index that takes other operators than the statement's.
 

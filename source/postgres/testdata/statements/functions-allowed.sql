@@ -289,7 +289,7 @@ SELECT s.name FROM (SELECT id, name FROM customers) s JOIN holding h ON h.id = s
 ----
 [["Ada"]]
 ==== table with an index, a check and a column made by a function of its columns
-SELECT id, generated FROM allowed_index WHERE id = 1
+SELECT id, generated FROM legitimate_index WHERE id = 1
 ----
 [[1,1]]
 ==== large orders of each customer
