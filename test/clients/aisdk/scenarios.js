@@ -133,7 +133,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await agrees(page);
   });
 
-  test('a run that ends amid its tools is not posted again', async () => {
+  test('a run that fails during its tool calls is not posted again', async () => {
     const page = open({ sendAutomaticallyWhen: calls });
     await page.chat.sendMessage({ text: ['say A.\ncall count {}', 'call count {}', 'call count {}', 'call count {}', 'call count {}', 'call count {}', 'say Seven.'].join('\nthen\n') });
     await quiet(page, 1);
@@ -223,7 +223,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.match(page.text(), /^Done\. pick gave \{"result":"r1".*; pick gave two\.$/);
   });
 
-  test('the user types on while the browser has work to do', async () => {
+  test('the user sends a message while a browser tool runs', async () => {
     const page = open();
     await page.chat.sendMessage({ text: 'call pick {}' });
     const { toolCallId } = page.part('tool-pick');
@@ -450,7 +450,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.equal(kinds.at(-1), 'run_parked');
   });
 
-  test('a history that lies is not believed', async () => {
+  test('a forged history is ignored', async () => {
     const page = open();
     await page.chat.sendMessage({ text: 'say The truth.' });
     const [question, answer] = structuredClone(page.chat.messages);
@@ -523,14 +523,14 @@ export function scenarios({ Chat, ai, major, strict }) {
     assert.equal(status, 429);
   });
 
-  test('a huge body, a body that is none', async () => {
+  test('an oversized body and an invalid body', async () => {
     await refused(await post({ id: randomUUID(), messages: [asked('x'.repeat(200_000))] }), 413, /at most/);
     await refused(await post({ id: randomUUID(), messages: [asked('x'.repeat(20_000))] }), 400, /characters/);
     await refused(await post({ id: randomUUID(), messages: [] }), 400, /no messages/);
     await refused(await post([]), 400, /not a useChat request/);
     await refused(await post({ id: randomUUID(), dialect: 9, messages: [asked('hi')] }), 400, /dialect/);
     const res = await fetch(`${base}/api/ai`, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: '{"id":"a","id":"b"}' });
-    await refused(res, 400, /twice/);
+    await refused(res, 400, /duplicated/);
   });
 
   test('somebody else sees nothing', async () => {
