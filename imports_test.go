@@ -115,7 +115,7 @@ var banned = map[string][]string{
 // vocabulary is the package of the messages that models read. A rule about what is below /model is not about it.
 const vocabulary = "/model/history"
 
-// sdk is the vendor's module, which only one package may import.
+// sdk is Anthropic's module, which only one package may import.
 const sdk = "github.com/anthropics/anthropic-sdk-go"
 
 func TestArrowsPointInward(t *testing.T) {

@@ -70,7 +70,7 @@ func (o *outage) over() {
 // attempts paces the retries of one operation while the store is unavailable.
 type attempts struct {
 	outage *outage
-	end    time.Time // time of the last attempt; zero: the store has not been unavailable
+	end    time.Time // time of the last attempt; zero: no outage so far
 	pause  time.Duration
 	short  bool // end was brought forward, because the engine shuts down
 }

@@ -307,7 +307,7 @@ func TestAppendDuringOutageFailsFast(t *testing.T) {
 type cut struct {
 	*mortal
 	unreachable *atomic.Bool
-	readable    bool // also while it is unavailable
+	readable    bool // reads work, although writes fail
 	frozen      bool // while it is unavailable it does not answer at all
 }
 

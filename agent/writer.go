@@ -24,17 +24,17 @@ type writer struct {
 	outage *outage // of the run
 	failed func(error)
 
-	mu      sync.Mutex // guards below
-	fresh   bool       // the stream does not exist yet
-	last    int64      // sequence of the last event committed
-	next    int64      // sequence of the next event put
-	lease   int64
-	sure    time.Time // the newest time at which we certainly had the lease; see secure
-	queue   []write
-	busy    bool
-	idle    chan struct{} // closed when the writer has nothing to do
-	lastErr error         // the error while the log is unavailable; nil: the log is available
-	err     error
+	mu    sync.Mutex // guards below
+	fresh bool       // the stream does not exist yet
+	last  int64      // sequence of the last event committed
+	next  int64      // sequence of the next event put
+	lease int64
+	sure  time.Time // the newest time at which we certainly had the lease; see secure
+	queue []write
+	busy  bool
+	idle  chan struct{} // closed when the writer has nothing to do
+	down  error         // the error while the log is unavailable; nil: the log is available
+	err   error
 }
 
 // write is one group of events that must be committed together.
@@ -163,8 +163,8 @@ func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event,
 // noteOutage records and logs that the log is unavailable.
 func (w *writer) noteOutage(err error) {
 	w.mu.Lock()
-	known := w.lastErr != nil
-	w.lastErr = err
+	known := w.down != nil
+	w.down = err
 	w.mu.Unlock()
 	if !known {
 		w.logger.Warn("the log is unavailable; the run is waiting", "conversation", w.stream.ID, "run", w.run, "err",
@@ -240,7 +240,7 @@ func (w *writer) request(batch []write) footnote.Append {
 
 func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events []footnote.Event, err error) {
 	w.mu.Lock()
-	w.lastErr = nil
+	w.down = nil
 	if err != nil {
 		if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
 			err = &footnote.Error{Code: footnote.Conflict, Message: msgTakenOver, Err: err}
@@ -322,7 +322,7 @@ func (w *writer) reached(ctx context.Context, seq int64) error {
 func (w *writer) outageErr() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lastErr
+	return w.down
 }
 
 // start starts drain. w.mu must be held.

@@ -439,9 +439,9 @@ func (c Config) checkListen() error {
 	}
 	local := loopback(host)
 	if !local && !c.NeedsKey() {
-		return fmt.Errorf("listen is %q, which is reachable from other machines, but api_keys is empty: set "+
-			"FOOTNOTE_API_KEYS, "+
-			"auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
+		return fmt.Errorf("listen is %q, which is reachable from other machines, but api_keys is empty: "+
+			"set FOOTNOTE_API_KEYS, auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1",
+			c.Listen)
 	}
 	seen := map[Secret]bool{}
 	for i, k := range c.APIKeys {

@@ -3,5 +3,7 @@
 # thousands of request types of the model's SDK, of which we use the transport, are not
 # inlined. Both shorten the first build.
 # shellcheck shell=bash
-GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false"
-export GOFLAGS="$GOFLAGS -gcflags=github.com/anthropics/anthropic-sdk-go/v2=-l"
+if [[ " ${GOFLAGS:-} " != *" -trimpath "* ]]; then
+  GOFLAGS="${GOFLAGS:-} -trimpath -gcflags=all=-dwarf=false"
+  export GOFLAGS="$GOFLAGS '-gcflags=github.com/anthropics/anthropic-sdk-go/v2=-dwarf=false -l'"
+fi

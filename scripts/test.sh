@@ -33,6 +33,8 @@ while read -r package folder; do
   if [[ $package =~ $longest ]]; then tests=("$package" "${tests[@]}"); else tests+=("$package"); fi
 done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
 
+((${#raced[@]} > 30 && ${#plain[@]} > 30 && ${#engine[@]} > 0)) # a failed go list leaves none
+
 # The tests of cancellation and concurrency, from each engine's suite and DuckDB's loader.
 level='^(Busy|Cancel|Killed)$'
 shared="^Test(Contract|Source)\$/$level|^TestSource\$/^(Rollback|WAL)\$/$level|^Test(Reload|InterruptedLoad)\$"

@@ -31,8 +31,8 @@ func Databases() engines.List {
 }
 
 // CheckSources rejects sources that no engine opens, and settings that their engines do not have. The settings
-// functions and cache.versions are for the configured addresses: another address of the same name may do without. It
-// opens nothing.
+// functions and cache.versions are for the configured addresses: a source that was given another address on the
+// command line need not support them. It opens nothing.
 func CheckSources(c config.Config, configured map[string]string) error {
 	all := Databases()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {

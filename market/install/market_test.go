@@ -47,12 +47,12 @@ func TestMarketReopensAfterFailure(t *testing.T) {
 	there := false
 	l := newLazyMarket(func(ctx context.Context) (market.Store, error) {
 		if !there {
-			return nil, market.Down(market.Database, "it is unavailable.", nil)
+			return nil, market.Down(market.Database, "its disk is full.", nil)
 		}
 		return sqlite.Open(ctx, filepath.Join(folder, "market.db"))
 	})
 	if _, err := l.Symbols(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "The market database is down: it is unavailable.") {
+		!strings.Contains(err.Error(), "The market database is down: its disk is full.") {
 		t.Fatal(err)
 	}
 	there = true

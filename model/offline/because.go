@@ -330,7 +330,7 @@ func (w *Writer) writeWhy(pl *plan, res Result) {
 		w.Cell(res, top, 3, true, false)
 		w.Text(").")
 		if len(rows) > 1 {
-			w.Text(" This column shows the most uneven changes between the two periods.")
+			w.Text(" Of all columns, the changes differ most across the values of this one.")
 		}
 		w.writeSplitTable(pl, res, best, rows[best])
 	}

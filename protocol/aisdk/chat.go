@@ -268,7 +268,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 		plan.Turn = t
 	default:
 		return Plan{}, footnote.Errorf(footnote.Conflict,
-			"There is no open call with this id. Send a message to continue.")
+			"The request answers no open call. Send a message to continue.")
 	}
 	return plan, nil
 }

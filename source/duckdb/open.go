@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,8 +59,8 @@ type Source struct {
 	replaced atomic.Int64 // number of children replaced because of the memory they held
 }
 
-// Open opens data files by path or URL (duckdb:///absolute, duckdb:relative, file:…): one file (.csv, .tsv, .txt,
-// .json, .ndjson, .jsonl, .parquet, .xlsx), a folder of them, or a DuckDB database (.duckdb, .db), which is served
+// Open opens data files by path or URL (duckdb:///absolute, duckdb:relative, file:…): one file (see formats), a folder
+// of them, or a DuckDB database (.duckdb, .db), which is served
 // in place. Files are loaded before Open returns, unless an earlier load is still current.
 //
 // The error is a *footnote.Error: DatabaseUnavailable when the files cannot be read, with a message that says why,
@@ -215,8 +217,8 @@ func inputFiles(path string) ([]inputFile, error) {
 	}
 	if !ok {
 		return nil, unavailable(
-			"%s is not a kind of file that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet, .xlsx and "+
-				"DuckDB databases are.", filepath.Base(path))
+			"%s is not a kind of file that can be loaded: %s and DuckDB databases are.", filepath.Base(path),
+			strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
 	}
 	return []inputFile{f}, nil
 }
@@ -258,8 +260,8 @@ func inputFolder(folder string) ([]inputFile, error) {
 				"folder they are in.")
 	case len(list) == 0:
 		return nil, unavailable(
-			"The folder holds no files that can be loaded: .csv, .tsv, .tab, .psv, .txt, .json, .ndjson, .jsonl, " +
-				".parquet, .pq, .xlsx or .xlsm.")
+			"The folder holds no files that can be loaded, with the names %s.",
+			strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
 	case len(list) > maxFiles:
 		return nil, unavailable("The folder holds %d files; at most %d can be loaded.", len(list), maxFiles)
 	}

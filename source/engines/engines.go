@@ -201,7 +201,7 @@ func (e Engine) CheckFilters(filters map[string]string) error {
 func (e Engine) RowsPerUser() bool { return e.OwnPolicies || !e.Filters }
 
 // Check rejects an address that no engine opens, and options that its engine would ignore. It reads nothing, so it
-// takes a file for what its name says; opening it may find another engine, or none.
+// goes by a file's name; Open may find that another engine applies, or none.
 func (l List) Check(name, address string, o Options) error {
 	e, ok, err := l.withScheme(address)
 	if !ok && err == nil {
@@ -216,12 +216,12 @@ func (l List) Check(name, address string, o Options) error {
 		return fmt.Errorf("filters.%s: %w", name, err)
 	}
 	if !e.Functions && len(o.Functions) > 0 {
-		return fmt.Errorf("functions has %q, but %s databases do not support this setting", name+"="+o.Functions[0],
-			e.Dialect.Name)
+		return fmt.Errorf("functions has %q, but %s databases do not support this setting; remove it",
+			name+"="+o.Functions[0], e.Dialect.Name)
 	}
 	if !e.Versions && o.VersionSQL != "" {
-		return fmt.Errorf("cache.versions has a statement for %s, but %s databases do not support this setting", name,
-			e.Dialect.Name)
+		return fmt.Errorf("cache.versions has a statement for %s, but %s databases do not support this setting; "+
+			"remove it", name, e.Dialect.Name)
 	}
 	return nil
 }

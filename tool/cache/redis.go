@@ -115,7 +115,7 @@ func (r *Redis) do(ctx context.Context, f func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, r.opts.Time)
 	defer cancel()
 	err := f(limited)
-	// A canceled request does not show that the server is broken, and an error reply shows that it works.
+	// A cancelled request does not show that the server is broken, and an error reply shows that it works.
 	if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
 		r.until.Store(r.opts.Now().Add(r.opts.Pause).UnixNano())
 	}

@@ -33,10 +33,8 @@ func bashSpec(limit time.Duration) tool.Spec {
 	return tool.Spec{
 		Name: "Bash", Label: "Running a command", Family: tool.Command,
 		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of " +
-			"the workspace and the programs of the system, " +
-			"and everything it starts ends with it. Each call starts fresh, in the workspace and without variables " +
-			"of " +
-			"the call before. " +
+			"the workspace and the programs of the system, and everything it starts ends with it. Each call starts " +
+			"fresh, in the workspace and without variables of the call before. " +
 			"Anonymous shared memory of 1 MB or more (MAP_SHARED|MAP_ANONYMOUS, in Python mmap.mmap(-1, n)) is " +
 			"refused: map a file in /dev/shm or /tmp. " +
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",

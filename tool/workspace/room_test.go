@@ -23,7 +23,7 @@ func TestClip(t *testing.T) {
 	long := strings.Repeat(text, 100)
 	for n := range 200 {
 		if got := shortened(long, n); len(got) > n || !utf8.ValidString(got) ||
-			got != "" && !strings.HasSuffix(got, goesOn) {
+			got != "" && !strings.HasSuffix(got, truncated) {
 			t.Errorf("shortened to %d bytes = %q", n, got)
 		}
 	}

@@ -617,8 +617,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// goesOn ends a diff that was shortened.
-const goesOn = "\n… (diff truncated)\n"
+// truncated ends a diff that was shortened.
+const truncated = "\n… (diff truncated)\n"
 
 // shortened returns a diff if it has at most n bytes. Otherwise it returns the part that fits with the words that it
 // goes on, or nothing if not even these fit.
@@ -626,10 +626,10 @@ func shortened(diff string, n int) string {
 	if len(diff) <= n {
 		return diff
 	}
-	if n <= len(goesOn) {
+	if n <= len(truncated) {
 		return ""
 	}
-	return clip(diff, n-len(goesOn)) + goesOn
+	return clip(diff, n-len(truncated)) + truncated
 }
 
 // total returns the total size of the files recorded in the stream.

@@ -30,6 +30,7 @@ test("a change waits for approval, is declined, and is allowed from another tab"
   await send(p, question);
   const asks = p.getByRole("group", { name: "Approval" });
   await asks.waitFor();
+  await asks.getByRole("table").waitFor(); // the change is shown, so the buttons no longer move
   await shot(p, "approval");
   await asks.getByRole("button", { name: "Decline" }).click();
   await asks.getByRole("button", { name: "Decline" }).click();

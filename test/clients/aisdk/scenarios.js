@@ -445,7 +445,7 @@ export function scenarios({ Chat, ai, major, strict }) {
     await refused(await say(output(find('tool-drop'), { providerExecuted: undefined })), 409, /waits/);
     const invented = { ...find('tool-drop'), state: 'approval-responded', approval: { id: 'appr_invented', approved: true } };
     await refused(await say(invented), 409, /No call in this conversation needs the approval "appr_invented"/);
-    await refused(await say(...answer.parts), 409, /no open call with this id/);
+    await refused(await say(...answer.parts), 409, /answers no open call/);
     const kinds = (await log(page)).map((e) => e.kind);
     assert.equal(kinds.at(-1), 'run_parked');
   });

@@ -19,8 +19,9 @@ const actions: Record<string, string> = {
 
 const maxReasonLength = 500;
 
-/** A call that waits for approval: a preview of what it would do, and three buttons, which work once the preview is
- *  shown and they no longer move. If the call is approved or declined elsewhere, the event removes the card. */
+/** A call that waits for approval: a preview of what it would do, and three buttons. It can be approved once the
+ *  preview is shown and the buttons no longer move. If the call is approved or declined elsewhere, the event removes
+ *  the card. */
 export function Approval({ part, conversation }: { part: ToolPart; conversation: string }) {
   const [shown, setShown] = useState(false);
   const onShown = useCallback(() => setShown(true), []);
@@ -34,7 +35,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   const file = family === "command" ? "" : subject(family, part.input);
 
   const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
-    if (sent || !shown) return;
+    if (sent || (approved && !shown)) return;
     setSent(true);
     setError("");
     try {
@@ -47,7 +48,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   useCardFocus(card);
   useCardKeys(card, {
     a: () => void decide(true),
-    d: () => setDeclining(shown),
+    d: () => setDeclining(true),
   });
 
   return (
@@ -116,7 +117,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
           <Button disabled={sent || !shown} onClick={() => void decide(true, { always: true })}>
             Always in this conversation
           </Button>
-          <Button look="quiet" disabled={sent || !shown} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
+          <Button look="quiet" disabled={sent} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
             Decline <Key>D</Key>
           </Button>
         </div>

@@ -91,11 +91,11 @@ function Change({ call, family, input, conversation, asked, onShown }: Props) {
     loading,
     error,
   } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => currentText(conversation, path));
+  const comparing = !asked && loading && error === undefined; // a retry keeps what is shown
   const planned = useMemo(
-    () => plan(family, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
-    [family, input, asked, loading, now, error],
+    () => plan(family, input, asked || comparing ? undefined : (now ?? (error ? undefined : null))),
+    [family, input, asked, comparing, now, error],
   );
-  const comparing = !asked && loading;
   useEffect(() => {
     if (!comparing) onShown?.();
   }, [comparing, onShown]);
