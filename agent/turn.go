@@ -110,7 +110,7 @@ type Ticket struct {
 	// message with its MessageID, or the same answers. Run is then the run that the message started, which may be over,
 	// and its events follow After in the log.
 	Duplicate bool
-	// OnDisconnect is that of the turn. Whoever shows the run stops it, or not, when the client leaves.
+	// OnDisconnect is that of the turn. The protocol that shows the run applies it when the client leaves.
 	OnDisconnect string
 
 	reader *hub.Reader

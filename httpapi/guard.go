@@ -23,7 +23,7 @@ type StoredKeys interface {
 // Tokens checks credentials that state their own principal and expiry. Errors about a token have the code
 // Unauthorized, and the caller sees their message.
 type Tokens interface {
-	// HasFormat reports whether text has the format of a token, whoever signed it.
+	// HasFormat reports whether text has the format of a token; its signature may be invalid.
 	HasFormat(text string) bool
 	Check(ctx context.Context, text string) (footnote.Principal, error)
 }

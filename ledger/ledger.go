@@ -313,7 +313,7 @@ func refuse(o *footnote.OverLimit) error {
 		return e
 	case o.TooSmall:
 		e.Message = fmt.Sprintf(
-			"The limit of %s is too small for this answer, even unused. Whoever runs this server can raise it: %s, "+
+			"The limit of %s is too small for this answer, even unused. The operator of this server can raise it: %s, "+
 				"under limits in the configuration.",
 			limitName(o), o.Name)
 		return e

@@ -295,7 +295,7 @@ func TestQueue(t *testing.T) {
 		e, ok = errors.AsType[*footnote.Error](err)
 		if !ok || time.Since(begun) != 0 || e.RetryAfter != 0 ||
 			e.Message != "The limit of 0.015 USD a day for you is too small for this answer, even unused. "+
-				"Whoever runs this server can raise it: usd_per_user_day, under limits in the configuration." {
+				"The operator of this server can raise it: usd_per_user_day, under limits in the configuration." {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		spend(t, log, footnote.Amount{MicroUSD: 10_000})

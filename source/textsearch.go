@@ -27,7 +27,7 @@ type TextSearch struct {
 	Score   Expr // how well it matches; higher is better
 	Order   Expr // puts the best rows first; default: the highest score
 	Snippet Expr // the part of {text} or {document} around the words of {query}
-	// SharedScore says that a row's score depends on all rows in the index, whoever may read them.
+	// SharedScore says that a row's score depends on all rows in the index, even rows that the caller may not read.
 	SharedScore bool
 
 	// Indexed and Scanned describe a search with and without an index; the default of Scanned describes LIKE.

@@ -94,7 +94,7 @@ func (v *Verifier) Close() { v.keys.close() }
 // Ready fetches the public keys, and returns an error if there are none.
 func (v *Verifier) Ready(ctx context.Context) error { return v.keys.ready(ctx) }
 
-// HasFormat reports whether a text has the format of a token, whoever signed it.
+// HasFormat reports whether a text has the format of a token; its signature may be invalid.
 func (v *Verifier) HasFormat(text string) bool {
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }

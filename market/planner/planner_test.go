@@ -274,7 +274,7 @@ func TestChartDrawsLevels(t *testing.T) {
 			t.Errorf("%q is not in %s", want, text)
 		}
 	}
-	// An existing level is not drawn again, whoever drew it.
+	// An existing level is not drawn again, no matter who drew it.
 	c.drawings = []core.Drawing{{ID: "dr_1", Type: core.HorizontalLine, Price: new(1.10003), Version: 1}}
 	if text = c.ask("draw support"); len(c.drawn) > 0 ||
 		!strings.Contains(text, "Support is marked already, by `dr_1`") {

@@ -268,7 +268,7 @@ func inputFolder(folder string) ([]inputFile, error) {
 	return list, nil
 }
 
-// isInside reports whether a link in a folder leads to something inside that folder. Whoever can put files into a
+// isInside reports whether a link in a folder leads to something inside that folder. Someone who can put files into a
 // folder must not be able to choose which other files of the machine are read.
 func isInside(folder, path string) bool {
 	root, err1 := filepath.EvalSymlinks(folder)

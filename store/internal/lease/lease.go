@@ -102,7 +102,7 @@ func (t *Table) Release(stream string, token int64) {
 	}
 }
 
-// Drop removes the lease of a stream, whoever holds it.
+// Drop removes the lease of a stream, no matter who holds it.
 func (t *Table) Drop(stream string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
