@@ -136,8 +136,8 @@ type RunStarted struct {
 	RequestID    string `json:"request_id,omitempty"`
 	// Unattended is set when nobody can answer or approve calls. The run then tells the model so instead of parking.
 	Unattended bool `json:"unattended,omitempty"`
-	// Key is the id of the stored API key that made the request, if any. Revoking it ends the run, on whichever server the
-	// run is by then.
+	// Key is the id of the stored API key that made the request, if any. Revoking it ends the run, on whichever server
+	// the run is by then.
 	Key string `json:"key,omitempty"`
 	// Roles and Attributes of the caller when the run started. A server that takes over the run after its owner died
 	// acts for the same principal.
